@@ -65,3 +65,11 @@ def test_a_hit_names_its_first_copies_and_counts_the_others() -> None:
     assert line.endswith("a.md:1-3  Decision  (also one, two, three and 2 more)")
     (line, _) = hit_lines([hit])
     assert line.endswith("Decision")
+
+
+def test_of_an_interface_only_the_same_words_are_a_copy() -> None:
+    """Those of two services may differ in one word of many."""
+    words = " ".join(f"word{number}" for number in range(40))
+    texts = (words, words.replace("word7 ", "other "), words.replace(" ", "\n"))
+    rows = [_row(f"{text}.yaml", "GET /health", text, kind="api") for text in texts]
+    assert without_copies(rows) == [[0, 2], [1]]

@@ -62,22 +62,29 @@ def heading_scores(rows: Sequence[IndexedRow | None], rarities: Mapping[str, flo
 
 
 def without_copies(rows: Sequence[IndexedRow | None]) -> list[list[int]]:
-    """Return the places of rows, those of copies with that of the first: rows with one heading
-    that have nine tenths of their words in common."""
+    """Return the places of rows, those of copies with that of the first: rows under one heading
+    with the same words in the same order; of prose, with nine tenths of their words in common. In
+    an interface or a setting one other word may be all the difference."""
     groups: list[list[int]] = []
-    words: list[tuple[object, frozenset[str]]] = []
+    firsts: list[tuple[object, list[str]]] = []
     for at, row in enumerate(rows):
         if row is None:
             continue
-        heading, held = row.metadata["section_heading"], frozenset(_WORD.findall(row.text))
-        for group, (other, of_first) in zip(groups, words, strict=True):
-            if heading == other and len(held & of_first) >= _SAME * len(held | of_first):
+        heading, words = row.metadata["section_heading"], _WORD.findall(row.text)
+        of_prose = row.metadata["kind"] == "docs"
+        for group, (other, of_first) in zip(groups, firsts, strict=True):
+            if heading == other and (words == of_first or (of_prose and _near(words, of_first))):
                 group.append(at)
                 break
         else:
             groups.append([at])
-            words.append((heading, held))
+            firsts.append((heading, words))
     return groups
+
+
+def _near(words: Sequence[str], others: Sequence[str]) -> bool:
+    of_both = set(words) & set(others)
+    return len(of_both) >= _SAME * len({*words, *others})
 
 
 @cache
