@@ -14,7 +14,7 @@ _FORMS = (
     re.compile(r"(?P<head>summary)::(?P<session>.+)"),
     re.compile(r"(?P<head>observation|commit|link)::(?P<session>.+?)::.+"),
 )
-_PASTED = re.compile(r"[a-z]+::\S+|(?=\S*\d)[0-9a-f]{8}[0-9a-f-]*")
+_PASTED = re.compile(r"[a-z]+::\S+|(?=\S*\d)(?=\S*[a-f])[0-9a-f]{8}[0-9a-f-]*")
 
 
 def may_be_id(text: str) -> bool:

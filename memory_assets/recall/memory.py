@@ -35,6 +35,7 @@ from memory_assets.requests.questions import (
     TimelineRequest,
 )
 from memory_assets.requests.search import SearchRequest
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.stores import Stores, require_memory
 
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from memory_assets.recall.conversation import Conversations
     from memory_assets.recall.search.corpus import Corpus
     from memory_assets.stores.vector_store import VectorStore
+
+_OF_SESSIONS = {kind.name for kind in SEARCH_KINDS.values() if kind.archive == "redacted_records"}
 
 
 class Memory(Stores):
@@ -243,14 +246,16 @@ class Memory(Stores):
             raise UnknownName(str(error)) from None
 
     def _with_pasted_id(self, request: SearchRequest) -> SearchRequest:
-        """Return the request for the session of the id that is its whole query, or as it is."""
-        if not may_be_id(request.query.strip()):
+        """Return the request for the session of the id that is its whole query, or as it is where
+        others than sessions are searched, or another project."""
+        if not may_be_id(request.query.strip()) or not _OF_SESSIONS.issuperset(request.kinds):
             return request
         from memory_assets.recall.names import session_named
 
         with suppress(ConfigurationError, NotFound):
-            session = session_named(self, request.query)[1]
-            request = replace(request, query="", session=session)
+            project, session = session_named(self, request.query)
+            if request.project in (None, project):
+                return replace(request, query="", session=session)
         return request
 
     def status(self) -> dict[str, Any]:
