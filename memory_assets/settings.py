@@ -86,11 +86,14 @@ def _pairs(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _routes(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of a list of `type=collection`, of memories."""
-    pairs = _pairs(value)
-    _known(tuple(pair.partition("=")[0] for pair in pairs), MEMORY_TYPES, "type")
-    _known(tuple(pair.partition("=")[2] for pair in pairs), MEMORY_COLLECTIONS, "collection")
-    return pairs
+    """Return the parts of a list of `type=collection`, of memories, spelled as we spell them."""
+    routes = dict[str, str]()
+    for name, _, collection in (pair.partition("=") for pair in _pairs(value)):
+        (of_type,) = _known((name,), MEMORY_TYPES, "type")
+        if of_type in routes:
+            raise ConfigurationError(f"type {of_type!r} is given twice; give each type once")
+        (routes[of_type],) = _known((collection,), MEMORY_COLLECTIONS, "collection")
+    return tuple(map("=".join, routes.items()))
 
 
 def _count_or_all(value: str | int) -> int | None:

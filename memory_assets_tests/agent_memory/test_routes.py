@@ -76,12 +76,24 @@ def test_memories_move_to_the_collections_of_their_types(
 
 @pytest.mark.parametrize(
     ("routes", "allowed"),
-    [("fact", "name=value"), ("wish=mem_semantic", "decision"), ("fact=prompts", "mem_procedural")],
+    [
+        ("fact", "name=value"),
+        ("wish=mem_semantic", "decision"),
+        ("fact=prompts", "mem_procedural"),
+        ("fact=mem_semantic,Fact=mem_episodic", "'fact' is given twice"),
+    ],
 )
 def test_a_route_that_leads_nowhere_is_refused(routes: str, allowed: str) -> None:
     """At the start, by name, with what is allowed."""
     with pytest.raises(ConfigurationError, match=f"MEMORY_ROUTES.*{allowed}"):
         load_settings(routes=routes)
+
+
+def test_routes_hold_in_any_case_and_with_spaces() -> None:
+    """They become what the collections and the types of memories are called."""
+    given = "FACT=MEM_SEMANTIC, decision = mem_semantic"
+    wanted = ("fact=mem_semantic", "decision=mem_semantic")
+    assert load_settings(routes=given).routes == wanted
 
 
 def _stopped(*_: object) -> None:
