@@ -171,7 +171,7 @@ def test_a_query_that_is_no_id_in_memory_is_searched_for(asked: Asked, query: st
 
 
 @pytest.mark.parametrize(
-    "given", [{"kinds": ("memory",)}, {"kinds": ("all",)}, {"project": "tidepool"}]
+    "given", [{"kinds": ("memory",)}, {"kinds": ("all",)}, {"project": "tidepool-web"}]
 )
 def test_an_id_is_searched_for_where_its_session_cannot_be(
     asked: Asked, given: dict[str, Any]
