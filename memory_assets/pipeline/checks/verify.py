@@ -302,7 +302,9 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     wanted: dict[str, set[str]] = {name: set() for name in names if found.pending}
     for session_id in found.pending:
         of_session = _rows(components.lake, index.table, project, session_id, ["id", "agent"])
-        archived = components.catalog.products.facts(index.archive, project, session_id)
+        archived = ProductFacts()
+        if components.settings.routes:  # else the agent alone decides
+            archived = components.catalog.products.facts(index.archive, project, session_id)
         for row_id, agent in _tuples(of_session):
             facts = archived or ProductFacts(agent=str(agent))
             wanted.setdefault(collection_for(components, index, facts), set()).add(str(row_id))
