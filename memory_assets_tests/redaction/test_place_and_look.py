@@ -123,6 +123,7 @@ def test_ordinary_text_in_the_same_places_stays(text: str, redactor: Redactor) -
 
 UUID = "7b3c1d2e-4f5a-4b7c-8d9e-0f1a2b3c4d5e"
 LETTERS = "qwhdkzjxlwpovnms"
+PARTED = "8Qd3_" + "kLm9-Zx7vB2nQ4wE"
 
 
 @sweep(
@@ -148,6 +149,8 @@ LETTERS = "qwhdkzjxlwpovnms"
         ("sendbird secret {s}", HEXADECIMAL[:24]),
         ("acme-token-{s}", UUID),
         ("acmeSECRET-{s}", HEXADECIMAL),
+        ("acme-secret-{s}", PARTED),
+        ("use acme_api_KEY_{s} now", PARTED),
     ],
 )
 def test_a_name_for_secrets_is_enough_for_what_no_word_is(
@@ -169,6 +172,7 @@ def test_a_name_for_secrets_is_enough_for_what_no_word_is(
         "flickr key photos/72157 of set 2",
         f"idempotency-key-{UUID}",
         f"session-{UUID}",
+        "acme-secret-rotator-7d9f8b6c5d-x2v9q",
         "the stripe docs v2 and github actions/checkout@v4",
         "token = src/Client2/Token2Parser",
         "retry_token=20260101000000",

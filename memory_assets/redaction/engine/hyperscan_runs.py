@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from memory_assets.redaction.engine.token_runs import SLUG, may_be_shape
+from memory_assets.redaction.engine.token_runs import PREFIXED_BODY, SLUG, may_be_shape
 from memory_assets.redaction.engine.trigger_patterns import (
     begins_word,
     context_triggers,
@@ -46,8 +46,7 @@ _BLOB_START = re.compile(BLOB_START.pattern.encode())
 _BASE64_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/"
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]*")
 _BLOB = re.compile(ASCII_IN_BASE64.pattern.encode())
-_PREFIXED_BODY = re.compile(rb"[_\-.][A-Za-z0-9]{8}(?:[A-Za-z0-9]{12}|(?:-[A-Za-z0-9]{4}){3})")
-"""Occurs in every token of `prefixed.py`."""
+_PREFIXED_BODY = re.compile(PREFIXED_BODY.encode())
 _LONG_PIECE = re.compile(rb"[A-Za-z0-9]{%d}" % SHORTEST_BLOB)
 
 

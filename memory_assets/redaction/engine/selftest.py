@@ -27,6 +27,8 @@ def structural_canaries() -> Iterator[tuple[str, str, str]]:
     yield "assigned-secret", f"deploy --api-key {_MIXED[:32]} --now", _MIXED[:32]
     yield "named-secret", f"tineye = {_HEX[:32]}", _HEX[:32]
     yield "prefixed-token", f"use acme_v1_{_MIXED[:40]} now", f"acme_v1_{_MIXED[:40]}"
+    parted = f"{_MIXED[:4]}_{_MIXED[4:8]}-{_MIXED[8:20]}"
+    yield "prefixed-token", f"use acme-secret-{parted} now", parted
     yield "cookie", f"Cookie: theme=dark; sid={_MIXED[:32]}; lang=en", _MIXED[:32]
     body = base64.b64encode(_MIXED.encode()).decode()
     for kind in ("RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK"):

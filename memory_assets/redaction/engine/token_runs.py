@@ -49,8 +49,12 @@ _ASSIGNED_TO = re.compile(
 )
 _LONG_PIECE = re.compile(r"[A-Za-z0-9]{12}")
 """Occurs in every machine-made value; searching for it is cheap."""
-_PREFIXED_BODY = re.compile(r"[_\-.][A-Za-z0-9]{8}(?:[A-Za-z0-9]{12}|(?:-[A-Za-z0-9]{4}){3})")
-"""Occurs in every token of `prefixed.py`."""
+PREFIXED_BODY = (
+    r"[_\-.](?:[A-Za-z0-9]{8}(?:[A-Za-z0-9]{12}|(?:-[A-Za-z0-9]{4}){3})"
+    r"|(?:(?<=(?i:key)[_-])|(?<=(?i:token)[_-])|(?<=(?i:secret)[_-]))[A-Za-z0-9][\w-]{19})"
+)
+"""Occurs in every token of `prefixed.py`; in runs of token characters only."""
+_PREFIXED_BODY = re.compile(PREFIXED_BODY, re.ASCII)
 SLUG = r"(?:[0-9]{1,11}|[A-Za-z]{1,11})(?:[_\-]{1,2}(?:[0-9]{1,11}|[A-Za-z]{1,11}))+[_\-]?"
 """A run of words and numbers: `2026-06-06-001-notes-on-x`. Never a named secret."""
 _SLUG_RUN = re.compile(SLUG)

@@ -3,8 +3,8 @@
 `acme_live_8Qd3...`, `xyz-v1-...`: vendors have come to mark their tokens so that scanners
 can tell them. For the engine: `find_prefixed` is asked for whole runs of token characters
 (letters, digits, `_`, `-`) of `SHORTEST` characters or more that hold a digit. It looks at
-the run and, for `dp.ct.8Qd3...`, at the dotted words before it. Every token it finds has
-20 letters and digits right behind a `_`, `-` or `.`.
+the run and, for `dp.ct.8Qd3...`, at the dotted words before it. Every token it finds
+has `token_runs.PREFIXED_BODY`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,11 @@ _LONGEST_DOTTED = 40
 
 
 _NAMED = re.compile(
-    r"(?P<name>[A-Za-z][\w-]{2,48}(?i:key|token|secret))[_-](?P<value>[A-Za-z0-9][A-Za-z0-9_-]{19,})"
+    r"(?P<name>[A-Za-z][\w-]{2,48}(?i:key|token|secret))[_-]"
+    r"(?P<value>(?![a-z]{5,}[_-])[A-Za-z0-9][A-Za-z0-9_-]{19,})"
 )
-"""A name of a secret and its value in one run: `acme-secret-8Qd3...`."""
+"""A name of a secret and its value in one run: `acme-secret-8Qd3...`. Where a word follows, it is
+the name of a thing: `acme-secret-rotator-7d9f8b6c5d-x2v9q`."""
 _NAMED_BITS = 20
 _NAMED_HEX = 32
 
