@@ -21,6 +21,8 @@ _LINES = 3
 _NARROWEST, _WIDEST = 40, 120
 _INDENT = "   "
 _TITLE_LEAST, _PLACE_MOST = 16, 24
+_OF_SESSIONS = ("session::", "prompt::", "summary::", "observation::", "commit::", "link::")
+"""Beginnings of the ids in which a part of a session's id is understood."""
 
 
 Ranked = tuple[int, Mapping[str, Any]]
@@ -94,10 +96,13 @@ class HitView:
         rank, hit = ranked
         indent = _INDENT if again else ""
         weak = "weak: " if hit["weak"] and not self._answer["weak"] else ""
+        shown_id = printable(self.shown_id(hit))
+        room = self._width - len(indent) - len(_INDENT)
+        below = shown_id == hit["id"] and cells(shown_id) + 2 + _TITLE_LEAST > room  # a long path
         yield indent + _head(
             f"{rank}. ",
             weak + self._title(hit, again),
-            (age(hit["metadata"].get("timestamp"), self._now), self.shown_id(hit)),
+            (age(hit["metadata"].get("timestamp"), self._now), "" if below else shown_id),
             _cut(printable(project_name(hit["metadata"])), _PLACE_MOST)
             if len(self._projects) > 1 and not again
             else "",
@@ -105,12 +110,16 @@ class HitView:
             colours=self._colours,
         )
         indent += _INDENT
-        room = self._width - len(indent)
+        if below:
+            yield indent + (_styled(shown_id, "cyan") if self._colours else shown_id)
         for line in _body(hit, self._answer["query"], room, self._colours, self._full):
             yield f"{indent}{line}".rstrip()
 
     def shown_id(self, hit: Mapping[str, Any]) -> str:
-        """Return the shortest id by which `memory show` knows a hit; of a passage, its turn's."""
+        """Return the shortest id by which `memory show` knows a hit; of a passage, its turn's; of
+        a document, a memory or a turn of an agent, the whole one."""
+        if "file_path" in hit["metadata"] or not hit["id"].startswith(_OF_SESSIONS):
+            return str(hit["id"])
         session = hit["metadata"]["session_id"]
         shown = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]
         return str(shown.replace(session, self._short[session]))
@@ -133,7 +142,8 @@ def _head(
     """Return the first line of a hit; place and age are left out where they leave the title no
     room."""
     age, shown_id = facts
-    for said in (f"{age}  {shown_id}  {place}".rstrip(), f"{age}  {shown_id}", shown_id):
+    for part in ((age, shown_id, place), (age, shown_id), (shown_id or age,)):
+        said = "  ".join(filter(None, part))
         room = width - len(rank) - cells(said) - 2
         if room >= _TITLE_LEAST:
             break

@@ -89,6 +89,26 @@ def test_an_observation_is_called_by_its_own_title_and_id() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("any_id", "session", "about"),
+    [
+        ("memory::4d999cdc739bd41ce46d8648c02c76bc", "4d999cdc739bd41ce46d8648c02c76bc", {}),
+        ("message::c1-of-spring::0", "c1-of-spring", {}),
+        (
+            "harbor::docs/architecture.md::3",
+            "docs/architecture.md",
+            {"file_path": "docs/architecture.md", "line_start": 1, "line_end": 9},
+        ),
+    ],
+)
+def test_ids_of_no_session_are_whole(any_id: str, session: str, about: dict[str, Any]) -> None:
+    """Nothing takes a part of them; where one leaves the title no room, it stands below."""
+    hit = {**_hit("The lamp is lit.", session, **about), "id": any_id, "turn_id": any_id}
+    assert any_id in _lines(hit, width=110)[0].split()
+    head, *below = _lines(hit, width=41)
+    assert head.startswith("1. The lamp is lit.  3 days ago") == (below[0].strip() == any_id)
+
+
 def test_the_text_of_an_observation_does_not_say_its_title_again() -> None:
     """Unless there is nothing else."""
     told = _hit(
