@@ -95,10 +95,11 @@ def test_filters_that_hold_are_named_where_they_fold(client: TestClient) -> None
     assert '<details class="filters">\n<summary>Filters: agent codex, n 3</summary>' in text
 
 
-def test_a_full_list_by_date_leads_to_what_is_older(client: TestClient) -> None:
+@pytest.mark.parametrize("n", [4])
+def test_a_full_list_by_date_leads_to_what_is_older(client: TestClient, n: int) -> None:
     """With its filters, until nothing is left; no session is skipped."""
-    seen, address = set[str](), "/?in=summaries&sort=date&n=4"
-    for _ in range(5):
+    seen, address = set[str](), f"/?in=summaries&sort=date&n={n}"
+    for _ in range(20 // n):
         text = client.get(address).text
         seen.update(re.findall(r'<h2 dir="auto"><a href="([^"]+)"', text))
         (address, *_) = [*re.findall(r'href="([^"]+)" data-item>Older ones', text), ""]
@@ -108,6 +109,14 @@ def test_a_full_list_by_date_leads_to_what_is_older(client: TestClient) -> None:
     assert (
         not address and len(seen) == client.get("/status").json()["coverage"]["summaries"]["rows"]
     )
+
+
+def test_a_list_that_ends_without_a_time_leads_nowhere(asked: Asked, client: TestClient) -> None:
+    """What has none is listed last."""
+    rows = asked.memory.search("", kinds=["prompts"], sort="date", n=50).hits
+    assert len(rows) < 50 and not rows[-1].metadata["timestamp"]
+    shown = client.get(f"/?in=prompts&sort=date&n={len(rows)}")
+    assert shown.status_code == 200 and "Older ones" not in shown.text
 
 
 def test_what_makes_no_sense_is_said_beside_the_form(client: TestClient) -> None:

@@ -85,8 +85,8 @@ def _answered(
 
 def _older(request: Request, asked: SearchRequest, hits: list[dict[str, Any]]) -> str:
     """Return the address of what is older than a full list of the newest, begun with those of the
-    same instant as its last; "" if there is none."""
-    if asked.sort != "date" or len(hits) < asked.n:
+    same instant as its last; "" if there is none, or the last has no time."""
+    if asked.sort != "date" or len(hits) < asked.n or not hits[-1]["metadata"]["timestamp"]:
         return ""
     path = request.url.path if request.url.path.startswith("/page/observations") else "/"
     given = given_arguments(request.query_params) or {"in": asked.kinds[0], "sort": "date"}
