@@ -15,6 +15,8 @@ from memory_assets.pipeline.workspace.documents import decoded
 from memory_assets.pipeline.workspace.files import look_at, one_walk
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction.known_secrets import value_hash
+from memory_assets.stores.catalog.products import Products, Quarantine
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.workspaces.conftest import PRIVATE_KEY, Indexed, write
 
@@ -244,6 +246,44 @@ def test_a_document_in_which_the_scanner_finds_something_is_held_back(wordy: Ind
     write(wordy.root, {"deploy.md": "# Deploy\n\nBy `make up`.\n"})
     assert wordy.index()["workspace_documents"].quarantined == 0
     assert "deploy.md" in wordy.documents()
+
+
+@pytest.mark.parametrize(
+    ("owner", "step"),
+    [(Products, "drop"), (Lake, "remove_sessions"), (Quarantine, "hold")],
+    ids=lambda each: str(getattr(each, "__name__", each)),
+)
+@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("stays", [False, True], ids=["deleted", "there"])
+def test_a_document_is_held_back_though_the_run_was_killed(
+    wordy: Indexed,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: type,
+    step: str,
+    done: bool,
+    stays: bool,
+) -> None:
+    """Before or after any step of holding it back; the next run has it in quarantine, if
+    its file is there, and in no table."""
+    write(wordy.root, {"deploy.md": f"# Deploy\n\n{REPORTED}\n"})
+    whole = getattr(owner, step)
+
+    def killed(*given: Any) -> None:
+        if done:
+            whole(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(owner, step, killed)
+        wordy.index()
+    if not stays:
+        (wordy.root / "deploy.md").unlink()
+    wordy.index()
+    assert "deploy.md" not in wordy.documents()
+    held = wordy.components.catalog.quarantine.entries(wordy.workspace.partition)
+    assert [each.session_id for each in held] == ["deploy.md"] * stays
+    assert all("curl-auth-user (line 3)" in each.reason for each in held)
+    assert plan_workspace(wordy.components, wordy.workspace) is None
 
 
 def test_a_document_whose_path_the_scanner_reports_is_held_back_alone(wordy: Indexed) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.workspace.state import STAGE, held_state, known_values
@@ -28,12 +29,15 @@ def hold_back_documents(
     catalog = components.catalog
     known = known_values(components)
     products = catalog.products.of_project(STAGE, partition)
+    # Not current from now on: made and found again, or removed, should this end halfway.
+    found = (products[path] for path in reasons if path in products)
+    catalog.products.put(*(replace(product, input_hash="") for product in found))
+    components.lake.remove_sessions(partition, sorted(reasons))
+    for table in (WORKSPACE_DOCUMENTS, WORKSPACE_CHUNKS, WORKSPACE_EMBEDDINGS):
+        for path in reasons:
+            catalog.products.drop(table.name, partition, path)
     for path, reason in sorted(reasons.items()):
         if path not in products or next(known.spans(path), None) is not None:
             continue
         state = held_state(components, products[path].facts["mtime_ns"], version)
         catalog.quarantine.hold(Quarantined(partition, path, STAGE, state, reason, remedy=_REMEDY))
-    components.lake.remove_sessions(partition, sorted(reasons))
-    for table in (WORKSPACE_DOCUMENTS, WORKSPACE_CHUNKS, WORKSPACE_EMBEDDINGS):
-        for path in reasons:
-            catalog.products.drop(table.name, partition, path)
