@@ -126,6 +126,11 @@ class SqliteStore:
             *values.values(),
         )
 
+    def cut_log(self) -> None:
+        """Move what is in the log to the file, so that nothing deleted stays in it. It stays as it
+        is while another process reads."""
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Hold the write lock for a block: all of it happens, or none. Within another

@@ -18,6 +18,7 @@ from memory_assets.redaction.known_secrets import value_hash
 from memory_assets.stores.catalog.products import Products, Quarantine
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.workspaces import Workspaces
+from memory_assets_tests.pipeline.bytes_at_rest import found_words
 from memory_assets_tests.workspaces.conftest import PRIVATE_KEY, Indexed, write
 
 
@@ -225,6 +226,7 @@ def test_a_path_that_holds_a_secret_learned_later_is_left_out(wordy: Indexed) ->
     assert report.details["skipped: path that holds a secret"] == 1 and report.changed == 0
     assert all(word not in row["id"] for row in [*wordy.documents().values(), *wordy.chunks()])
     assert wordy.components.catalog.quarantine.entries() == []
+    assert found_words(wordy.data_dir, {word}) == {}
 
 
 REPORTED = "    curl -u " + "bob:{v} https://harbor.example/up"
@@ -250,7 +252,7 @@ def test_a_document_in_which_the_scanner_finds_something_is_held_back(wordy: Ind
 
 @pytest.mark.parametrize(
     ("owner", "step"),
-    [(Products, "drop"), (Lake, "remove_sessions"), (Quarantine, "hold")],
+    [(Products, "drop_noted"), (Lake, "remove_sessions"), (Quarantine, "hold")],
     ids=lambda each: str(getattr(each, "__name__", each)),
 )
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])

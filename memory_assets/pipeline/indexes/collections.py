@@ -125,6 +125,8 @@ class _Collections:
             self._remove(products[session_id])
             self._catalog.products.drop(stage, project, session_id)
             self._report.removed += 1
+        if self._report.removed:
+            self._catalog.cut_log()
         names = sorted({each.collection for each in sessions})
         self._report.details["collections"] = ", ".join(names)
 

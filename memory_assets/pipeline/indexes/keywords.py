@@ -76,6 +76,8 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
             vanished = noted - expected[kind].keys()
             _remove(components, project, kind, index, vanished)
             removed |= vanished
+        if removed:
+            components.catalog.cut_log()
         products = batch.products
         report.rows_written = batch.rows_written
         report.add_products(products)

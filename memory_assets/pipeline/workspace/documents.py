@@ -248,7 +248,7 @@ def _remove_vanished(
     if gone:
         components.lake.delete(WORKSPACE_DOCUMENTS, partition, *gone)
     for path in gone:
-        components.catalog.products.drop(STAGE, partition, path)
+        components.catalog.products.drop_noted(partition, path, STAGE)
         products.pop(path)
     for path in held_back(components, partition).keys() - found.files.keys():
         components.catalog.quarantine.release(partition, path, STAGE)

@@ -14,6 +14,7 @@ from memory_assets.stores.lake.schemas import (
     WORKSPACE_EMBEDDINGS,
 )
 
+_TABLES = (WORKSPACE_DOCUMENTS.name, WORKSPACE_CHUNKS.name, WORKSPACE_EMBEDDINGS.name)
 _REMEDY = (
     "change those lines, or leave the file out in .memoryignore; if they hold no secret, list the "
     "rule in MEMORY_SCANNER_IGNORED_RULES"
@@ -33,9 +34,8 @@ def hold_back_documents(
     found = (products[path] for path in reasons if path in products)
     catalog.products.put(*(replace(product, input_hash="") for product in found))
     components.lake.remove_sessions(partition, sorted(reasons))
-    for table in (WORKSPACE_DOCUMENTS, WORKSPACE_CHUNKS, WORKSPACE_EMBEDDINGS):
-        for path in reasons:
-            catalog.products.drop(table.name, partition, path)
+    for path in reasons:
+        catalog.products.drop_noted(partition, path, *_TABLES)
     for path, reason in sorted(reasons.items()):
         if path not in products or next(known.spans(path), None) is not None:
             continue

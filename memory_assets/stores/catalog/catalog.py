@@ -26,6 +26,7 @@ class Catalog:
         self.path = path
         self.transaction = connection.transaction
         self.rows = connection.rows
+        self.cut_log = connection.cut_log
         self.sources = Sources(connection)
         self.quarantine = Quarantine(connection)
         self.products = Products(connection)

@@ -24,6 +24,8 @@ class CatalogConnection(SqliteStore):
     def __init__(self, path: Path, *, busy_seconds: float = 30.0) -> None:
         connection = open_shared(path, SCHEMA, _REMEDY, seconds=busy_seconds)
         connection.row_factory = sqlite3.Row
+        # A document's path may turn out to hold a secret.
+        connection.execute("PRAGMA secure_delete = ON")
         super().__init__(path, connection, _REMEDY)
         if self.value("PRAGMA user_version") > len(MIGRATIONS):
             raise StoreMismatch(

@@ -152,6 +152,16 @@ class Products(CatalogPart):
         """Forget one product."""
         self._connection.delete("products", stage=stage, project=project, session_id=session_id)
 
+    def drop_noted(self, project: str, session_id: str, *stages: str) -> None:
+        """Forget the products of a session at these stages, and which checks it passed."""
+        self._connection.write(
+            "DELETE FROM products WHERE project = ? AND session_id = ?"
+            " AND (stage LIKE '%/%' OR stage IN (SELECT value FROM json_each(?)))",
+            project,
+            session_id,
+            json.dumps(stages),
+        )
+
     def runs(self) -> set[tuple[str, str]]:
         """Return the project and the run of every product that a run made."""
         sql = "SELECT DISTINCT project, run_id FROM products WHERE run_id != ''"
