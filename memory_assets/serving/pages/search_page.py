@@ -85,13 +85,15 @@ def _answered(
 
 def _older(request: Request, asked: SearchRequest, hits: list[dict[str, Any]]) -> str:
     """Return the address of what is older than a full list of the newest, begun with those of the
-    same instant as its last; "" if there is none, or the last has no time."""
+    same instant as its last, unless all are of that; "" if there is none, or the last has no
+    time."""
     if asked.sort != "date" or len(hits) < asked.n or not hits[-1]["metadata"]["timestamp"]:
         return ""
     path = request.url.path if request.url.path.startswith("/page/observations") else "/"
     given = given_arguments(request.query_params) or {"in": asked.kinds[0], "sort": "date"}
-    last = datetime.fromisoformat(hits[-1]["metadata"]["timestamp"])
-    return f"{path}?{urlencode({**given, 'until': (last + _INSTANT).isoformat()})}"
+    first, last = (datetime.fromisoformat(hits[at]["metadata"]["timestamp"]) for at in (0, -1))
+    until = last if first == last else last + _INSTANT
+    return f"{path}?{urlencode({**given, 'until': until.isoformat()})}"
 
 
 def shown_hits(memory: Memory, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
