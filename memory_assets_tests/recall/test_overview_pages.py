@@ -98,12 +98,14 @@ def test_a_timeline_is_asked_for_by_a_form(client: TestClient) -> None:
     assert lost.status_code == 404 and 'value="no such thing"' in lost.text
 
 
-def test_a_timeline_goes_on_on_both_sides(client: TestClient) -> None:
-    """Around its first and its last item, within the same scope; a project's is a link away."""
+@pytest.mark.parametrize("reach", ["0", "1"])
+def test_a_timeline_goes_on_on_both_sides(client: TestClient, reach: str) -> None:
+    """Around its first and its last item, within the same scope, also to a side of which
+    nothing was asked for; a project's is a link away."""
     project = client.get("/page/project/harbor-api").text
     (address,) = re.findall(r'href="(/page/timeline\?[^"]+)">Timeline</a>', project)
     assert client.get(unescape(address)).status_code == 200
-    narrow = {"anchor": f"session::{REPORTS}::turn::1", "before": "1", "after": "1"}
+    narrow = {"anchor": f"session::{REPORTS}::turn::1", "before": reach, "after": reach}
     found = client.get("/page/timeline", params=narrow).text
     further = re.findall(r'href="(/page/timeline\?[^"]+)">(Earlier|Later)</a>', found)
     assert [name for _, name in further] == ["Earlier", "Later"]

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from memory_assets.errors import MemoryAssetsError, NotFound
 from memory_assets.requests.questions import TimelineRequest
 from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.times import parse_reach
 from memory_assets.serving.answer_lines import project_name, timeline_notes
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.charts import WEEKS, heat_map, week_bars
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _FILES = 15
 _SESSIONS = 50
+_REACH = "10"
 _QUIET = timedelta(weeks=13)
 """After so long without a turn a chart ends with the last one, which a phone shows first."""
 
@@ -89,12 +91,14 @@ def timeline_page(memory: Memory, request: Request) -> Response:
 
 def _further(answer: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield name and address of what goes on before and after a timeline: the one around its first
-    item, and around its last."""
+    item, and around its last, with some items of that side even if none were asked for."""
     items = [item for part in answer["sessions"] for item in part["items"] if item["time"]]
     items.sort(key=lambda item: datetime.fromisoformat(item["time"]))
     for side, name, place in (("before", "Earlier", 0), ("after", "Later", -1)):
         if side in answer["more"] and items:
             around = {**given, "scope": answer["scope"], "anchor": items[place]["id"]}
+            if not parse_reach(given.get(side, _REACH)):
+                around[side] = _REACH
             yield name, f"/page/timeline?{urlencode(around)}"
 
 
