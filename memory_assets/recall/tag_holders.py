@@ -59,14 +59,12 @@ def tag_holders(lake: Lake, tag: str) -> dict[str, Any]:
 
 def _others(lake: Lake, ending: str) -> list[dict[str, Any]]:
     """Return `id`, `project` and `count` of the rows of other tables whose text has the tag."""
-    import pyarrow.dataset as ds
-
     found: dict[str, dict[str, Any]] = {}  # while an ingest moves a row, it is there twice
     for table in _OTHER_TABLES:
-        if lake.projects(table):
-            files = ds.dataset(lake.root / table.name, table.schema, "parquet", partitioning=None)
-            holding = pc.match_substring(ds.field("text"), ending)
-            for row in files.to_table(["id", "project", "text"], filter=holding).to_pylist():
+        for project in lake.projects(table):
+            rows = lake.read_partition(table, project, ["id", "project", "text"])
+            holding = rows.filter(pc.match_substring(rows["text"], ending))
+            for row in holding.to_pylist():
                 count = row.pop("text").count(ending)
                 found[row["id"]] = {**row, "count": count}
     return [found[each] for each in sorted(found)]
