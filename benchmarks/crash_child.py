@@ -94,7 +94,7 @@ class HashEmbedder:
 
 def use_hash_embedder() -> None:
     """Let whoever loads an embedder from now on get the hashing one."""
-    embedding.load_embedder = lambda *_, **__: HashEmbedder()  # type: ignore[assignment]
+    embedding.load_embedder = lambda *_, **__: HashEmbedder()
 
 
 def save_often(rows: int = 100) -> None:
@@ -102,7 +102,7 @@ def save_often(rows: int = 100) -> None:
     from memory_assets.stores.chroma import collections as vectors
 
     hnsw = {"space": "cosine", "sync_threshold": rows, "batch_size": min(rows, 100)}
-    vectors._CONFIGURATION = {"hnsw": hnsw}  # type: ignore[typeddict-item]
+    vectors._CONFIGURATION = {"hnsw": hnsw}  # type: ignore[dict-item]
 
 
 def pack_always() -> None:
