@@ -91,10 +91,6 @@ class AgentJournal(SqliteStore):
         make_directory_of(path)
         with sqlite_errors(path, _REMEDY):
             connection = _connection(path, seconds)
-            if connection.execute(_EXISTS).fetchone() is None:
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
-            connection.execute("PRAGMA synchronous=FULL")
         super().__init__(path, connection, _REMEDY)
 
     def append_turn(self, turn: ConversationTurn) -> bool:
@@ -163,13 +159,12 @@ class AgentJournal(SqliteStore):
 
     def unpromoted(self, conversation_id: str) -> list[ConversationTurn]:
         """Return the turns of a conversation after the one that was noted last, in order."""
-        rows = self.rows(
+        sql = (
             f"SELECT {', '.join(_TURN)} FROM turns WHERE conversation_id = ? AND turn_index > "
             "COALESCE((SELECT turn_index FROM promoted WHERE conversation_id = ?), -1)"
-            " ORDER BY turn_index",
-            *(conversation_id,) * 2,
+            " ORDER BY turn_index"
         )
-        return [_turn(row) for row in rows]
+        return [_turn(row) for row in self.rows(sql, *(conversation_id,) * 2)]
 
     def note_promoted(self, turn: ConversationTurn) -> None:
         """Note that the turns of a conversation up to this one were looked at."""
@@ -360,13 +355,18 @@ class AgentJournal(SqliteStore):
 
 
 def _connection(path: Path, seconds: float) -> sqlite3.Connection:
-    """Return a connection to the journal, read-only where its directory cannot be written. SQLite
-    keeps its write-ahead log there, unless it is told that nobody changes the file."""
+    """Return a connection to the journal; where its directory cannot be written, read-only, as it
+    is. SQLite keeps its write-ahead log there, unless it is told that nobody changes the file."""
     effective = os.access in os.supports_effective_ids
-    if not path.exists() or os.access(path.parent, os.W_OK, effective_ids=effective):
-        return connect(path, seconds=seconds)
-    has_log = path.with_name(f"{path.name}-wal").exists()
-    return connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
+    if path.exists() and not os.access(path.parent, os.W_OK, effective_ids=effective):
+        has_log = path.with_name(f"{path.name}-wal").exists()
+        return connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
+    connection = connect(path, seconds=seconds)
+    if connection.execute(_EXISTS).fetchone() is None:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+    connection.execute("PRAGMA synchronous=FULL")
+    return connection
 
 
 def _require_column(name: str) -> str:

@@ -188,8 +188,10 @@ def test_a_secret_that_becomes_known_is_taken_out_everywhere(wordy: Agents) -> N
     assert value.encode() not in wordy.bytes_at_rest()
 
 
-def test_a_lost_journal_is_filled_from_the_lake(wordy: Agents) -> None:
-    """The tables lose nothing, and the same append is still known. What was archived still is."""
+@pytest.mark.parametrize("lost", [(FILE_NAME,), (FILE_NAME, "catalog.db")])
+def test_a_lost_journal_is_filled_from_the_lake(wordy: Agents, lost: tuple[str, ...]) -> None:
+    """The tables lose nothing, and the same append is still known. What was archived still is, and
+    no turn is read once more for what is to be promoted; be the catalogue lost, too."""
     wordy.gateway().append_history("c1", "user", "Which broker?", 0, NOW)
     first = wordy.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
     wordy.gateway().write_memory("The user likes tea.", "preference", 0.9, NOW)
@@ -198,14 +200,18 @@ def test_a_lost_journal_is_filled_from_the_lake(wordy: Agents) -> None:
     assert keep_up(wordy.components).faded == 2
     assert ingest(wordy)["memory_trail"].rows_written == 4
     wordy.components.journal.close()
-    for path in wordy.data_dir.glob(f"{FILE_NAME}*"):
-        path.unlink()
+    wordy.components.catalog.close()
+    for name in lost:
+        for path in wordy.data_dir.glob(f"{name}*"):
+            path.unlink()
     again = Agents(wordy.data_dir, wordy.engines, now=wordy.now + 1, given=wordy.given)
     said = again.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
     assert said.memory_id == first.memory_id
     ingest(again)
     assert (len(rows(again, AGENT_HISTORY)), len(rows(again, AGENT_MEMORY))) == (1, 2)
     assert len(again.components.journal.archived()) == 1
+    assert again.components.journal.unpromoted("c1") == []
+    assert list(plan_agent_memory(again.components)) == []
     trail = [
         row["what"]
         for row in rows(again, MEMORY_TRAIL)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import resource
 import signal
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +73,13 @@ def test_a_full_disk_refuses_and_loses_nothing(wordy: Agents) -> None:
 
 
 def test_a_read_only_directory_is_read_and_refuses_to_be_written(wordy: Agents) -> None:
-    """Turns and memories are read, writing is refused, and nothing changes."""
+    """Turns and memories are read, writing is refused, and nothing changes; be the journal of the
+    version before, without its newest table."""
     wordy.gateway().append_history("c1", "user", "Which broker do we use?", 0, NOW)
     wordy.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
     wordy.components.journal.close()
+    with closing(sqlite3.connect(wordy.data_dir / FILE_NAME)) as connection:
+        connection.execute("DROP TABLE promoted")
     before = (wordy.data_dir / FILE_NAME).read_bytes()
     for path in (*wordy.data_dir.iterdir(), wordy.data_dir):
         path.chmod(0o500 if path.is_dir() else 0o400)

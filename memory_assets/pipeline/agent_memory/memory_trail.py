@@ -58,9 +58,10 @@ def _put_back(components: Components, partition: str) -> None:
     journal, project = components.journal, project_in(partition)
     states = by_hash(journal.trail_states(project))
     on_record = components.catalog.products.of_project(MEMORY_TRAIL.name, partition)
-    for name in sorted(by_hash(journal.memory_states(project)).keys() & on_record.keys()):
+    in_lake = set(components.lake.sessions(MEMORY_TRAIL, partition))
+    for name in sorted(by_hash(journal.memory_states(project)).keys() & in_lake):
         count = int(states.get(name, "0").partition(":")[0])
-        if count >= on_record[name].rows:
+        if name in on_record and count >= on_record[name].rows:
             continue
         memory_id = f"{MEMORY_HEAD}{name}"
         rows = components.lake.read_rows(MEMORY_TRAIL, partition, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.agent_memory.trail import TrailEntry
+from memory_assets.errors import BadArgument, RedactionFailed
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.session_analysis.sentences import sentences
@@ -24,14 +25,11 @@ def promote(components: Engines, project: str) -> int:
             for sentence in sentences(turn.text):
                 if (found := promotable(sentence.text)) is None:
                     continue
-                written = memory.write(
-                    sentence.text,
-                    found.type,
-                    found.confidence,
-                    turn.ts,
-                    conversation,
-                    source="chat",
-                )
+                said = (sentence.text, found.type, found.confidence, turn.ts, conversation)
+                try:
+                    written = memory.write(*said, source="chat")
+                except (BadArgument, RedactionFailed):  # of this one; the others are written
+                    continue
                 if written.outcome != "refused":
                     of = (conversation, f"{MESSAGE_HEAD}{turn.message_id}")
                     why = "the user said that it lasts"

@@ -132,8 +132,9 @@ class _History:
         known = self._journal.conversation_states(project)
         lake = components.lake
         for lost in set(lake.sessions(AGENT_HISTORY, partition)) - known.keys():
-            rows = lake.read_rows(AGENT_HISTORY, partition, lost)
-            self._journal.replace_turns(map(turn_of_row, rows))
+            turns = list(map(turn_of_row, lake.read_rows(AGENT_HISTORY, partition, lost)))
+            self._journal.replace_turns(turns)
+            self._journal.note_promoted(turns[-1])  # or what was forgotten since may come back
         self._states = self._journal.conversation_states(project)
 
     def made(self) -> StageReport:
