@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
 from memory_assets.cli.rendering import ANSI, printable
-from memory_assets.serving.answer_lines import age, project_name
+from memory_assets.serving.answer_lines import age, also_there, project_name
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -112,6 +112,8 @@ class HitView:
         indent += _INDENT
         if below:
             yield indent + (_styled(shown_id, "cyan") if self._colours else shown_id)
+        if copies := also_there(hit["metadata"]):
+            yield indent + _cut(printable(copies), room)
         for line in _body(hit, self._answer["query"], room, self._colours, self._full):
             yield f"{indent}{line}".rstrip()
 

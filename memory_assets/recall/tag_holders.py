@@ -51,7 +51,7 @@ def tag_holders(lake: Lake, tag: str) -> dict[str, Any]:
     ]
     others = _others(lake, ending)
     if not (holders or others):
-        raise NotFound(f"no session holds {tag}; tags stand in what `memory show` prints")
+        raise NotFound(f"nothing holds {tag}; tags stand in what `memory show` prints")
     holders.sort(key=lambda holder: (-holder["count"], holder["project"], holder["session_id"]))
     count = sum(each["count"] for each in holders)
     return {"tag": tag, "count": count, "sessions": holders, "others": others}

@@ -78,14 +78,19 @@ def hit_lines(hits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"   {hit['text']}"
 
 
+def also_there(metadata: Mapping[str, Any]) -> str:
+    """Return the ids of the first copies of a document's hit in words; "" if it has none."""
+    copies = metadata.get("copies", ())
+    more = f" and {len(copies) - _COPIES} more" if len(copies) > _COPIES else ""
+    return f"(also {', '.join(copies[:_COPIES])}{more})" if copies else ""
+
+
 def _place(hit: Mapping[str, Any]) -> str:
     """Return when and in which project something was, or where it is in a workspace."""
     if "file_path" in hit:
         lines = f"{hit['line_start']}-{hit['line_end']}"
         place = f"{hit['file_path']}:{lines}  {hit['section_heading']}".rstrip()
-        copies = hit.get("copies", ())
-        more = f" and {len(copies) - _COPIES} more" if len(copies) > _COPIES else ""
-        return f"{place}  (also {', '.join(copies[:_COPIES])}{more})" if copies else place
+        return f"{place}  {also_there(hit)}".rstrip()
     agent = f"{hit['agent']}  " if "agent" in hit else ""
     return f"{clock(hit['time'])}  {agent}{hit['project']}"
 
@@ -274,7 +279,9 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     behind them; for a tag, the sessions and other rows that contain it."""
     if "tag" in answer:
         sessions = counted(len(answer["sessions"]), "session")
-        yield f"{answer['tag']} occurs {counted(answer['count'], 'time')} in {sessions}"
+        others = counted(len(answer["others"]), "row")
+        rest = f" and in {others} of documents and agents' memory" if answer["others"] else ""
+        yield f"{answer['tag']} occurs {counted(answer['count'], 'time')} in {sessions}{rest}"
         for each in answer["sessions"]:
             yield (
                 f"{each['session_id']}  {counted(each['count'], 'time')}  {each['agent']}  "

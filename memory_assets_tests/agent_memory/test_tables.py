@@ -92,7 +92,8 @@ def test_a_tag_leads_to_what_agents_wrote(wordy: Agents) -> None:
     client = TestClient(build_site(wordy.components.settings), base_url="http://127.0.0.1")
     page = client.get(f"/page/tag/{tag.strip('<>').removeprefix('redacted:')}").text
     leads = re.findall(r'href="(/page/(?:memory|audit)/[^"]+)" data-item', page)
-    assert len(leads) == 2
+    assert len(leads) == 2 and "in 2 rows of documents" in page
+    assert next(audit_lines(found)).endswith("in 2 rows of documents and agents' memory")
     assert all(client.get(unescape(lead)).status_code == 200 for lead in leads)
 
 

@@ -109,6 +109,17 @@ def test_ids_of_no_session_are_whole(any_id: str, session: str, about: dict[str,
     assert head.startswith("1. The lamp is lit.  3 days ago") == (below[0].strip() == any_id)
 
 
+def test_copies_of_a_document_stand_below_its_hit() -> None:
+    """They are no hits of their own."""
+    about: dict[str, Any] = {
+        "file_path": "a.md",
+        "line_start": 1,
+        "line_end": 9,
+        "copies": ["harbor::b.md::0"],
+    }
+    assert "   (also harbor::b.md::0)" in _lines(_hit("The lamp is lit.", **about))
+
+
 def test_the_text_of_an_observation_does_not_say_its_title_again() -> None:
     """Unless there is nothing else."""
     told = _hit(
