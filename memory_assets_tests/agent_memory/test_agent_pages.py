@@ -43,6 +43,7 @@ def test_memories_are_listed_by_type_conversation_confidence_and_date(client: Te
     assert _texts(client, type="preference") == ["We use pnpm."]
     assert _texts(client, conversation="talk-2") == ["Prices have "]
     text = client.get("/page/memories").text
+    assert f'<span title="{_SHOP}">' in text  # no page where there are no transcripts
     names = {name for each in declared(MemoriesRequest) if (name := each.name_at("http"))}
     assert set(re.findall(r'<(?:input|select) id="\w+" name="(\w+)"', text)) == names
     assert f"/assets/agent_memory?view=partitions&amp;partition=agent-memory%3A{_SHOP}" in text
