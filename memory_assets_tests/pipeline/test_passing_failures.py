@@ -65,11 +65,9 @@ for stage in stages:
 
 @contextmanager
 def _no_more_files() -> Iterator[None]:
-    """Let this process open no further file: the limit is what it has open."""
+    """Let this process open no further file, whichever files it closes meanwhile."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
-    os.close(free)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     try:
         yield
     finally:
