@@ -26,6 +26,7 @@ from memory_assets.errors import StoreError
 from memory_assets.recall.memory import Memory
 from memory_assets.redacted_text import seal
 from memory_assets.settings import load_settings
+from memory_assets.stores.chroma import gate
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import ChromaStore
 from memory_assets.stores.vector_store import Collection, CollectionVersions
@@ -283,3 +284,15 @@ def test_nothing_in_the_data_directory_is_executed(servers: Servers) -> None:
     assert not trace.exists()
     with pytest.raises(Exception, match=r"Timeout|could not be acquired"):
         FileLock(data_dir / chroma_server.LOCK).acquire(blocking=False)
+
+
+def test_a_socket_that_is_closed_while_it_is_looked_at_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Chroma closes its first listener at any moment, and then listens on another one."""
+    closed = socket.socket()
+    closed.close()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        found = iter([(3, closed), (4, listening)])
+        monkeypatch.setattr(gate, "_sockets", lambda: found)
+        assert gate._listener() == (4, listening.getsockname()[1])

@@ -131,8 +131,9 @@ def _sockets() -> Iterator[tuple[int, socket.socket]]:
 def _listener() -> tuple[int, int] | None:
     """Return descriptor and port of the TCP socket on which this process listens, or None."""
     for descriptor, found in _sockets():
-        if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-            return descriptor, int(found.getsockname()[1])
+        with contextlib.suppress(OSError):  # Chroma may have closed it in this moment
+            if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                return descriptor, int(found.getsockname()[1])
     return None
 
 
