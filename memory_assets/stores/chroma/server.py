@@ -40,6 +40,7 @@ _LOG = "chroma.log"
 _CLOSED = "chroma.closed.lock"
 DATABASE = Path("chroma") / "chroma.sqlite3"
 START_SECONDS = 30.0
+_LOG_CHARACTERS = 300
 _CLOSED_SECONDS = 600.0
 PROCESS = "memory_assets.stores.chroma.process"
 _PROCESSES = {PROCESS, "memory_assets.stores.chroma.server"}
@@ -232,10 +233,19 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
             break
         time.sleep(0.02)
     raise StoreError(
-        f"the Chroma server for {data_dir} did not start (see {log}): is the disk full, or not "
-        f"to be written? If its files are damaged, move {data_dir / 'chroma'} away and run "
-        "`memory ingest`: it is rebuilt from the lake without embedding again."
+        f"the Chroma server for {data_dir} did not start ({_ending(process, log)}): is the disk "
+        f"full, or not to be written? If its files are damaged, move {data_dir / 'chroma'} away "
+        "and run `memory ingest`: it is rebuilt from the lake without embedding again."
     )
+
+
+def _ending(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Return how a server that did not start ended, and the last line of its log, for a message."""
+    code = process.poll()
+    how = f"no answer in {START_SECONDS:.0f} s" if code is None else f"it ended with code {code}"
+    lines = log.read_text("utf-8", "replace").split("\n") if log.exists() else []
+    said = [line.strip() for line in lines if line.strip()]
+    return f"{how}; {log} ends with: {said[-1][:_LOG_CHARACTERS]}" if said else f"{how}; see {log}"
 
 
 def _require_whole_files(data_dir: Path) -> None:
