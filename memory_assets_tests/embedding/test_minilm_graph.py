@@ -35,10 +35,18 @@ def _unit(hidden: Any) -> Any:
     return mean / np.linalg.norm(mean)
 
 
+def _probed_sum() -> float:
+    ones = np.ones((1, 4), dtype=np.float32)
+    return float(_session(overflow_probe()).run(["y"], {"x": ones})[0][0, 0])
+
+
 @pytest.mark.parametrize("product", ["signed", "unsigned"])
 def test_the_graph_computes_the_packaged_model(packaged: bytes, product: Product) -> None:
-    """With signed and with unsigned weights: cosine above .998 for each text, the empty one
-    included, and above .99 for the hidden states of every word piece."""
+    """With unsigned weights, and with signed ones where sums do not overflow: cosine above .998
+    for each text, the empty one included, and above .99 for the hidden states of every word
+    piece."""
+    if product == "signed" and _probed_sum() < 500:
+        pytest.skip("this processor adds two products in 16 bits (no VNNI)")
     floats, integers = _session(packaged), _session(minilm(packaged, product))
     pieces = load_word_pieces()
     for text in TEXTS:
@@ -56,8 +64,7 @@ def test_the_graph_computes_the_packaged_model(packaged: bytes, product: Product
 
 def test_the_probe_tells_exact_sums_from_overflowing_ones() -> None:
     """Four products of 127 and 255 are 508 after scaling; two of them in 16 bits overflow."""
-    ones = np.ones((1, 4), dtype=np.float32)
-    found = float(_session(overflow_probe()).run(["y"], {"x": ones})[0][0, 0])
+    found = _probed_sum()
     assert found == pytest.approx(508, abs=0.01) or found == pytest.approx(257, abs=1)
 
 
