@@ -19,9 +19,9 @@ from memory_assets.settings import load_settings
 def remember(asked: RememberRequest, as_json: bool) -> None:
     """Store a memory for agents.
 
-    It is redacted, and refused if it is not believed enough or too many were stored just now. The
-    same again is renewed. `memory context` shows it at once, and `memory search --in memory` finds
-    it by its words; by meaning after an ingest.
+    The text is redacted. It is refused if its confidence is too low or too many were stored just
+    now; a memory that is there is renewed. `memory context` shows it at once, and `memory search
+    --in memory` finds it by its words; by meaning after an ingest.
     """
     written = AgentMemory(load_settings()).answer(asked)
     rendering.print_answer(written, as_json, _written_lines(written))

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 def forget(asked: ForgetRequest, as_json: bool) -> None:
     """Delete sessions, documents of workspaces, or memories of agents for good.
 
-    What is deleted must match all options that are given. It is not ingested again; a workspace
-    is when `memory index` is given its directory. The files on disk are not deleted.
+    What is deleted matches all options that are given. It is not ingested again, unless it is a
+    workspace whose directory `memory index` is given. The files on disk are not deleted.
     """
     from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.removal.selection import Selection, select

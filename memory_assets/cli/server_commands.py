@@ -80,8 +80,8 @@ def serve(
 def open(port: _Port = 8765) -> None:
     """Open the page in the browser.
 
-    Starts `memory serve` on 127.0.0.1 if it does not run there for this memory; on another port
-    where something else has this one. A server that it started runs until Ctrl-C.
+    Starts `memory serve` on 127.0.0.1 if it does not run there for this memory, on another port
+    if something else uses this one. A server that it started runs until Ctrl-C.
     """
     import webbrowser
 

@@ -115,7 +115,7 @@ class ForgetRequest(Arguments):
 
     session: str | None = argument(
         None,
-        f"{SESSION[:-1]}; or of a memory, memory::HASH.",
+        f"{SESSION[:-1]}; or a memory's id.",
         names={"cli": "session"},
         max_length=500,
     )

@@ -30,8 +30,8 @@ class RememberRequest(Arguments):
     text: str = argument(
         MISSING, "What is to be remembered, in a sentence or two.", min_length=1, max_length=20_000
     )
-    type: str = argument("fact", "What it is.", wire=one_of(MEMORY_TYPES), names={"cli": "--type"})
-    confidence: float = argument(0.9, "How sure it is.", hint="0 to 1", ge=0, le=1)
+    type: str = argument("fact", "Its type.", wire=one_of(MEMORY_TYPES), names={"cli": "--type"})
+    confidence: float = argument(0.9, "How sure it is, 0 to 1.", hint="0 to 1", ge=0, le=1)
     conversation: str | None = argument(
         None, "Conversation that it comes from.", aliases=("conversation_id",), **_NAME
     )

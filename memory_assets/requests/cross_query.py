@@ -52,7 +52,7 @@ class CrossQueryRequest(Arguments):
     )
     document: str | None = argument(
         None,
-        "The id (of a workspace: or path) of a document there, instead of a query.",
+        "A document's id (in a workspace, id or path), instead of a query.",
         hint="id in the collection",
         max_length=1_000,
     )
