@@ -1,4 +1,4 @@
-"""What a request to an endpoint of models was, without its texts."""
+"""The facts of a request to a model at an endpoint: tokens, time, cost; never its texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an HTTP request says of whom it is for and who sends it: the host's name, the token."""
+"""The host that an HTTP request names, and the token that it brings."""
 
 from __future__ import annotations
 

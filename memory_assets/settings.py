@@ -290,7 +290,7 @@ class Settings(Arguments):
 
     @property
     def vectors_key(self) -> str | None:
-        """What the server at `vectors_url` demands."""
+        """The token or key of the server at `vectors_url`; None without one."""
         return self.chroma_token if self.vector_backend == "chromadb" else self.qdrant_api_key
 
     def transcript_roots(self) -> dict[str, Path]:

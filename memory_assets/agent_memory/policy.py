@@ -1,4 +1,4 @@
-"""What is worth storing, how much of it, and what is taken for the same. No store is asked here."""
+"""Which memories are stored, how many of them, and which two count as one. No store is asked."""
 
 from __future__ import annotations
 

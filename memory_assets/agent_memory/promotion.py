@@ -1,4 +1,4 @@
-"""Which sentences of a user say for themselves that they are to be remembered."""
+"""Finds the sentences in which a user asks that something be remembered ("from now on")."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _LEANS = re.compile(
     r"|\b(?:to|for|of|about|with|like|do|is|was|see|and) that\b",
     re.IGNORECASE,
 )
-"""What makes a sentence one of its moment: it points elsewhere, or is not sure."""
+"""Words of a sentence that holds for the moment only: it refers to another one, or is unsure."""
 _LASTS = re.compile(r"\bin this (?:project|repo)\b|\bfrom now on\b", re.IGNORECASE)
-"""What is in such words, and does not."""
+"""Phrases with "this" or "now" that hold for longer; `_LEANS` does not see them."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which collection a type of memory is kept in."""
+"""The collection that each type of memory is kept in."""
 
 from __future__ import annotations
 

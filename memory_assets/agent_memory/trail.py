@@ -1,4 +1,4 @@
-"""What happened to a memory: an entry for each change, without its text."""
+"""The trail of a memory: an entry for each change, without the memory's text."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ TELLING_WORDS = (
     *("cannot", "can't", "unable", "invalid", "undefined", "unexpected", "timeout", "time out"),
     *("timedout", "timed out", "conflict", "rejected"),
 )
-"""What a line that tells of an error has in it, in any case."""
+"""Words of lines that report an error, in upper or lower case."""
 TELLING = re.compile("|".join(TELLING_WORDS), re.IGNORECASE)
 # What agents put around a tool's output.
 _WRAPPING = re.compile(

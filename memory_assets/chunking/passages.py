@@ -13,8 +13,8 @@ FULL_ENOUGH = (0.4, 0.4, 0.6, 0.7, 0.0)
 MAX_CHARACTERS = 4_000
 
 _BETWEEN_WORDS = frozenset(" \n\t\r")
-"""What surely stands between two words for any tokenizer of BERT's kind, which drops control
-characters that Python takes for white space."""
+"""Characters that separate words for every tokenizer like BERT's. Not all of Python's white space:
+tokenizers drop its control characters."""
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=#{1,6} )")

@@ -1,8 +1,7 @@
 """The console script `memory`. Parsing and printing only.
 
-Exit codes: 0 fine, 1 error, 2 usage, 3 found nothing, 4 a check failed. Dagster is
-imported by the commands that run it (`ingest` with work to do, `dev`), never by the
-others.
+Exit codes: 0 fine, 1 error, 2 usage, 3 found nothing, 4 a check failed. Dagster is imported by
+the commands that need it (`dev`, `retain`, `forget`), never by the others.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from memory_assets.settings import Settings, load_settings
 _TASKS = Path(".vscode", "tasks.json")
 _FOLDER = "${workspaceFolder}"
 _NEEDED = ("command", "args", "env", "options")
-"""What is set in an entry that exists already; the rest of it may be the user's choice."""
+"""Keys that are overwritten in an entry that exists; the others may be the user's choice."""
 _Entry = tuple[Sequence[Step], dict[str, Any]]
 
 

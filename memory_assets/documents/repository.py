@@ -1,4 +1,4 @@
-"""What a checkout says of itself, read from its files: no program is run.
+"""Facts about a Git checkout, read from its files: no program is run.
 
 https://git-scm.com/docs/git-config and
 https://git-scm.com/book/en/v2/Git-Internals-Git-Objects

@@ -23,7 +23,7 @@ OUTLIERS = (63, 99, 127, 157, 223, 338)
 the same in every text and layer; column 99 reaches 30. They are multiplied as floats, so that
 the int8 range need not hold them (`python benchmarks/embedding.py --columns` prints them)."""
 ACTIVATED_OUTLIERS = ((856,), (607,), (218, 1004), (358,), (), ())
-"""The same of what the activation function gives, by layer."""
+"""Columns with such values after the activation function, by layer."""
 
 Product = Literal["signed", "unsigned"]
 """How integers are multiplied. Processors without a dot product of 8-bit integers add two

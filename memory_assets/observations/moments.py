@@ -75,7 +75,7 @@ _NO_FIX = phrase(
     r"(?:clarif\w+|document\w*|reword\w*|(?:\w+-)?deprecat\w*|bump\w*|format\w*|"
     r"remove (?:the )?(?:now-)?(?:unused|stale|dead))\b|.*\bfor debugging\b"
 )
-"""What a commit is that calls itself a fix by its prefix only."""
+"""Subjects of commits that have the prefix of a fix and are none."""
 _NO_REPAIR = phrase(
     r"\W*(?:release|bump|merge|version|initial|comprehensive|improve\w*|wip|sync|simplify|refactor\w*)\b|.*\b(?:diagnostics?|debug\w*|logging|trac\w+)\b"
 )

@@ -1,16 +1,7 @@
-"""The stages, free of Dagster: what each asset does for one project.
+"""The stages, free of Dagster: what each asset does for one project or workspace.
 
-Each package is one room, and imports only those below it:
-
-    removal     forgetting sessions, retention
-    plan        which projects have work to do, and why
-    checks      what must hold of the tables and collections
-    indexes     Chroma collections and keyword index, made equal to the tables
-    tables      chunks, prompts, embeddings, summaries, observations, commits
-    redact      transcripts to redacted records; secrets found later
-    scan        facts about transcript files
-    ownership   which session a record belongs to; records that must not come back
-    stage       what every stage uses: components, report, quarantine
+Each package is one room; ARCHITECTURE.md lists them from top to bottom, and each imports only
+those below it. `stages.py` is the list of all tables, with how each is made.
 
 Belongs here: which sessions of a project are out of date at a stage, and bringing just
 them up to date. Does not: how a transcript is parsed, redacted, split or embedded (the

@@ -1,4 +1,4 @@
-"""Asking the memory: search, show, status. Never imports Dagster or Great Expectations.
+"""Asking the memory: search, show, timeline, blame, audit. Never imports Dagster.
 
 Belongs here: requests, filters, ranking, answers. Does not: how an answer is printed or
 sent (`cli/`), how anything came to be stored (`pipeline/`).

@@ -1,4 +1,4 @@
-"""What was done in each project, and when: turns by day, sessions by week, agents, files."""
+"""The activity of each project: turns by day, sessions by week, agents, files."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class NamedRow:
 
     @property
     def kind(self) -> str:
-        """What it is, in a word: "memory" or "message"."""
+        """The word for such a row: "memory" or "message"."""
         return "memory" if self.table == AGENT_MEMORY else "message"
 
 

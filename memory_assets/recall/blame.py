@@ -44,7 +44,7 @@ _LINKED = {
     **dict.fromkeys(("agent", "subject", "pull_request"), ""),
     "evidence": str(Evidence.BY_HAND),
 }
-"""What a row of session_commits has and a link, which a user set, may lack."""
+"""Columns of session_commits that a link set by a user may lack, with their defaults."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the calls of a session say of one file: that it was written, edited, read or deleted."""
+"""The calls of a session that wrote, edited, read or deleted one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has one id, in full: as rows (`memory show`) or as one text (the MCP tool `get`)."""
+"""Everything on record under one id: as rows (`memory show`) or as one text (MCP's `get`)."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _BEFORE = re.compile(
     \\{0,3} $
     """
 )
-"""What may stand before `/home` or `/Users`: no part of a longer path, unless of such."""
+"""What precedes a home directory: a mount or a drive, but no part of another path."""
 _LONGEST_BEFORE = 32
 _BOUNDARIES = frozenset(" \t\n\"'`(=,<|")
 """Characters before `/home` that need no second look."""
@@ -92,7 +92,7 @@ class PersonalData:
         self._wants_directories = HOME_DIRECTORY in kinds
         self._others = tuple(_OTHERS[kind] for kind in kinds if kind in _OTHERS)
         self.always = 0 if _WITH_CLUES.issuperset(kinds) else ADDRESSES
-        """What is to be looked for whether or not a text's clues ask for it."""
+        """Clues that each text is taken to have, because kinds are enabled that have none."""
 
     def directories(self, text: str) -> list[Edit]:
         """Return the home directories in `text`, each up to the end of the user's name."""

@@ -109,7 +109,7 @@ class Run:
 
     @property
     def normal(self) -> str:
-        """The same for errors that differ in numbers alone."""
+        """The error's line in lower case, each number as 0: equal where only numbers differ."""
         return _NUMBERS.sub("0", (self.head or self.command).lower())
 
     @property

@@ -22,7 +22,7 @@ from memory_assets.stores.sqlite_files import IN_MEMORY
 from memory_assets.stores.stores import STORE_NAMES
 
 VERSIONS_FILE = "versions.json"
-"""What the last process that made anything was made of (`pipeline/stage/versions.py`)."""
+"""Versions of the last process that wrote to memory (`pipeline/stage/versions.py`)."""
 
 RETENTION_FILE = "retention.begun"
 """There while old sessions are let go of, or when that was interrupted

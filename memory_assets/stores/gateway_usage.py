@@ -1,4 +1,4 @@
-"""What was asked of endpoints of models, one row a request: tokens, time and cost; no text."""
+"""Requests to models at endpoints, one row each: tokens, time and cost; no text."""
 
 from __future__ import annotations
 

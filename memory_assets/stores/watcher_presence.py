@@ -21,7 +21,7 @@ from memory_assets.stores.shared_files import locked, replace_text, state_of_hol
 
 TRANSCRIPTS = "watcher"
 WORKSPACES = "workspaces-watcher"
-"""What is watched, as the names of the files begin."""
+"""Beginnings of the names of a watcher's files, by what it watches."""
 _PATIENCE_SECONDS = 1.0
 
 

@@ -33,7 +33,7 @@ _MOST_TOKENS = 300
 _CHARACTERS_A_TOKEN = 3
 """Fewer than there are, so that a request is not taken for a smaller one."""
 _AWAY_SECONDS = 600.0
-"""So long no endpoint that failed is asked again."""
+"""Time for which an endpoint that failed is not asked again."""
 
 
 class EndpointSummarizer:

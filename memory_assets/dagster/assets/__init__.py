@@ -1,1 +1,1 @@
-"""The assets, one module each step of the graph; each calls one stage of `pipeline/`."""
+"""The assets of the graph. Each calls one stage of `pipeline/`; ARCHITECTURE.md lists which."""

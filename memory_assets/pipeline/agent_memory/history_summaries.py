@@ -33,7 +33,7 @@ _KINDS: dict[str, tuple[Role, Kind]] = {
     "assistant": ("assistant", "assistant_text"),
     "system": ("system", "system"),
 }
-"""What a turn of each role is as a record of a session."""
+"""Role and kind of the record that a turn becomes, by the turn's role."""
 _EXTRACTIVE = ExtractiveSummarizer()
 _EMPTY = compose("")
 SUMMARISED_HISTORY = DerivedTable(

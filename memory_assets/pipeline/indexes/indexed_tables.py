@@ -51,7 +51,7 @@ INDEX_OF = {
 INDEXES = tuple(INDEX_OF.values())
 SESSIONS_INDEX = INDEX_OF["sessions"]
 SESSION_INDEXES = tuple(index for index in INDEXES if index.archive == REDACTED_RECORDS.name)
-"""Those whose partitions are projects; the others' are workspaces."""
+"""The tables made of sessions; their partitions are projects."""
 
 
 @dataclass(frozen=True)

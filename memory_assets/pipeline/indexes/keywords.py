@@ -30,9 +30,9 @@ from memory_assets.stores.sqlite_files import compact
 
 STAGE = "keyword_index"
 WORKSPACE_KEYWORDS = "workspace_keyword_index"
-"""The same index, as far as it holds workspaces: the asset of their partitions."""
+"""The asset of the rows of workspaces in the keyword index."""
 AGENT_KEYWORDS = "agent_keyword_index"
-"""The same index, as far as it holds what agents wrote themselves."""
+"""The asset of the rows that agents wrote themselves in the keyword index."""
 KINDS: Mapping[str, IndexedTable] = INDEX_OF
 """The kinds of rows in the index, and the table of each."""
 STAGES_OF_KEYWORDS = frozenset(

@@ -55,7 +55,7 @@ class BatchRun:
 
     batch: Batch
     _shown: IngestProgress | None = None
-    """What searches are told meanwhile; nothing of what is no project."""
+    """The progress that searches report; None where the batch has no projects."""
 
     def __init__(self, components: Components, workers: Workers, listen: Listener = ignore) -> None:
         self._components = components

@@ -1,5 +1,5 @@
-"""What is noted in the ledger after runs: how they ended, before anything deletes them from
-Dagster's history, and once a day the sizes of the stores."""
+"""Notes for the ledger after runs: how they ended, before they are deleted from Dagster's
+history, and once a day the sizes of the stores."""
 
 from __future__ import annotations
 

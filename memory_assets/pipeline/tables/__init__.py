@@ -1,6 +1,6 @@
 """The tables made of redacted records, one module an asset.
 
-Belongs here: turn_chunks, user_prompts, session_summaries, observations, session_commits and
-the embeddings of their texts; which sessions of a table are out of date (`derive.py`). Does
-not: how a turn is cut or a summary is written (the domain packages).
+Belongs here: turn_chunks, user_prompts, session_summaries, observations, session_commits,
+retrieved_documents and the embeddings of texts; which sessions of a table are out of date
+(`derive.py`). Does not: how a turn is cut or a summary is written (the domain packages).
 """

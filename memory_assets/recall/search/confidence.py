@@ -32,7 +32,7 @@ _SYMBOLS_OF_CODE = 0.053
 
 @dataclass(frozen=True)
 class _Model:
-    """What a figure counts, by its name, and the probability below which a hit is weak."""
+    """A logistic model: a weight for each figure, and the probability below which a hit is weak."""
 
     intercept: float
     weights: Mapping[str, float]

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from memory_assets.keywords import query_terms, text_terms
 
 _ANSWERS = 1.0
-"""What an opening is worth that gives an answer, in words of the question (a question word, such as
-"how", is worth .2)."""
+"""Score of a first sentence that gives an answer. Scores count words of the question; a question
+word, such as "how", counts .2."""
 _ANNOUNCES = -0.5
-"""What an opening is worth that says what will be looked at next."""
+"""Score of a first sentence that says what will be looked at next."""
 _LATER = -0.15
-"""What each of the first `_EARLY` sentences before the excerpt is worth: answers come early, but a
-word of the question outweighs all of it."""
+"""Score of each of the first `_EARLY` sentences before the excerpt: answers come early, but one
+word of the question outweighs all of them."""
 _EARLY = 6
 _IN_CODE = 0.3
-"""What a word of the question is worth in code, or in a digest."""
+"""Score of a word of the question in code or in a digest."""
 _DIGEST = -1.0
-"""What it is worth that the excerpt begins in the digest of tool calls."""
+"""Score of an excerpt that begins in the digest of tool calls."""
 _FULL_ENOUGH = 0.6
 """The share of the room that whole sentences must fill; else part of the next one is added."""
 _LEAST_SENTENCE = 12
@@ -56,7 +56,7 @@ class _Sentence:
 
     @property
     def as_opening(self) -> float:
-        """What the sentence is worth as the first one of an excerpt."""
+        """Score of the sentence as the first one of an excerpt."""
         if self.digest:
             return _DIGEST
         if self.code:

@@ -25,7 +25,7 @@ _BEYOND_ASCII = "\u00e9\u00c9\u0663\u00a0\u2014\u0131\u212a\u017f\u0130"
 case."""
 _NUMBER = re.compile(r"\d+")
 _MATCHED: dict[str, frozenset[int]] = {}
-"""What was found before, by node and flags."""
+"""Bytes that a node matches, by node and flags, as computed before."""
 _STAND_IN = ord("?")
 _COUNTED = 20
 """The longest repeat whose upper bound is kept. An automaton has a state for each repetition that

@@ -57,7 +57,7 @@ class RunClues:
         templates = tuple(templates)
         self.contexts = context_triggers()
         self.shapes = shape_triggers(templates)
-        """What is to be looked for before a run, and around it."""
+        """Triggers of words before a run, and of shapes around it."""
         self._shape_after = max((len(t.sample) for t in templates), default=0) + _SHAPE_BEFORE
 
     def find(

@@ -17,7 +17,7 @@ _NAMED = re.compile(
     r"|\b(?:cat|head|tail|type|Get-Content)[ ](?:-\w+[ ]){0,2}(?:[\w.~$/-]*/)?)"
     r"(?P<name>[A-Za-z_][\w-]{2,60})(?!\w)(?!\.(?!txt|key|token|secret))"
 )
-"""What prints a value, and the value's name."""
+"""A command or expression that prints a value, and the value's name."""
 _WORDS = tuple(word.decode() for word in KEYWORDS)
 _SHOWN = re.compile(
     r"(?m)^[ \t]{0,8}(?:=>[ ]|Out\[\d{1,4}\]:[ ])?b?[\"'`]?"

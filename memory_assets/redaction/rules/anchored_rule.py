@@ -16,7 +16,7 @@ from memory_assets.redaction.rules.likelihood import is_generated
 
 FILL = sample_characters("A-Za-z0-9", 60)
 HEX = sample_characters("0-9a-f", 64)
-"""What samples are made of."""
+"""Letters and digits, or hex digits, of which samples are made."""
 
 _DRAWN = 6
 _CERTAIN = 20

@@ -23,7 +23,7 @@ _PARAMETERS = words(
 )
 """Names of parameters that are no names of secrets elsewhere."""
 _SESSIONS = words("st k t link session session_id sessionid sid phpsessid jsessionid")
-"""Those whose values may be ids of another kind, if they are UUIDs."""
+"""Names of parameters whose values may be harmless ids if they are UUIDs."""
 _STEPS = words(
     "/magic /reset /verif /confirm /invit /activat /hook /webhook _hooks /receiver /input /ingest"
     " /heartbeat /eth /rpc /key /token /incoming /trigger /deploy /collect /bot /robot"
@@ -32,7 +32,7 @@ _STEPS = words(
 )
 """Beginnings of the part of a path that a secret follows."""
 _DRAWN_STEPS = words("/login /sign-in /auth /session /join /share /unsubscribe /callback /access")
-"""Those that more often an id follows."""
+"""Beginnings that an id follows more often than a secret."""
 _KEYED_HOSTS = (
     *(r"infura\.io/(?:ws/)?v3", r"alchemy(?:api)?\.(?:io|com)/v2", r"quiknode\.pro"),
     *(r"blastapi\.io", r"getblock\.io", r"nownodes\.io", r"ankr\.com/\w{1,24}", r"fury\.io"),
@@ -103,7 +103,7 @@ def _is_drawn_step(value: str) -> bool:
 
 
 def _is_certain(value: str) -> bool:
-    """Return True if `value` was drawn, whatever is said of it."""
+    """Return True if `value` was drawn at random, under whatever name."""
     return is_generated(value, _ANY_NAME_BITS)
 
 

@@ -105,7 +105,7 @@ _NAMED_VENDORS = words(
     " telegram telnyx terraform tineye together travisci upstage wakatime woocommerce xai xray"
     " yelp zai zapier zenserp zhipu zoho"
 )
-"""Those that no row of `CONTEXT_FORMATS` names."""
+"""Vendors that no row of `CONTEXT_FORMATS` names."""
 ALSO_WORDS = word_set(
     "apollo ark bamboo bandwidth baseten beamer bing blynk bootstrap box brave branch canva"
     " checkout clay cloudant coda cognitive comet conda consul conjur cypress cronitor delighted"

@@ -66,7 +66,7 @@ _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Asks this machine, whatever proxy is set."""
 _PATIENCE_SECONDS = 30.0
 _ICON = "/favicon.ico"
-"""What a browser asks for where no page names an icon: beside plain text."""
+"""The path that browsers ask for an icon where the answer names none, as plain text does."""
 _STATIC_ROUTE = STATIC_PATH + "{name}"
 _Page = Callable[["Memory", Request], Response]
 _PAGES: dict[str, _Page] = {

@@ -22,7 +22,7 @@ from memory_assets.stores.lake.schemas import Table
 SMALL_SESSION_BYTES = 1 << 20
 """Bytes in memory up to which a session shares a segment; about a quarter of it on disk."""
 _MOST_SECONDS = 5.0
-"""What is collected for longer is published, so that an interruption loses little work."""
+"""Time after which collected sessions are published, so that an interruption loses little work."""
 
 
 class Batch:

@@ -53,7 +53,7 @@ NOISE_ITEMS = {
     "image_generation_call": "session-state",
     "other": "session-state",
 }
-"""The same, with the reason for which they are dropped."""
+"""Types of items that are dropped, with the reason."""
 
 DOUBLED_EVENTS = names(
     "exec_command_end patch_apply_end mcp_tool_call_end web_search_end dynamic_tool_call_request "
