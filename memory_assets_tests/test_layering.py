@@ -126,6 +126,8 @@ BANNED_WORDS = {
     "waits",
 }
 """Names that stand for a concept that has a word of the field: docs/glossary.md."""
+RIDDLES = re.compile(r"^(?:The same|Those)\b|^Return the same\b|\b[Ll]ikewise\b|\bsays? of\b")
+"""What makes a docstring depend on the one above it, or leaves its subject to be guessed."""
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 BANNED_NAMES = {"utils.py", "helpers.py", "common.py", "misc.py"}
@@ -272,6 +274,20 @@ def test_names_are_words_of_the_glossary() -> None:
             if isinstance(getattr(node, field, None), str)
         }
         offenders += [f"{_path(module)}: {name}" for name in sorted(named & BANNED_WORDS)]
+    assert offenders == []
+
+
+def test_each_docstring_names_its_subject() -> None:
+    """Nobody has to read the definition above to understand a docstring."""
+    offenders = [
+        f"{_path(module)}:{statement.lineno}"
+        for module in MODULES
+        for node in _nodes(module)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        for statement in node.body
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if RIDDLES.search(str(statement.value.value))
+    ]
     assert offenders == []
 
 

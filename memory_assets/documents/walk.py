@@ -47,7 +47,7 @@ _Ignored = list[tuple[str, "GitIgnoreSpec"]]
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file: its path in the workspace, with slashes, and what its directory says of it."""
+    """A file: its path in the workspace, with slashes, its size and its time of change."""
 
     path: str
     size: int

@@ -1,7 +1,7 @@
 """Texts in which the redactor found nothing, remembered so that the same text is scanned once.
 
 A text is redacted, composed into others, written and read back for the check of its table. Rules
-do not change while a redactor lives, so what it says of a text stays true. Only hashes are kept.
+do not change while a redactor lives, so a text without findings stays one. Only hashes are kept.
 """
 
 from __future__ import annotations

@@ -182,12 +182,12 @@ def brought_up_to_date(opened: Collection, versions: CollectionVersions) -> None
 
 
 def not_found(name: str) -> str:
-    """Return what to say of a collection that is not there."""
+    """Return the message for a collection that is not there."""
     return f"no collection {name}; run `memory ingest` first"
 
 
 def what_failed(store: str, url: str, name: str) -> str:
-    """Return what to say of a request to a store that failed; `name` is the kind of error."""
+    """Return the message for a request to a store that failed; `name` is the kind of error."""
     return (
         f"{store} at {url} failed ({name}). Check that it runs "
         "(`memory status`) and that its disk has room, then run the command again."
