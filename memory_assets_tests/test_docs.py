@@ -128,6 +128,19 @@ def test_files_that_the_documents_name_exist() -> None:
     assert missing == []
 
 
+def test_imports_in_the_documents_work() -> None:
+    """Every `from memory_assets... import` in a code block of docs/ names what is there."""
+    line = re.compile(r"^ *from (memory_assets[\w.]*) import ([\w, ]+)$", re.M)
+    missing = [
+        f"{document.name}: {module}.{name}"
+        for document in (ROOT / "docs").glob("*.md")
+        for module, names in line.findall(document.read_text())
+        for name in names.split(", ")
+        if not hasattr(importlib.import_module(module), name)
+    ]
+    assert missing == []
+
+
 def test_links_between_the_documents_lead_to_a_heading() -> None:
     """Each relative link leads to a file, and its anchor to a heading there."""
     broken = []
