@@ -129,15 +129,12 @@ def ingest_once(
         work for work in plan.plan(components, sources) if not projects or work.project in projects
     ]
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
-    components.walked = sources
-    try:
+    with on_disk.one_walk(components, sources):
         if works:
             Thread(target=_load_redactor, args=(components,), name="redactor").start()
             report = _run(settings, works, limit, console)
         works += _redact_affected_again(settings, components, report, console)
         works += _index_agent_memory(settings, components, projects, report)
-    finally:
-        components.walked = None
     report["seconds"] = round(time.perf_counter() - started, 2)
     report["work"] = [vars(work) for work in works]
     current = _print_report(components, report, console, as_json)

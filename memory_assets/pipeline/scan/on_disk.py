@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -56,15 +56,20 @@ def look_for_sources(components: Components) -> TranscriptsOnDisk:
 
 
 @contextmanager
-def one_walk(components: Components) -> Iterator[None]:
-    """Walk the agents' directories once for all projects that are scanned within the block,
-    unless that was done; a transcript that appears meanwhile is left to the next ingest."""
+def one_walk(
+    components: Components, walked: Mapping[str, Sequence[Source]] | None = None
+) -> Iterator[None]:
+    """Use one walk of the agents' directories for all projects that are scanned within the block:
+    that of a block around this one, else `walked`, else a new one. A transcript that appears
+    meanwhile is left to the next ingest."""
     if components.walked is not None:
         yield
         return
-    walked: dict[str, list[Source]] = {}
-    for source in transcripts_on_disk(components):
-        walked.setdefault(source.project, []).append(source)
+    if walked is None:
+        found: dict[str, list[Source]] = {}
+        for source in transcripts_on_disk(components):
+            found.setdefault(source.project, []).append(source)
+        walked = found
     components.walked = walked
     try:
         yield
