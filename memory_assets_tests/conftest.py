@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings as hypothesis_settings
 
+from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
 from memory_assets.redaction import Redactor, load_redactor
 from memory_assets.settings import ALIASES, Settings, load_settings
@@ -75,6 +79,20 @@ def dev_transcripts(of_all_workers: Path) -> Path:
     into = of_all_workers / "real-transcripts"
     with FileLock(f"{into}.lock"):
         return into if into.is_dir() else _unpacked("transcripts.tar.xz", into)
+
+
+@pytest.fixture(scope="session")
+def secrets() -> dict[str, str]:
+    """The secrets planted in the sample, by name, as a process of its generator prints them."""
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]);"
+        "from generator.planted import PLANTED;"
+        "sys.stdout.write(json.dumps({n: p.value for n, p in PLANTED.items()}))"
+    )
+    command = [sys.executable, "-c", code, str(SAMPLE_DIR)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    values: dict[str, str] = json.loads(done.stdout)
+    return values
 
 
 @pytest.fixture(scope="session")

@@ -13,21 +13,11 @@ from typing import Any
 import pytest
 
 from memory_assets.transcripts import ReadReport, read_session
+from memory_assets_tests.nested import strings_in
 
 SAMPLE = Path(__file__).resolve().parent.parent / "data" / "sample"
 EXPECTED: dict[str, Any] = json.loads((SAMPLE / "expected.json").read_text(encoding="utf-8"))
 SESSIONS = [s for facts in EXPECTED["projects"].values() for s in facts["sessions"]]
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
@@ -50,7 +40,7 @@ def _files(session: dict[str, Any]) -> list[Path]:
 
 def _text(session: dict[str, Any]) -> str:
     records = (record for path in _files(session) for record in _records(path))
-    return "\n".join(text for record in records for text in _strings(record))
+    return "\n".join(text for record in records for text in strings_in(record))
 
 
 @pytest.fixture(scope="module")
@@ -60,20 +50,6 @@ def regenerated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, str(SAMPLE / "generate.py"), "--into", str(into)]
     subprocess.run(command, check=True, timeout=60)
     return into
-
-
-@pytest.fixture(scope="module")
-def secrets() -> dict[str, str]:
-    """The planted values by name, asked of the generator in a process of its own."""
-    code = (
-        "import json, sys; sys.path.insert(0, sys.argv[1]);"
-        "from generator.planted import PLANTED;"
-        "sys.stdout.write(json.dumps({n: p.value for n, p in PLANTED.items()}))"
-    )
-    command = [sys.executable, "-c", code, str(SAMPLE)]
-    done = subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)
-    values: dict[str, str] = json.loads(done.stdout)
-    return values
 
 
 def test_regenerating_gives_the_committed_files(regenerated: Path) -> None:
@@ -174,7 +150,7 @@ def test_the_sample_shows_the_hard_parts_of_the_formats() -> None:
     assert {"compact_boundary", "away_summary", "turn_duration"} <= subtypes
     assert any(r.get("isCompactSummary") for r in records)
     assert any(r.get("isSidechain") and r.get("agentId") for r in records)
-    assert max(len(text) for r in records for text in _strings(r)) > 8192
+    assert max(len(text) for r in records for text in strings_in(r)) > 8192
 
 
 def test_the_sample_is_small() -> None:

@@ -15,10 +15,13 @@ import pyarrow.parquet as pq
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import TABLES
+from memory_assets_tests.nested import strings_in
 
 _PIECE = 64
 """Floats of a vector that are looked for together; the whole may be split over pages."""
 _SHORTEST_LINE = 30
+_OF_OTHERS = {"parent_uuid"}
+"""A fork's own record may answer a forgotten one."""
 
 Vectors = npt.NDArray[np.float32]
 
@@ -32,18 +35,6 @@ def rows_at_rest(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield name, row
 
 
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            if key != "parent_uuid":  # a fork's own record may answer a forgotten one
-                yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
-
-
 def _of(session_ids: set[str], row: dict[str, Any]) -> bool:
     if "session_id" in row:
         return row["session_id"] in session_ids
@@ -55,7 +46,7 @@ def words_only_of(settings: Settings, session_ids: set[str]) -> set[str]:
     own: set[str] = set()
     others: list[str] = []
     for _, row in rows_at_rest(settings):
-        texts = list(_strings(row))
+        texts = list(strings_in(row, without=_OF_OTHERS))
         if _of(session_ids, row):
             own.update(line.strip() for text in texts for line in text.splitlines())
         else:
@@ -87,7 +78,7 @@ def _contents(path: Path) -> Iterator[str]:
     yield content.decode("latin-1")
     if content[:4] == b"PAR1":
         file = pq.ParquetFile(path)
-        yield "\n".join(_strings(file.read().to_pylist()))
+        yield "\n".join(strings_in(file.read().to_pylist(), without=_OF_OTHERS))
         yield repr(file.metadata.metadata)
 
 

@@ -4,47 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
 
-from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.checks.deep_scan import deep_scan
 from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES
 from memory_assets.redaction.known_secrets import KnownValues
+from memory_assets_tests.nested import strings_in
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 _PIECE = 20
-
-
-@pytest.fixture(scope="module")
-def secrets() -> dict[str, str]:
-    """The planted values by name, asked of the sample's generator."""
-    code = (
-        "import json, sys; sys.path.insert(0, sys.argv[1]);"
-        "from generator.planted import PLANTED;"
-        "sys.stdout.write(json.dumps({n: p.value for n, p in PLANTED.items()}))"
-    )
-    command = [sys.executable, "-c", code, str(SAMPLE_DIR)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    values: dict[str, str] = json.loads(done.stdout)
-    return values
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
 
 
 def _everything_written(directory: Path) -> str:
@@ -55,7 +26,7 @@ def _everything_written(directory: Path) -> str:
             parts.append(path.read_bytes().decode("latin-1"))
         if path.suffix == ".parquet":
             file = pq.ParquetFile(path)
-            parts.extend(_strings(file.read().to_pylist()))
+            parts.extend(strings_in(file.read().to_pylist()))
             parts.append(repr(file.metadata.metadata))
     return "\n".join(parts)
 
@@ -116,7 +87,7 @@ def test_the_search_for_secrets_would_find_them(
         text
         for path in finished.transcripts.rglob("*.jsonl")
         for line in path.read_text().splitlines()
-        for text in _strings(_parsed(line))
+        for text in strings_in(_parsed(line))
     ]
     written = "\n".join(words)
     assert {name for name, secret in secrets.items() if secret in written} == secrets.keys()

@@ -27,6 +27,7 @@ from memory_assets.redaction import RedactionSettings, load_redactor, value_hash
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION
+from memory_assets_tests.nested import strings_in
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.retaining import (
     DAYS,
@@ -293,17 +294,6 @@ def test_no_byte_of_the_rest_is_left(memory: SampleMemory) -> None:
     assert set().union(*_found(memory.data_dir, kept).values()) == kept
 
 
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
-
-
 def _of_prompts(memory: SampleMemory) -> set[str]:
     """The ids of observations of old sessions that only repeat a prompt, which stays: they are made
     again."""
@@ -326,7 +316,7 @@ def _removed_lines(memory: SampleMemory) -> set[str]:
     again = _of_prompts(memory)
     for name, rows in memory.lake_state().items():
         for row in rows:
-            texts = list(_strings(row))
+            texts = list(strings_in(row))
             kept = name in KEPT or row.get("kind") == "prompt" or row.get("id") in again
             if is_of(OLD, row) and not kept:
                 removed.update(line.strip() for text in texts for line in text.splitlines())
@@ -351,7 +341,7 @@ def _contents(path: Path) -> Iterator[str]:
     content = path.read_bytes()
     yield content.decode("latin-1")
     if content[:4] == b"PAR1":
-        yield "\n".join(_strings(pq.ParquetFile(path).read().to_pylist()))
+        yield "\n".join(strings_in(pq.ParquetFile(path).read().to_pylist()))
 
 
 def _files(root: Path) -> list[Path]:
