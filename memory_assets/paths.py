@@ -43,6 +43,7 @@ DATA_DIR = IMPORT_ROOT / "data" if IS_CHECKOUT else user_data_path(_NAME, appaut
 SETTINGS_FILE = (IMPORT_ROOT if IS_CHECKOUT else user_config_dir()) / "memory.toml"
 KNOWN_AGENTS = ("claude-code", "codex", "pi")
 NO_EMBEDDER = "none"
+NO_VECTORS = f"no vectors are made (MEMORY_EMBEDDER={NO_EMBEDDER})"
 UNKNOWN_PROJECT = "-unknown"
 _NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]")
 

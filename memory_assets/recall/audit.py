@@ -8,15 +8,15 @@ is missing or differs is reported, not raised. Nothing here holds transcript tex
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from memory_assets.chunking import content_hash
-from memory_assets.errors import NotFound, StoreError, TranscriptError
+from memory_assets.errors import NotFound, StoreError
 from memory_assets.models import RedactedRecord
+from memory_assets.paths import NO_VECTORS
 from memory_assets.recall.agent_rows import NamedRow, journal_rows, lake_rows, trail_of, written_row
 from memory_assets.recall.documents import (
     NamedDocument,
@@ -28,10 +28,10 @@ from memory_assets.recall.ids import MemoryId
 from memory_assets.recall.names import id_named
 from memory_assets.recall.records import session_turns
 from memory_assets.recall.session import rows_of, stored_vectors
+from memory_assets.recall.source_files import SourceState, source_states
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.status import runs_in_history
-from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.schema import Product, SourceRow
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
@@ -47,7 +47,6 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.run_ledger import EndedRun, ledger_of
 from memory_assets.stores.stores import Stores
-from memory_assets.transcripts import take_fingerprint
 
 _SHOWN = (
     *("agent_id", "seq", "record_uuid", "kind", "byte_start", "byte_end"),
@@ -58,62 +57,6 @@ _PAGES = "http://127.0.0.1:3000/runs"
 """Where `memory dev` shows runs, at its default address."""
 _KEYWORD_INDEXES = {kind.keywords: kind.keyword_asset for kind in SEARCH_KINDS.values()}
 """The asset of each stage that indexes words."""
-
-
-@dataclass(frozen=True)
-class SourceState:
-    """One source file of records. `state` is "unchanged", "grown" (bytes were appended),
-    "rewritten", "gone" or "unreadable"; `byte_start` and `byte_end` bound the records."""
-
-    agent_id: str | None
-    path: str
-    state: str
-    size_read: int
-    size_now: int | None
-    byte_start: int | None
-    byte_end: int | None
-
-
-def source_states(
-    catalog: Catalog,
-    project: str,
-    session_id: str,
-    records: Sequence[RedactedRecord],
-    key: bytes,
-) -> list[SourceState]:
-    """Return the source files of these records, main file first. Each is read once, to compute its
-    keyed fingerprint."""
-    ranges: dict[str, list[RedactedRecord]] = {}
-    for record in records:
-        ranges.setdefault(record.agent_id or "", []).append(record)
-    found = []
-    for row in catalog.sources.rows(project):
-        if row.session_id == session_id and (own := ranges.get(row.agent_id)):
-            state, size_now = _compared(row, key)
-            start, end = min(each.byte_start for each in own), max(each.byte_end for each in own)
-            of = row.agent_id or None
-            found.append(SourceState(of, row.path, state, row.size, size_now, start, end))
-    return found
-
-
-def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
-    path = Path(row.path)
-    try:
-        size = path.stat().st_size if row.path else None
-    except OSError:
-        size = None
-    if size is None:
-        return "gone", None
-    complete = row.size - row.facts.get("pending_bytes", 0)
-    if size < complete:
-        return "rewritten", size
-    try:
-        same = take_fingerprint(path, complete, key).hex(key) == row.fingerprint
-    except TranscriptError:
-        return "unreadable", size
-    if not same:
-        return "rewritten", size
-    return ("grown" if size > row.size else "unchanged"), size
 
 
 _KINDS: dict[str, tuple[Table, SearchKind | None, str]] = {
@@ -139,10 +82,10 @@ not hold it), and the column with the version that made the row."""
 @dataclass(frozen=True)
 class Audit:
     """The origin of an id. `rows` are the rows of the table, each with the state of its document in
-    Chroma ("present", "differs", "missing", "unreachable", or "none" if Chroma does not hold this
-    kind); `records` are the records they were made from, with byte ranges into `sources`;
-    `redactions` counts what was redacted in these records; `runs` has the Dagster run of each
-    stage of the session (`_runs`); `trail` is what happened to a memory of an agent."""
+    Chroma ("present", "differs", "missing", "unreachable", or "none" if Chroma need not hold it);
+    `records` are the records they were made from, with byte ranges into `sources`; `redactions`
+    counts what was redacted in these records; `runs` has the Dagster run of each stage of the
+    session (`_runs`); `trail` is what happened to a memory of an agent."""
 
     id: str
     kind: str
@@ -168,15 +111,24 @@ class Audit:
         return {**asdict(self), "intact": self.intact}
 
 
-def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
+def audit(stores: Stores, any_id: str, key: bytes, *, embeds: bool = True) -> Audit:
     """Return the origin of a passage, turn, prompt, summary, observation, commit or link, or of a
     session (its summary), by its id. `key` is the install key, for the fingerprints of source
-    files.
+    files. Where nothing `embeds`, no row is missing in Chroma.
 
     Raises:
         ConfigurationError: it does not look like an id.
         NotFound: nothing of that id is in memory.
     """
+    found = _audit(stores, any_id, key)
+    if embeds:
+        return found
+    unneeded = {"document": "none", "reason": NO_VECTORS}
+    rows = [row | unneeded if row["document"] == "missing" else row for row in found.rows]
+    return replace(found, rows=rows)
+
+
+def _audit(stores: Stores, any_id: str, key: bytes) -> Audit:
     if written := written_row(stores, any_id.strip()):
         return _of_agent(stores, written)
     if document := document_named(stores, any_id.strip()):

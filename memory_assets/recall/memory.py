@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets import status as overview
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.install_key import load_install_key
+from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.ids import may_be_id
 from memory_assets.recall.search.answer import Answer, Coverage, with_held_back
 from memory_assets.recall.search.hybrid import within_window
@@ -202,7 +203,8 @@ class Memory(Stores):
 
         if is_tag(any_id):
             return tag_holders(self.lake, any_id)
-        return audit(self, any_id, load_install_key()).to_dict()
+        embeds = self.settings.embedder != NO_EMBEDDER
+        return audit(self, any_id, load_install_key(), embeds=embeds).to_dict()
 
     def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Return the titles of sessions (project and id) by id, of those that have one."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from memory_assets.paths import NO_VECTORS
+
 _LENGTHS = {
     "year": 31_556_952,
     "month": 2_629_746,
@@ -62,7 +64,7 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
         )
     elif not behind:
         vectors = all(each["vectors"] for each in covered.values())
-        by_words = " by its words; no vectors are made (MEMORY_EMBEDDER=none)"
+        by_words = f" by its words; {NO_VECTORS}"
         yield True, f"Everything on record can be found{'' if vectors else by_words}."
     for kind, each in behind.items():
         by_meaning = f", {each['indexed']} by their meaning" if each["vectors"] else ""

@@ -11,6 +11,7 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.audit import Audit, audit
 from memory_assets.recall.tag_holders import is_tag, tag_holders
+from memory_assets.requests.questions import AuditRequest
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 from memory_assets_tests.recall.conftest import Asked
 
@@ -148,6 +149,16 @@ def test_what_is_missing_or_differs_in_chroma_is_said(asked: Asked, copied: Any)
     }
     assert (states[lost], states[other]) == ("missing", "differs")
     assert not _audit(asked, lost, memory).intact
+
+
+def test_where_nothing_embeds_no_row_is_missing(asked: Asked, copied: Any) -> None:
+    """A memory of words alone is intact; what Chroma does hold is compared all the same."""
+    memory = copied(embedder="none")
+    turn = f"session::{FLAKY}::turn::0"
+    memory.vectors.get("claude-code-sessions").delete([turn])
+    found = memory.ask(AuditRequest(turn))
+    assert found["intact"] and found["rows"][0]["document"] == "none"
+    assert {row["document"] for row in found["rows"][1:]} == {"present"}
 
 
 def test_without_chroma_the_rest_of_the_trail_is_told(asked: Asked, copied: Any) -> None:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
-from memory_assets.paths import NO_EMBEDDER
+from memory_assets.paths import NO_EMBEDDER, NO_VECTORS
 from memory_assets.recall.search.answer import Answer, Coverage, coverages
 from memory_assets.recall.search.corpus import Corpora, Corpus
 from memory_assets.recall.search.hybrid import find
@@ -192,7 +192,7 @@ class Searcher:
         complete, so vectors are not used while the collections are lost or unreachable."""
         memory = self._memory
         if memory.settings.embedder == NO_EMBEDDER:
-            return "no vectors are made (MEMORY_EMBEDDER=none)"
+            return NO_VECTORS
         if memory.vectors_url is None:
             if memory.has_chroma_files:
                 return None
