@@ -26,6 +26,7 @@ from memory_assets.stores.stores import Stores
 _KEPT = 2
 """Sessions whose turns are kept in memory: one who scrolls asks for the same again and again."""
 _NOT_SHOWN = ("title",)
+_OF_CALLS = ("tool_use", "tool_result")
 _WITH_TURN = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
 _INPUT_FIELDS = ("description:", "pattern:", "query:", "prompt:", "url:", "path:")
 
@@ -191,8 +192,8 @@ def _shown(turn: Turn, beside: list[Item]) -> TurnShown:
 
 
 def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:
-    """Return the records of a turn as entries: results joined to their calls, the records of each
-    subagent in one entry where they begin."""
+    """Return the records of a turn as entries: results joined to their calls (which a file may have
+    after them), the records of each subagent in one entry where they begin."""
     ordered = list(records)
     parents = {each.spawned_agent_id: each.agent_id for each in ordered if each.spawned_agent_id}
     own: dict[str | None, list[Entry]] = {None: []}
@@ -202,27 +203,35 @@ def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:
             entry = Entry("subagent", record.seq, record.agent_id, _time(record), "")
             own.get(parents.get(str(record.agent_id)), own[None]).append(entry)
             own[record.agent_id] = entry.entries
-        if record.kind == "tool_result" and record.tool_use_id in calls:
-            _answer(calls[record.tool_use_id], record)
+        call = calls.get(record.tool_use_id) if record.kind in _OF_CALLS else None
+        if call is not None and record.kind == "tool_result":
+            _answer(call, record)
+        elif call is not None and not call.text:
+            _ask(call, record)
         elif record.kind not in _NOT_SHOWN:
             entry = _entry(record)
             own[record.agent_id].append(entry)
-            if record.kind == "tool_use" and record.tool_use_id:
+            if record.kind in _OF_CALLS and record.tool_use_id:
                 calls[record.tool_use_id] = entry
     return own[None]
 
 
 def _entry(record: RedactedRecord) -> Entry:
-    text = str(record.text)
-    entry = Entry(record.kind, record.seq, record.agent_id, _time(record), text, record.subtype)
-    if record.kind in ("tool_use", "tool_result"):
+    entry = Entry(record.kind, record.seq, record.agent_id, _time(record), "", record.subtype)
+    if record.kind == "tool_use":
+        _ask(entry, record)
+    elif record.kind == "tool_result":
         entry.kind, entry.tool, entry.subject = "call", str(record.tool_name), _subject(record)
-        if record.kind == "tool_use":
-            entry.diff = as_diff(text)
-        else:
-            entry.text = ""
-            _answer(entry, record)
+        _answer(entry, record)
+    else:
+        entry.text = str(record.text)
     return entry
+
+
+def _ask(entry: Entry, record: RedactedRecord) -> None:
+    entry.kind, entry.tool, entry.subject = "call", str(record.tool_name), _subject(record)
+    entry.text, entry.seq = str(record.text), record.seq
+    entry.diff = as_diff(entry.text)
 
 
 def _answer(entry: Entry, record: RedactedRecord) -> None:

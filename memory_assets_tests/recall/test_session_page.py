@@ -183,3 +183,16 @@ def test_results_join_their_calls_and_subagents_nest() -> None:
     kinds = [each.kind for each in outer.entries]
     assert kinds == ["system", "call", "subagent", "assistant_text"] and outer.calls == 1
     assert [each.text for each in outer.entries[2].entries] == ["deep"]
+
+
+def test_a_result_that_a_file_has_before_its_call_joins_it() -> None:
+    """Claude Code 2.1 writes so now and then where calls run side by side."""
+    call = {"tool_use_id": "t1"}
+    (entry,) = entries_of(
+        [
+            redacted("tool", "tool_result", "12 lines", seq=4, is_error=True, **call),
+            redacted("assistant", "tool_use", "path: a.go", seq=5, tool_name="Read", **call),
+        ]
+    )
+    assert (entry.tool, entry.subject, entry.seq) == ("Read", "a.go", 5)
+    assert (entry.result, entry.result_seq, entry.failed) == ("12 lines", 4, True)
