@@ -136,6 +136,12 @@ def test_text_is_escaped_and_its_redaction_tags_are_links() -> None:
     assert "<mark>&lt;img</mark>" in rendering.marked(text, "img")
 
 
+def test_a_path_breaks_between_its_words() -> None:
+    """Escaped before."""
+    shown = rendering.breakable("src/<b>/two_words.py")
+    assert shown == "src/&lt;b&gt;/<wbr>two_<wbr>words.py"
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

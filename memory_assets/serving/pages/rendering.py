@@ -39,6 +39,7 @@ NAVIGATION = (
 _TAG = re.compile(r"<redacted:(?P<rule>[a-z0-9-]{1,60}):(?P<digest>[0-9a-f]{12})>")
 _TAG_LINK = re.compile(r'<a class="redacted"[^>]*>([a-z0-9-]+)</a>')
 """A link of ours in HTML, where text cannot look like one."""
+_BREAKS = re.compile(r"(?<=[/\\_])(?=\w)")
 _THEMES = ("light", "dark")
 
 
@@ -120,6 +121,7 @@ def _environment() -> Environment:
     )
     made.filters |= {
         "ago": _ago,
+        "breakable": breakable,
         "clock": clock,
         "diff_lines": diff_lines,
         "lasting": lasting,
@@ -133,6 +135,11 @@ def _environment() -> Environment:
     }
     made.globals |= {"static_url": static_url, "pages": NAVIGATION}
     return made
+
+
+def breakable(path: str) -> Markup:
+    """Return a path as HTML that may be broken after its slashes and underscores."""
+    return Markup(_BREAKS.sub("<wbr>", str(escape(visible(path)))))
 
 
 def without_tag_links(html: str) -> str:
