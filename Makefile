@@ -13,6 +13,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+AXE := node_modules/axe-core/axe.min.js
 ROOT ?= .
 KONG ?= kong
 KONG_COMPOSE = docker compose --file deploy/kong/compose.yml --profile $(KONG)
@@ -48,7 +49,7 @@ kong-routes:
 # The tests start many processes: what one of them compiles, the next need not.
 test: export PYTHONDONTWRITEBYTECODE :=
 # Three at a time on two cores, because the live tests wait for others most of the time.
-test: $(READY)
+test: $(READY) $(AXE)
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # What takes half a minute a test and is left out of the former; and property tests on
@@ -97,7 +98,12 @@ lock: $(READY)
 
 # The environment and caches; never the memory in data/.
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+
+# What checks pages for accessibility; where npm cannot bring it, its test is skipped.
+$(AXE):
+	@npm install --prefix . --no-save --ignore-scripts --no-audit --no-fund --fetch-retries=0 \
+	  --loglevel=error axe-core@4.14.0 || echo "No axe-core: pages are not checked for accessibility."
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

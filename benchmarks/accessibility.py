@@ -1,6 +1,6 @@
 """Run axe-core over every page of the sample, light, dark and on a phone, and print what it finds.
 
-    npm install --no-save axe-core@4.14.0
+    make node_modules/axe-core/axe.min.js
     python benchmarks/accessibility.py
 
 Exits with 1 if a page violates a rule (WCAG 2.2 A and AA, and best practices).

@@ -23,7 +23,7 @@ from memory_assets.serving.http_server import bind, url_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 AXE = Path(__file__).parent.parent / "node_modules" / "axe-core" / "axe.min.js"
-"""Where `npm install --no-save axe-core` puts what checks pages for accessibility."""
+"""Where `make test` puts what checks pages for accessibility."""
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _PATIENCE = 60.0
 """Seconds after which something that is waited for does not come."""

@@ -192,7 +192,7 @@ def test_every_page_fits_a_phone(shown: Shown) -> None:
     shown.browser.size(1200)
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core: npm install --no-save axe-core")
+@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core: `make test` brings it by npm")
 def test_axe_finds_no_page_that_shuts_anybody_out(shown: Shown) -> None:
     """On a phone in the dark, where targets are nearest; benchmarks/accessibility.py does it for
     all pages of the sample in three views."""
