@@ -79,7 +79,7 @@ def index(
         rendering.print_json(report)
     else:
         rendering.print_lines(line for each in report["workspaces"] for line in _lines(each))
-    if any(each.get("failed") for each in report["workspaces"]):
+    if any(each.get("failed") or _nothing_read(each) for each in report["workspaces"]):
         raise typer.Exit(exit_codes.ERROR)
     if any(each["checks_failed"] for each in report["workspaces"]):
         raise typer.Exit(exit_codes.CHECK_FAILED)
@@ -265,6 +265,11 @@ def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
             {"file": each.session_id, "reason": each.reason, "remedy": each.remedy} for each in held
         ],
     }
+
+
+def _nothing_read(report: dict[str, Any]) -> bool:
+    """Return whether a workspace has files, and none of them could be taken in."""
+    return bool(report["held_back"]) and not report["documents"]
 
 
 def _lines(report: dict[str, Any]) -> Sequence[str]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.documents import walk as walking
 from memory_assets.documents.walk import walk
 from memory_assets_tests.workspaces.conftest import FILES, write
 
@@ -74,14 +73,12 @@ def test_another_workspace_is_not_entered(tmp_path: Path) -> None:
     assert _found(tmp_path, others=[tmp_path / "inner"]) == {"b.md"}
 
 
-def test_a_large_file_is_counted_with_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The limit is in the reason."""
-    monkeypatch.setattr(walking, "MOST_BYTES", 1_000_000)
-    write(tmp_path, {"big.txt": "x" * 1_000_001, "small.txt": "x"})
+def test_a_large_file_is_counted_with_the_limit(tmp_path: Path) -> None:
+    """50 MB, of which no byte is read; the limit is in the reason."""
+    write(tmp_path, {"big.txt": "", "small.txt": "x"})
+    os.truncate(tmp_path / "big.txt", 50_000_000)
     found = walk(tmp_path, lambda path: False)
-    assert set(found.files) == {"small.txt"} and found.skipped == {"larger than 1 MB": 1}
+    assert set(found.files) == {"small.txt"} and found.skipped == {"larger than 10 MB": 1}
 
 
 @pytest.mark.parametrize("name", ["new\nline.md", "snow ☃.md", "a,b.md"])
