@@ -58,14 +58,15 @@ test-long: $(READY)
 	$(BIN)/python -m pytest -m long
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=seeking
 
-# Agents' memory behind chroma-mcp, and the processes of deploy/compose.yaml; builds their
-# environments once.
+# Agents' memory behind chroma-mcp, the processes of deploy/compose.yaml, and LiteLLM before a model;
+# builds their environments once.
 test-deployment: $(READY)
 	$(BIN)/python -m pytest -o timeout=1800 -m "long or not long" \
 	  memory_assets_tests/agent_memory/test_stores.py \
 	  memory_assets_tests/agent_memory/test_chroma_mcp_faults.py \
 	  memory_assets_tests/agent_memory/test_compose.py \
-	  memory_assets_tests/agent_memory/test_deployment.py
+	  memory_assets_tests/agent_memory/test_deployment.py \
+	  memory_assets_tests/embedding/test_litellm.py
 
 dev: $(READY)
 	@$(BIN)/memory dev
