@@ -14,8 +14,11 @@ from memory_assets.dagster.partitions import workspaces
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.dagster.workspace_sensor import workspaces_sensor
 from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
 from memory_assets.stores.run_history.names import WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces
+from memory_assets_tests.command_line import run_here
 from memory_assets_tests.dagster.test_ingest_batch import QUIET
 
 HARBOR = "workspace:harbor"
@@ -88,6 +91,25 @@ def test_the_sensor_requests_a_run_when_a_file_changes(
     root.rename(root.with_name("moved"))
     gone = _tick(settings, instance)
     assert isinstance(gone, dg.SkipReason) and "does not exist" in str(gone.skip_message)
+
+
+def test_a_run_of_the_job_gives_the_rows_of_the_command_line(
+    settings: Settings, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    """The same ids and hashes of texts, whichever takes a file in."""
+    root = Path(settings.workspaces[0])
+    Workspaces(settings.data_dir).add(root)
+    instance.add_dynamic_partitions(str(workspaces.name), [HARBOR])
+    job = build_defs(settings).resolve_job_def(WORKSPACE_JOB)
+    assert job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET).success
+    other = {"MEMORY_DATA_DIR": str(tmp_path / "other"), "MEMORY_EMBEDDER": "none"}
+    assert run_here(other, "index", str(root)).returncode == 0
+    by_job, by_command = (
+        Lake(data_dir / "lake").read_partition(WORKSPACE_CHUNKS, HARBOR, ["id", "content_hash"])
+        for data_dir in (settings.data_dir, tmp_path / "other")
+    )
+    rows = sorted(by_job.to_pylist(), key=lambda row: str(row["id"]))
+    assert rows and rows == sorted(by_command.to_pylist(), key=lambda row: str(row["id"]))
 
 
 def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult | dg.SkipReason:

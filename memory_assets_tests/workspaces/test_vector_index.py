@@ -8,8 +8,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
+from check_jsonschema.builtin_schemas import get_builtin_schema
 
 from memory_assets_tests.workspaces.conftest import write
 
@@ -50,6 +52,12 @@ def workflow() -> dict[Any, Any]:
     loaded = yaml.safe_load((ROOT / ".github/workflows/vector-index.yml").read_text())
     assert isinstance(loaded, dict)
     return loaded
+
+
+def test_it_is_a_workflow_of_github(workflow: dict[Any, Any]) -> None:
+    """By the schema of workflows."""
+    named = {"on" if key is True else key: value for key, value in workflow.items()}
+    jsonschema.validate(named, get_builtin_schema("vendor.github-workflows"))
 
 
 @pytest.mark.parametrize(

@@ -92,20 +92,17 @@ def test_a_document_is_shown_whole_and_in_part(wordy: Indexed) -> None:
 
 
 def test_a_line_at_the_top_embeds_one_chunk(indexed: Indexed) -> None:
-    """The other chunks keep their texts, so their vectors."""
-    body = "\n".join(
-        f"def step_{number}(value: int) -> int:\n"
-        f'    """Step {number} of the long way."""\n'
-        + "".join(f"    value += {number * 100 + line}  # by rule {line}\n" for line in range(12))
-        + "    return value\n\n"
-        for number in range(60)
-    )
-    write(indexed.root, {"long.py": f'"""Steps."""\n\n{body}'})
+    """Of a file of 400 chunks the others keep their texts, so their vectors."""
+    schemas = "".join(f"    Part{number}:\n      type: string\n" for number in range(399))
+    text = f"openapi: 3.1.0\ninfo:\n  title: Parts\ncomponents:\n  schemas:\n{schemas}"
+    write(indexed.root, {"parts.yaml": text})
     first = indexed.index()["workspace_embeddings"]
-    chunks = [row for row in indexed.chunks() if row["session_id"] == "long.py"]
-    assert len(chunks) >= 50 and int(first.details["texts_embedded"]) >= 50
-    write(indexed.root, {"long.py": f'# a new line\n"""Steps."""\n\n{body}'})
+    chunks = [row for row in indexed.chunks() if row["session_id"] == "parts.yaml"]
+    assert len(chunks) == 400 and int(first.details["texts_embedded"]) >= 400
+    write(indexed.root, {"parts.yaml": f"# A new line.\n{text}"})
     assert indexed.index()["workspace_embeddings"].details["texts_embedded"] == 1
+    moved = [row for row in indexed.chunks() if row["session_id"] == "parts.yaml"]
+    assert [row["line_start"] for row in moved][1:] == [row["line_start"] + 1 for row in chunks][1:]
 
 
 def test_one_text_in_two_documents_is_found_by_their_titles(indexed: Indexed) -> None:
