@@ -236,15 +236,7 @@ def no_text_in_errors() -> Iterator[None]:
 def unexpected(error: Exception) -> UnexpectedFailure:
     """Return an error that can be shown for an unexpected one: its type and the place in our code,
     never its message."""
-    frames = [
-        (Path(frame.f_code.co_filename), line)
-        for frame, line in traceback.walk_tb(error.__traceback__)
-    ]
-    ours = [place for place in frames if _PACKAGE in place[0].parents and place[0] != _HERE]
-    where = ""
-    if ours:
-        path, line = ours[-1]
-        where = f" in {path.relative_to(_PACKAGE)}, line {line}"
+    where = _place(error)
     cause = environment(error)
     if cause is not None:
         return UnexpectedFailure(f"{cause.reason}{where}: {cause.remedy}")
@@ -255,8 +247,19 @@ def unexpected(error: Exception) -> UnexpectedFailure:
 
 def safe_reason(error: Exception) -> str:
     """Return a reason that can be shown for any error: our own message, the cause of a failure of
-    the environment, or only the type of another error, whose message may quote a transcript."""
+    the environment, or type and place of another error, whose message may quote a transcript."""
     if isinstance(error, MemoryAssetsError):
         return str(error)
     cause = environment(error)
-    return cause.reason if cause is not None else type(error).__name__
+    if cause is not None:
+        return cause.reason
+    return f"a fault of memory_assets{_place(error)} ({type(error).__name__})"
+
+
+def _place(error: Exception) -> str:
+    """Return the last place in our code that an error went through; "" if there is none."""
+    for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
+        path = Path(frame.f_code.co_filename)
+        if _PACKAGE in path.parents and path != _HERE:
+            return f" in {path.relative_to(_PACKAGE)}, line {line}"
+    return ""

@@ -270,7 +270,7 @@ def test_any_other_error_is_not_of_the_environment(error: Exception) -> None:
     """What an error says of itself may be a transcript's text: only errors of libraries that
     report a failed allocation are looked into."""
     assert environment(error) is None
-    assert safe_reason(error) == type(error).__name__
+    assert safe_reason(error) == f"a fault of memory_assets ({type(error).__name__})"
 
 
 def test_out_of_memory_says_which_part_wanted_it() -> None:

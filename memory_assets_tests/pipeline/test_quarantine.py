@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -105,15 +106,14 @@ def test_a_session_that_cannot_be_redacted_is_held_back_alone(
 def test_nothing_of_a_session_that_failed_is_written(
     memory: SampleMemory, failing: FailingRedactor
 ) -> None:
-    """Not in the lake, the catalogue or a temporary file; the reason quotes nothing."""
+    """Not in the lake, the catalogue or a temporary file; the reason says where our code failed,
+    and quotes nothing."""
     memory.run(LAKE_STAGES)
     assert failing.failures == 1
     (held,) = memory.components.catalog.quarantine.entries()
-    assert (held.session_id, held.stage, held.reason) == (
-        memory.flaky,
-        "redacted_records",
-        "ValueError",
-    )
+    assert (held.session_id, held.stage) == (memory.flaky, "redacted_records")
+    place = r"pipeline/redact/\w+\.py, line \d+"
+    assert re.fullmatch(rf"a fault of memory_assets in {place} \(ValueError\)", held.reason)
     memory.close()
     assert MARK not in _written_words(memory.data_dir)
     assert not list(memory.data_dir.rglob("*.staging"))
@@ -242,7 +242,7 @@ def test_a_file_that_no_reading_can_take_in_waits_until_it_or_its_reader_changes
     monkeypatch.setattr(reading, "read_session", failing)
     memory.run(LAKE_STAGES[:1])
     (held,) = memory.components.catalog.quarantine.entries()
-    assert (held.reason, held.passing) == ("ValueError", False)
+    assert "(ValueError)" in held.reason and not held.passing
     assert "--full" in held.remedy
     assert memory.behind() == []
     memory.run(LAKE_STAGES[:1])

@@ -36,7 +36,7 @@ def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
     assert of_chunks == [[number, len(of_chunks)] for number in range(len(of_chunks))] != []
     held = memory.components.catalog.quarantine.entries()
     assert {(entry.session_id, entry.stage) for entry in held} == {(memory.flaky, "turn_chunks")}
-    assert held[0].reason == "KeyError"
+    assert "pipeline/tables/turn_chunks.py" in held[0].reason and "text of" not in held[0].reason
     assert memory.behind() == []
     memory.components.catalog.products.forget_project(memory.harbor)
     monkeypatch.undo()
