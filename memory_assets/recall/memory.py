@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,6 +105,19 @@ class Memory(Stores):
         request = self._named(
             query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
         )
+        answer = self._answered(request)
+        return self._only_recent(request, answer) if request.recent else answer
+
+    def _only_recent(self, request: SearchRequest, answer: Answer) -> Answer:
+        """Return the best hits of the last days instead, and how many of an answer's are older."""
+        begin = datetime.now(UTC) - timedelta(days=self.settings.recent_days)
+        recent = within_window(answer, begin)
+        if not recent.older or (request.until is not None and request.until <= begin):
+            return recent
+        hits = self._answered(replace(request, since=begin)).hits
+        return replace(recent, hits=hits)
+
+    def _answered(self, request: SearchRequest) -> Answer:
         if request.selects_observations:
             from memory_assets.recall.search.observations import find_observations
 
@@ -117,8 +130,7 @@ class Memory(Stores):
             away = f"{self.vectors_name} is away"
             raise StoreError(f"{away}, and keyword-only answers were not allowed")
         hits = newest_first(answer.hits) if request.sort == "date" else answer.hits
-        answer = replace(answer, hits=tuple(hits), filters=_as_text(request.filters))
-        return within_window(answer, self.settings.recent_days) if request.recent else answer
+        return replace(answer, hits=tuple(hits), filters=_as_text(request.filters))
 
     def _searched(self, request: SearchRequest) -> Answer:
         """Return the answer of the indexes, with what agents wrote since they were made."""

@@ -239,6 +239,20 @@ def test_what_is_older_than_the_window_is_counted(copied: Callable[..., Memory])
     assert recent.to_dict()["older"] == recent.older
 
 
+def test_recent_hits_are_found_behind_older_ones(copied: Callable[..., Memory]) -> None:
+    """The window is a filter of the search, not of its best hits."""
+    today = datetime.now(UTC)
+    memory = copied(recent_days=max(1, (today - datetime(2026, 2, 2, tzinfo=UTC)).days))
+    recent = memory.search("lighthouse", n=50, recent=True).hits
+    ranked = [hit.id for hit in memory.search("lighthouse", n=50).hits]
+    last = recent[-1].id
+    assert ranked.index(last) >= len(recent)
+    few = memory.search("lighthouse", n=len(recent), recent=True)
+    assert [hit.id for hit in few.hits] == [hit.id for hit in recent]
+    assert few.older > 0
+    assert memory.search("lighthouse", recent=True, until="2026-01-01").hits == ()
+
+
 def test_an_unknown_session_is_refused(asked: Asked) -> None:
     """As an unknown project is."""
     with pytest.raises(Exception, match="no session nowhere"):

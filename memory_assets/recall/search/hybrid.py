@@ -7,7 +7,6 @@ nothing, and makes every filter exact. An approximate index with a filter took 5
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -47,6 +46,8 @@ from memory_assets.stores.keyword_index.blocks import (
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memory_assets.embedding import Embedder
 
 _GATHER_BELOW = 0.3
@@ -105,9 +106,9 @@ def _file_terms(index: KeywordIndex, asked: str) -> list[str]:
     return []
 
 
-def within_window(answer: Answer, days: int) -> Answer:
-    """Return the answer with only the hits of the last days, and the number of older ones."""
-    since = time.time() - days * 86_400
+def within_window(answer: Answer, begin: datetime) -> Answer:
+    """Return the answer with only the hits from this time on, and the number of older ones."""
+    since = begin.timestamp()
     recent = tuple(
         hit for hit in answer.hits if float(hit.metadata.get("ts_epoch") or 0.0) >= since
     )
