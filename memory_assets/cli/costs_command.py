@@ -11,7 +11,7 @@ import typer
 
 from memory_assets.cli import rendering
 from memory_assets.cli.request_options import Json
-from memory_assets.requests.times import parse_time
+from memory_assets.requests.times import parse_time, spoken_time
 from memory_assets.settings import load_settings
 from memory_assets.status import counted
 
@@ -41,7 +41,7 @@ def costs(
 
 def _lines(spent: Sequence[Spent], since: datetime) -> Iterator[str]:
     if not spent:
-        yield f"Nothing was asked of an endpoint since {since:%Y-%m-%d %H:%M}Z."
+        yield f"Nothing was asked of an endpoint since {spoken_time(since)}."
     for each in spent:
         failed = f" ({each.failed} failed)" if each.failed else ""
         cost = "cost unknown" if each.cost_usd is None else f"${each.cost_usd:.4f}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memory_assets.cli import rendering
-from memory_assets.serving.answer_lines import LISTED, listed, table
+from memory_assets.serving.answer_lines import LISTED, clock, listed, table
 from memory_assets.settings import Settings
 from memory_assets.status import (
     chroma_notes,
@@ -63,23 +63,27 @@ def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
     pending = fresh["pending_files"]
     unread = f"{unlisted} files or directories cannot be read" if unlisted else "all ingested"
     behind = f"{pending} changed and not yet ingested, {lasting(fresh['lag_seconds'])} behind"
+    written, indexed = (_moment(fresh[f"newest_{name}_at"]) for name in ("source", "indexed"))
     yield (
         f"Files: {fresh['files']} on disk, {behind if pending else unread}; newest written "
-        f"{fresh['newest_source_at'] or 'never'}, newest indexed "
-        f"{fresh['newest_indexed_at'] or 'never'}."
+        f"{written}, newest indexed {indexed}."
     )
+
+
+def _moment(time: str) -> str:
+    return clock(time) if time else "never"
 
 
 def _runs(runs: dict[str, Any]) -> Iterator[str]:
     last = runs.get("last")
     if last:
         yield (
-            f"Last run: {last['status'].lower()} {last['ended_at']}, {last['project'] or 'all'}, "
-            f"{last['seconds']} s; {runs['failed_in_7_days']} failed in 7 days, "
-            f"{runs['under_way']} running."
+            f"Last run: {last['status'].lower()} {clock(last['ended_at'])}, "
+            f"{last['project'] or 'all'}, {last['seconds']} s; "
+            f"{runs['failed_in_7_days']} failed in 7 days, {runs['under_way']} running."
         )
     for run in runs.get("failed", ()):
-        yield f"failed: run {run['run_id'][:8]} of {run['project']} at {run['ended_at']}"
+        yield f"failed: run {run['run_id'][:8]} of {run['project']} at {clock(run['ended_at'])}"
 
 
 def _watcher(state: dict[str, Any] | None) -> Iterator[str]:

@@ -24,6 +24,8 @@ _SHOWN = 600
 _COPIES = 3
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
+_WHEN = ("timestamp", "ts")
+"""Fields that are times, besides those whose names end in `_at`."""
 _WITH_TEXT = ("memory::", "message::")
 """Beginnings of the ids of rows whose text is none of their other fields, nor passages."""
 _NOT_SHOWN = ("id", "project", "passages", "text", "content_hash")
@@ -173,8 +175,17 @@ def row_lines(rows: Sequence[Mapping[str, Any]], wanted: str) -> Iterator[str]:
 
 
 def _fields(row: Mapping[str, Any], hidden: Container[str], most: int | None = None) -> list[str]:
-    shown = {name: joined(value) for name, value in row.items() if value and name not in hidden}
-    return [f"{name}: {snippet(text, most) if most else text}" for name, text in shown.items()]
+    shown = [_field(name, value) for name, value in row.items() if value and name not in hidden]
+    return [f"{name}: {snippet(text, most) if most else text}" for name, text in shown]
+
+
+def _field(name: str, value: Any) -> tuple[str, str]:
+    """Return the name of a field and its value in words, times in the local zone."""
+    if name == "duration_seconds":
+        return "duration", lasting(value)
+    if name in _WHEN or name.endswith("_at"):
+        return name, clock(value)
+    return name, joined(value)
 
 
 def timeline_lines(answer: Mapping[str, Any], cut: Container[str] = ()) -> Iterator[str]:
@@ -232,16 +243,20 @@ def blame_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     for commit in answer["commits"]:
         numbers = commit["lines"]
         lines = f"  (line{'s' * (len(numbers) > 1)} {_numbers(numbers)})" if numbers else ""
-        when = (commit["committed_at"] or "")[:10]
+        when = _day(commit["committed_at"])
         yield f"{commit['commit'][:12]}  {when}  {commit['subject']}{lines}".rstrip()
         for each in commit["sessions"]:
             where = each["turn_id"] or f"session {each['session_id']}"
             yield f"  {where}  ({each['evidence']}, {each['score']:.2f})  {each['title']}".rstrip()
     for turn in answer["turns"]:
-        elsewhere = "" if turn["here"] else "  (another project)"
-        when = (turn["timestamp"] or "")[:10]
+        elsewhere = "" if turn["here"] else f"  (in {turn['project']})"
+        when = _day(turn["timestamp"])
         yield f"{turn['turn_id']}  {when}  changed {turn['path']}{elsewhere}  {turn['title']}"
     yield from (f"note: {note}" for note in answer["notes"])
+
+
+def _day(time: str | None) -> str:
+    return clock(time)[:10] if time else ""
 
 
 def link_line(link: Mapping[str, Any]) -> str:

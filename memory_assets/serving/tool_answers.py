@@ -297,7 +297,7 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
     lines = [
         f"{counted(covered['sessions'], 'session')}, {counted(covered['turns'], 'turn')}, "
         f"{counted(covered['rows'], 'passage')} in {counted(len(projects), 'project')}; "
-        f"as of {covered['as_of'] or 'never'}; {len(held)} held back; "
+        f"as of {clock(covered['as_of'])}; {len(held)} held back; "
         f"{payload['chroma']['store']} {payload['chroma']['state']}.",
         *(line for well, line in in_words(payload["coverage"]) if not well),
         *chroma_notes(payload),

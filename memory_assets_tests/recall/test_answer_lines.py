@@ -15,7 +15,9 @@ from memory_assets.requests.times import spoken_time
 from memory_assets.serving.answer_lines import (
     LISTED,
     audit_lines,
+    blame_lines,
     listed,
+    row_lines,
     search_lines,
     search_notes,
     table,
@@ -66,6 +68,26 @@ def test_a_search_says_what_its_answer_lacks_and_how_it_was_filtered(asked: Aske
         "held back, so not searched: two: why",
         "held back, so not searched: three: why",
         "1 more held back; `memory status` lists them.",
+    ]
+
+
+def test_a_row_says_times_and_lengths_of_time_in_words() -> None:
+    """Times in the local zone, which is named."""
+    at = datetime(2026, 3, 30, 7, 52, 56, tzinfo=UTC)
+    row = {"started_at": at.isoformat(), "timestamp": at.isoformat(), "duration_seconds": 1004.12}
+    head, *fields, _ = row_lines([{"id": "summary::a", "project": "p", **row}], "summary::a")
+    assert head == "summary::a  p"
+    said = spoken_time(at)
+    assert fields == [f"started_at: {said}", f"timestamp: {said}", "duration: 16 minutes"]
+
+
+def test_blame_names_the_project_of_a_file_that_is_not_here() -> None:
+    """Of one in this repository the path says enough."""
+    turn = {"turn_id": TURN, "timestamp": None, "path": "a.py", "project": "p", "title": "t"}
+    answer = {"commits": [], "turns": [{**turn, "here": here} for here in (True, False)]}
+    assert list(blame_lines({**answer, "notes": []})) == [
+        f"{TURN}    changed a.py  t",
+        f"{TURN}    changed a.py  (in p)  t",
     ]
 
 
