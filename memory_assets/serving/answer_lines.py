@@ -307,9 +307,9 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         return
     yield f"{answer['id']}  {answer['kind']}  {answer['agent']}  {answer['project']}"
     for row in answer["rows"]:
-        good = row["document"] in ("present", "none") and row["hash_matches"]
+        hashed = "agrees" if row["hash_matches"] else "differs"
         yield f"\nChroma {row['collection'] or '-'}: {row['document']} {row['reason']}".rstrip()
-        yield f"{row['table']} {row['id']} {'hash agrees' if good else 'differs'}\n  {row['file']}"
+        yield f"{row['table']} {row['id']} hash {hashed}\n  {row['file']}"
         yield f"  content {row['content_hash'][:16]}  {row['version']}  {row['embedder_id']}"
     yield from _record_lines(answer["kind"], answer["records"])
     for each in answer["sources"]:
