@@ -11,8 +11,8 @@ from typing import Any
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
 from memory_assets.agent_memory_models import AgentMemory, AgentTurn
 from memory_assets.chunking import content_hash
-from memory_assets.errors import NotFound
-from memory_assets.recall.names import project_written_about
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.recall.names import listed, project_written_about
 from memory_assets.recall.session import plain, rows_of
 from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.stores.agent_journal import FILE_NAME
@@ -102,13 +102,17 @@ def _plain(written: StoredMemory | ConversationTurn) -> dict[str, Any]:
 
 
 def written_row(stores: Stores, text: str) -> NamedRow | None:
-    """Return what agents wrote under an id, None if it is the id of something else.
+    """Return what agents wrote under an id, of a memory also under a beginning that no other has;
+    None if it is the id of something else.
 
     Raises:
+        ConfigurationError: several memories begin so; lists them.
         NotFound: no agent wrote anything of this id.
     """
     if not text.startswith((MEMORY_HEAD, MESSAGE_HEAD)):
         return None
+    if text.startswith(MEMORY_HEAD) and _has_journal(stores):
+        text = _memory_beginning(stores, text)
     head, _, name = text.partition("::")
     table = AGENT_MEMORY if head == "memory" else AGENT_HISTORY
     place = None
@@ -121,6 +125,19 @@ def written_row(stores: Stores, text: str) -> NamedRow | None:
     partition = partition_of(project)
     products = stores.catalog.products.of_session(partition, session_id)
     return NamedRow(text, table, partition, session_id, products)
+
+
+def _memory_beginning(stores: Stores, text: str) -> str:
+    """Return the id of the only memory that begins so, or the text itself."""
+    if stores.journal.place_of(text) is not None:
+        return text
+    ids = (each.memory_id for each in stores.journal.memories())
+    begun = [each for each in ids if each.startswith(text)]
+    if len(begun) > 1:
+        raise ConfigurationError(
+            f"{len(begun)} memories begin with {text!r}: {listed(begun)}; give more of the id"
+        )
+    return begun[0] if begun else text
 
 
 def journal_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:

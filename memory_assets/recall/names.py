@@ -151,7 +151,20 @@ def id_named(stores: Stores, text: str) -> Named:
             raise
         return Named(str(rows[0]["project"]), str(rows[0]["id"]), parse_id(str(rows[0]["id"])))
     full = session_id if parts.kind == "session" else text.replace(parts.session_id, session_id, 1)
+    if parts.kind in ("commit", "link"):
+        full = _commit_beginning(stores.lake, project, session_id, full)
     return Named(project, full, replace(parts, session_id=session_id))
+
+
+def _commit_beginning(lake: Lake, project: str, session_id: str, text: str) -> str:
+    """Return the id of the only commit or link of a session that begins so, or the text itself."""
+    from memory_assets.recall.session import rows_of
+    from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
+
+    table = COMMIT_LINKS if text.startswith("link") else SESSION_COMMITS
+    rows = rows_of(lake, table, project, session_id, ["id"])
+    found = {str(row["id"]) for row in rows if row["id"].startswith(text)}
+    return found.pop() if len(found) == 1 else text
 
 
 def short_id(stores: Stores, session_id: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.errors import NotFound
+from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
 from memory_assets.recall.audit import audit
@@ -82,6 +82,19 @@ def test_a_watcher_takes_in_what_agents_write(wordy: Agents) -> None:
         changes.drain()
         follows.refresh()
         assert changes.drain() == ([], False) and follows.projects_of(["elsewhere"]) == []
+
+
+def test_a_memory_is_named_by_a_beginning_that_no_other_has(wordy: Agents) -> None:
+    """What several begin with is refused, with a list of them."""
+    gateway = wordy.gateway()
+    texts = ("We use pnpm.", "Logs go to Loki.")
+    ids = [gateway.write_memory(text, "fact", 0.9, NOW).memory_id for text in texts]
+    memory = Memory(wordy.components.settings)
+    for each in ids:
+        assert memory.show(each[:20]) == memory.show(each)
+        assert audit(memory, each[:20], bytes(32)).id == each
+    with pytest.raises(ConfigurationError, match=f"2 memories begin with 'memory::': {min(ids)}"):
+        memory.show("memory::")
 
 
 def test_what_is_not_ingested_yet_is_shown_and_audited(wordy: Agents) -> None:

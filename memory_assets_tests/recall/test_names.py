@@ -118,6 +118,7 @@ def test_a_name_that_several_projects_have_is_refused_with_all_of_them(catalog: 
         ("observation::3d0f::20", f"observation::{REPORTS}::20"),
         ("c3a9d18", f"commit::{LOGIN}::c3a9d18"),
         ("C3A9D18", f"commit::{LOGIN}::c3a9d18"),
+        ("commit::5c8e::c3a9", f"commit::{LOGIN}::c3a9d18"),
     ],
 )
 def test_an_id_may_begin_as_only_one_session_does(asked: Asked, text: str, full: str) -> None:
