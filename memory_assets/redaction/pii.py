@@ -32,9 +32,11 @@ _NOBODY = word_set(
 """Accounts, lower-case, that name no person, and what follows `/home/` in web addresses."""
 
 _ROOTS = ("/home", "/Users", "\\Users")
+_ROOTS_OF_WINDOWS = ("\\home", "/users", "\\users")
+"""Those that count only after a drive or the name of a distribution of WSL."""
 _NAME = re.compile(
     r"""(?x)
-    (?: / | \\{1,4} ) (?:home|Users)
+    (?: / | \\{1,4} ) (?:home|[Uu]sers)
     (?: \\{0,2}/ | \\{1,4} (?P<back>) )
     (?: (?P<spaced> (?(back) [^\W\d] [\w.\- ]{1,40} (?=\\) | (?!) ) )
       | (?P<plain> \w [\w.\-]{0,63} ) )
@@ -48,7 +50,14 @@ _BEFORE = re.compile(
     """
 )
 """What precedes a home directory: a mount or a drive, but no part of another path."""
-_LONGEST_BEFORE = 32
+_BEFORE_ON_WINDOWS = re.compile(
+    r"""(?x)
+    (?: (?<!\w) [A-Za-z]:
+      | (?:/{2}|\\{2,8}) (?i:wsl(?:\$|\.localhost)) [/\\]{1,4} [\w.\-]{1,24} )
+    \\{0,3} $
+    """
+)
+_LONGEST_BEFORE = 48
 _BOUNDARIES = frozenset(" \t\n\"'`(=,<|")
 """Characters before `/home` that need no second look."""
 _FILE_NAME = re.compile(r"\.(?:html?|[jt]sx?|vue|php|py|css|json|png|jpe?g|svg|md)$")
@@ -96,10 +105,10 @@ class PersonalData:
 
     def directories(self, text: str) -> list[Edit]:
         """Return the home directories in `text`, each up to the end of the user's name."""
-        if not self._wants_directories or ("/home" not in text and "Users" not in text):
-            return []  # two searches instead of three in nearly all texts
+        if not self._wants_directories or ("home" not in text and "sers" not in text):
+            return []  # two searches instead of six in nearly all texts
         found: list[Edit] = []
-        for root in _ROOTS:
+        for root in (*_ROOTS, *_ROOTS_OF_WINDOWS):
             position = text.find(root)
             while position >= 0:
                 home = _directory(text, position)
@@ -132,8 +141,11 @@ def _directory(text: str, start: int) -> Edit | None:
     name = home[number].rstrip(".- ")
     if not _is_person(name):
         return None
-    if start and text[start - 1] not in _BOUNDARIES:
-        before = _BEFORE.search(text, max(start - _LONGEST_BEFORE, 0), start)
+    is_windows = text.startswith(_ROOTS_OF_WINDOWS, start)
+    if is_windows or (start and text[start - 1] not in _BOUNDARIES):
+        least = max(start - _LONGEST_BEFORE, 0)
+        before = None if is_windows else _BEFORE.search(text, least, start)
+        before = before or _BEFORE_ON_WINDOWS.search(text, least, start)
         if before is None:
             return None
         start = before.start()

@@ -15,7 +15,7 @@ from memory_assets.redaction.rules import anchored, tokens
 from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.settings import RedactionSettings
 
-ENGINE_VERSION = "re-10"
+ENGINE_VERSION = "re-11"
 """Raised by hand whenever code (not data) changes findings or replacements."""
 
 _WITHOUT_EFFECT = re.compile(

@@ -353,6 +353,80 @@ def test_a_password_that_a_person_chose_goes(text: str, value: str, redactor: Re
     assert value not in redactor.redact(text.replace("{s}", value)).text
 
 
+BY_CLASS = (
+    "-[ RECORD 1 ]--+------\nid             | 7\nclient_secret  | {s}\n",
+    "| host | login | pass |\n|---|---|---|\n| db1 | root | {s} |",
+    "| Service | Password |\n|---|---|\n| grafana | {s} |",
+    "INSERT INTO secrets VALUES ('db', '{s}');",
+    "webhook_secret = <<-EOT\n    {s}\n  EOT\n",
+    "signing_key = '''\n{s}\n'''\n",
+    'variable "api_key" {\n  type = string\n  default = <<-EOF\n    {s}\n  EOF\n}',
+    "The access token for CI:\n\n    {s}\n",
+    "here is the wifi password of the office\n{s}\n",
+    "- Key: SLACK_PAT\n  Value: '{s}'\n",
+    '{"Name": "SIGNING_KEY", "Value": "{s}"}',
+    "    AppPassword    REG_SZ    {s}\n",
+    "    Key Content            : {s}\n",
+    "schtasks /create /tn x /ru bob /rp {s} /sc daily",
+    "aws ssm put-parameter --type SecureString --name x --value {s}",
+    "heroku config:set SENDGRID={s} -a app",
+    "linear token {s} expired",
+    "ops:{s} are the credentials for grafana",
+    "{s} is the new db password",
+    "the prod password is still {s}, sorry",
+    "geheimer Schlüssel: {s}",
+    "clé secrète : {s}",
+    "clave_secreta = '{s}'",
+    "api_secert = {s}",
+)
+
+
+@sweep("text", BY_CLASS)
+@sweep("value", ["Harbor4711!", "Lantern9917*", "kQ7x!9vR2mLpw*T4"])
+def test_a_password_with_a_sign_goes_from_everywhere(
+    text: str, value: str, redactor: Redactor
+) -> None:
+    """Signs end no value, and a password that a person chose is one in tables and blocks, too."""
+    kept = redactor.redact(text.replace("{s}", value)).text
+    before, after = text.split("{s}")
+    assert kept.startswith(before)
+    assert kept.endswith(">" + after)
+
+
+@sweep("name", ["password: ", "DB_PASS=", "--passphrase ", '"passwd": '])
+@sweep("value", ["Maple7677 ab1cd 148", "Falcon4004 5c5gz", "blue Harbor4711! door"])
+def test_a_quoted_password_of_several_words_goes_whole(
+    name: str, value: str, redactor: Redactor
+) -> None:
+    """Words, one of them with a number, are a passphrase and no message."""
+    kept = redactor.redact(f'{name}"{value}"').text
+    assert kept.startswith(name + '"<redacted:')
+    assert kept.endswith('>"')
+
+
+@sweep(
+    "text, template",
+    [
+        ("http://127.0.0.1:8080/#ticket={s}&x=1", "{a:32}"),
+        ("myapp://done#code={s}", "{h:32}"),
+        ("join://{s}", "{uuid}"),
+        ("ntfy://{s}@ntfy.corp.io/topic", "{a:12}"),
+        ("pover://user@{s}/device", "{a:30}"),
+        ("nexmo://ABCDEF12:{s}@+15551234567", "{a:16}"),
+        ("https://app.corp.io/u/{s}/feed.xml", "{h:32}"),
+        ("https://app.corp.io/ical/private-{s}/basic.ics", "{uuid}"),
+        ("your setup key\n\n  {s}\n", "JBSW Y3DP EHPK 3PXP"),
+        ("Enter this secret in the app:\n{s}\n", "JBSW-Y3DP-EHPK-3PXP"),
+    ],
+)
+def test_the_secret_of_a_fragment_a_notifier_or_a_feed_goes(
+    text: str, template: str, redactor: Redactor, fake: Fake
+) -> None:
+    """Addresses that programs for notifications are configured with, private feeds, and seeds."""
+    value = fake(template)
+    assert value not in redactor.redact(text.replace("{s}", value)).text
+
+
 def test_a_value_that_code_joins_goes_whole(redactor: Redactor, fake: Fake) -> None:
     """Literals that a plus sign joins are one value."""
     first, second = fake("{h:16}"), fake("{h:18}", 1)
@@ -363,6 +437,25 @@ def test_a_value_that_code_joins_goes_whole(redactor: Redactor, fake: Fake) -> N
 
 
 BENIGN = (
+    "SHA256 (token.tar.gz) = 4f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d7e8f9a0b1c2d3e4f5a6b7c8d9e0f1a2b",
+    "MD5 (password.txt) = 4f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d",
+    "passwordKey: mariadb-root-password",
+    "existingSecretPasswordKey: redis-password1",
+    'password: "Step 2 of 3: enter it"',
+    'password = "Room 101 opens at 9am"',
+    "Reset your password for the site\nstep2 begins here",
+    "| test | pass | fail |\n|---|---|---|\n| unit-a1 | 120 | 3 |",
+    "| name | pass | note |\n|---|---|---|\n| suite1 | x86_64 | ok2 |",
+    "secret_name = <<EOT\nmy-app-config-v2\nEOT",
+    'token = """\n    v1beta1\n    """',
+    "the token types:\n\n    access2\n",
+    "- name: SORT_KEY\n  value: created_at2\n",
+    "token      | VARCHAR(64) | NO",
+    "    KeyName    REG_SZ    Kernel32",
+    "see https://x.dev/page#code=main.py-line-20",
+    "slack://channel?team=T0123&id=C0456",
+    "token count=1234+5 is high",
+    "unit2 are the credentials tests",
     "the password policy v2.1 of 2026-11-23",
     "password reset2fa",
     "reset the password in auth2.py:45",

@@ -242,6 +242,10 @@ def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found 
         and _DIGEST_BEFORE.search(text[max(begin - 9, 0) : begin])
     ):
         return None
+    if text.startswith(") = ", begin - 4) and values.is_name_in_checksum(
+        text[max(begin - 144, 0) : begin - 4]
+    ):
+        return None
     rule = CONTEXTS.rule_for(text, begin, value) if vendored else None
     if rule is not None:
         return begin, begin + len(value), rule

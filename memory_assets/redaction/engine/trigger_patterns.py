@@ -84,6 +84,7 @@ def table_triggers() -> tuple[Trigger, ...]:
     """Return the triggers of tables with a telling column: the second hyphen of the line under it,
     or `into`."""
     named = "|".join((*_COLUMNS, *(word.decode().replace("?", "[?]") for word, _ in MENTIONED)))
+    named += r"|pass[ \t]*[|]"
     ruler = rf"(?i:{named})[^\n]*\n[ \t]*[|+]?[ \t]*:?--"
     return (
         Trigger(ruler.encode(), TABLE, 2),

@@ -33,7 +33,9 @@ _CERTAIN = 22
 def _drawn_argument(value: str) -> bool:
     """Return True if `value` can only be a password or token: an argument where settings are given,
     too."""
-    return (mixed_password(value) and is_generated(value, _DRAWN)) or values.is_uuid(value)
+    return (
+        mixed_password(value) and (is_generated(value, _DRAWN) or values.is_chosen(value))
+    ) or values.is_uuid(value)
 
 
 def _is_cookie(value: str) -> bool:
@@ -207,6 +209,16 @@ COMMANDS: tuple[AnchoredRule, ...] = (
            "rabbitmqctl add_user app "),
           ("rclone ", r"rclone [^\n|;&]{1,200}? pass[ =]", "rclone config create x webdav pass "),
       )),
+    rule("command-secret", "schtasks ", mixed_password,
+         rf"(?i)schtasks [^\n|;&]{{1,300}}?/rp {_ANY_ARGUMENT}",
+         "schtasks /create /ru app /rp " + FILL[:20]),
+    *(rule("command-secret", "put-parameter ", mixed_password,
+           rf"put-parameter [^\n|;&]{{0,300}}?{before}", f"put-parameter {sample}")
+      for before, sample in (
+          (rf"SecureString[^\n|;&]{{1,200}}?--value[= ]{_ANY_ARGUMENT}",
+           "--type SecureString --value " + FILL[:20]),
+          (rf"--value[= ]{_ANY_ARGUMENT}[^\n|;&]{{1,200}}?SecureString",
+           "--value " + FILL[:20] + " --type SecureString"))),
     *(rule("named-secret", f" {flag} ", _certain_argument,
            rf"(?<=\w) {flag} {_ANY_ARGUMENT}", f"acmectl {flag} {FILL[:24]}")
       for flag in ("-p", "-a", "-s", "--license", "--otp", "init")),

@@ -11,6 +11,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     HEX,
     AnchoredRule,
     any_value,
+    drawn_or_chosen,
     drawn_value,
     key_material,
     mixed_password,
@@ -25,6 +26,12 @@ from memory_assets.redaction.rules.anchored_rule import (
 
 _NAMES = ("password", "passwd", "secret", "token", "apikey", "api_key", "passphrase", "psk")
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
+_ENDS = (
+    r"(?:(?:sign\w{2,4}|access|private|secret|service|deploy|license)[_-]?key"
+    r"|[_-](?:pat|pass|auth|creds?))"
+)
+"""Ends of names whose values are secrets if they look it."""
+_LAST_ON_LINE = r"[\"']?(?P<secret>[^\s\"'{}$]{5,400})(?=[\"']?(?:\s|$))"
 
 
 FILES: tuple[AnchoredRule, ...] = (
@@ -54,9 +61,27 @@ FILES: tuple[AnchoredRule, ...] = (
          "- value: " + FILL[:20] + "\n  name: APP_PASSWORD\n"),
     *(rule("paired-secret", anchor, quoted_password,
            rf"(?i){anchor}[\t ]{{1,8}}[\"']?[\w.-]{{0,40}}{_TELLING}[\"']?[ \t]{{0,4}}\r?\n"
-           r"[ \t]{0,24}val(?:ue)?:[ \t]{1,8}[\"']?(?P<secret>[^\s\"'{}$]{5,400})(?=[\"']?\s|$)",
+           rf"[ \t]{{0,24}}val(?:ue)?:[ \t]{{1,8}}{_LAST_ON_LINE}",
            f"- {anchor} APP_PASSWORD\n  val: {FILL[:20]}\n")
       for anchor in ("key:", "name:")),
+    *(rule("paired-secret", anchor, drawn_or_chosen,
+           rf"(?i){anchor}[\t ]{{1,8}}[\"']?[\w.-]{{0,40}}{_ENDS}[\"']?[ \t]{{0,4}}\r?\n"
+           rf"[ \t]{{0,24}}val(?:ue)?:[ \t]{{1,8}}{_LAST_ON_LINE}",
+           f"- {anchor} APP_PAT\n  value: {FILL[:20]}\n")
+      for anchor in ("key:", "name:")),
+    *(rule("paired-secret", f'{key}"', drawn_or_chosen,
+           rf"(?i){key}\"\s{{0,4}}:\s{{0,4}}\"[\w.-]{{0,40}}{_ENDS}\"\s{{0,4}},"
+           r"\s{0,24}\"\w{0,12}value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"",
+           f'[{{"{key}": "APP_PAT", "value": "{FILL[:20]}"}}]')
+      for key in ("key", "name")),
+    *(rule("blank-separated", name, typed_password,
+           rf"(?i){name}\w{{0,12}}[ \t]{{1,8}}REG_(?:EXPAND_)?SZ[ \t]{{1,8}}"
+           r"(?P<secret>\S{4,400})",
+           f"    App{name.title()}    REG_SZ    {FILL[:12]}")
+      for name in ("password", "secret", "token")),
+    rule("wifi-key", "key content", typed_password,
+         r"(?i)key content[ ]{0,20}: (?P<secret>\S{8,64})(?=\s|$)",
+         "    Key Content            : " + FILL[:12]),
     *(rule("blank-separated", name, drawn_value,
            rf"(?i){name}(?:word|wd|phrase|key|s)?(?:[ ]{{2,40}}|\t{{1,8}})"
            r"(?P<secret>[^\s\"'`<>(){}\[\],;|$]{8,400})(?=[ \t]*(?:\r?\n|$))",
@@ -77,11 +102,11 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("html-password", 'type="password"', quoted_password,
          r"(?i)type=\"password\"[^<>\n]{0,160}?\svalue=\"(?P<secret>[^\"<>\n]{4,80})\"",
          '<input type="password" name="pass" value="' + FILL[:12] + '">'),
-    *(rule("table-secret", f"{name} |", accept,
-           rf"(?i){name} \|[ ]?`?(?P<secret>[^\s|`]{{6,200}})`?[ ]{{0,20}}(?:\||\r?\n|$)",
+    *(rule("table-secret", f"{name} ", accept,
+           rf"(?i){name}[ ]{{1,40}}\|[ ]?`?(?P<secret>[^\s|`]{{6,200}})`?[ ]{{0,20}}(?:\||\r?\n|$)",
            f"| APP_{name.upper()} | {FILL[:20]} |")
-      for name, accept in (("password", spoken_password), ("secret", random_value),
-          ("token", random_value), ("key", random_value))),
+      for name, accept in (("password", spoken_password), ("secret", drawn_or_chosen),
+          ("token", drawn_or_chosen), ("key", random_value))),
     rule("wifi-key", "psk=", mixed_password,
          r"(?i)(?<!-)psk=(?!wpa)\"?(?P<secret>[^\s\"]{8,64})(?![^\s\"])",
          'psk="' + FILL[:12] + '"'),

@@ -8,6 +8,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     FILL,
     HEX,
     AnchoredRule,
+    drawn_or_chosen,
     mixed_password,
     quoted_password,
     random_value,
@@ -23,7 +24,7 @@ _ASCII = r"(?P<secret>[!#-&*+\-/-9<-Z^-z|~]{4,80})"
 _GIVEN = r"[\"']?\s{0,4}(?:=>|[:=：])\s{0,4}[\"'`“]?"
 
 
-_DRAWN = 15
+_SIGNED_BITS = 22
 
 
 def _is_seed(value: str) -> bool:
@@ -33,20 +34,15 @@ def _is_seed(value: str) -> bool:
     )
 
 
+def _has_sign(value: str) -> bool:
+    """Return True if `value`, a sign among its characters, was drawn."""
+    return is_generated(value, _SIGNED_BITS) and typed_password(value)
+
+
 def _are_codes(value: str) -> bool:
     """Return True if all of `value`, a list of codes, have digits and some have letters."""
     return all(map(values.has_digit, value.replace(",", " ").split())) and any(
         map(str.isalpha, value)
-    )
-
-
-def _drawn_or_chosen(value: str) -> bool:
-    """Return True if `value`, in a sentence, is drawn, hexadecimal, or has the form of a chosen
-    password."""
-    return mixed_password(value) and (
-        is_generated(value, _DRAWN)
-        or values.is_chosen(value)
-        or (values.is_hex(value) and len(value) >= 20)
     )
 
 
@@ -61,9 +57,25 @@ _WORDS = (
     ("lösenord", b"senord"),
     ("hasło", b"has?o"),
     ("haslo", b"haslo"),
+    ("zugangsschluessel", b"zugangsschl"),
+    ("zugangsschlüssel", b"zugangsschl"),
+    ("api-schlüssel", b"api-schl"),
+    ("geheimer schlüssel", b"geheimer schl"),
+    ("clave_secreta", b"clave_secreta"),
+    ("clave secreta", b"clave secreta"),
+    ("clave de api", b"clave de api"),
+    ("chave secreta", b"chave secreta"),
+    ("chave de api", b"chave de api"),
+    ("chiave segreta", b"chiave segreta"),
+    ("clé secrète", b"secr?te"),
+    ("clé api", b" api"),
+    ("apikye", b"apikye"),
+    ("tokne", b"tokne"),
+    ("secert", b"secert"),
+    ("sercet", b"sercet"),
 )
-"""Words for a password, and the part of each that serves as an anchor: what is beyond ASCII
-is a question mark there."""
+"""Words for a password or key, misspelt ones too, and the part of each that serves as an anchor:
+what is beyond ASCII is a question mark there."""
 
 _BEYOND_ASCII = r"[^\x00-\x7f]"
 _WORD_ENDS = (
@@ -73,6 +85,12 @@ _WORD_ENDS = (
 )
 _CHARACTER = r"[!#-&*+\-/-9<-Z^_a-z|~]"
 _MIXED = rf"(?P<secret>{_CHARACTER}{{0,11}}(?:[0-9!@#$%]|[a-z][A-Z]){_CHARACTER}{{2,80}})"
+
+_ABOVE = (
+    r"(?:[ ][^\n:=]{1,24}:|s?:|\w{0,24}[\"']?[ ]{0,4}(?:[:=]|\{\s[^{}]{0,80}?default[ ]{0,8}=)[ ]?"
+    r"(?:\"{3}\\?|'{3}\\?|<<[-~]?\w{1,20}))"
+)
+"""What stands between a word for secrets and the end of the line, above the value's."""
 
 PROSE: tuple[AnchoredRule, ...] = (
     *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
@@ -89,7 +107,7 @@ PROSE: tuple[AnchoredRule, ...] = (
           (" `", " `", "пароль `"),
           ("?", "[：是为為は는은가][ ]?", "密码是"))),
     *(rule("one-time-seed", anchor, _is_seed,
-           rf"(?i){anchor}[^\n:=]{{0,30}}(?:[:= ]|\r?\n)[ \t]{{0,4}}[\"'`]?"
+           rf"(?i){anchor}[^\n:=]{{0,30}}(?:[:= ]|:?(?:\r?\n){{1,2}})[ \t]{{0,8}}[\"'`]?"
            r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![A-Z0-9])",
            f"{anchor} seed: JBSW Y3DP EHPK 3PXP")
       for anchor in ("2fa", "otp", "authenticator", "mfa", "key", "secret", "seed", "code")),
@@ -98,7 +116,7 @@ PROSE: tuple[AnchoredRule, ...] = (
          r"[ ]?[:=]?[ ]?[\"'`]?(?P<secret>\d{4,8})(?![\d\w%-]|\.\d)", "PIN: 90210"),
     rule("spoken-password", "password is", spoken_password,
          rf"(?i)password is(?: now| set to)?:?\s{{1,3}}{_BARE}", "The password is " + FILL[:12]),
-    *(rule("spoken-secret", f"{word} is", _drawn_or_chosen,
+    *(rule("spoken-secret", f"{word} is", drawn_or_chosen,
            rf"(?i)(?:{before}){word} is(?: now| set to)?:?\s{{1,3}}"
            r"[`\"']?(?P<secret>[\w.~+/=-]{16,200})",
            f"the {sample} {word} is {HEX[:32]}, and", lead)
@@ -121,10 +139,10 @@ PROSE: tuple[AnchoredRule, ...] = (
     rule("form-password", "username=", typed_password,
          r"(?i)username=[^&\s\"'<>]{1,80}&password=(?P<secret>[^&\s\"'<>\\]{4,100})",
          "username=app&password=" + FILL[:12] + "&submit=1"),
-    *(rule("spoken-secret", f"{word} (", _drawn_or_chosen,
+    *(rule("spoken-secret", f"{word} (", drawn_or_chosen,
            rf"(?i){word} \((?P<secret>[^\s()\"'`,]{{8,200}})\)", f"the GitLab {word} ({FILL[:24]})")
       for word in ("pat", "token", "key", "secret")),
-    *(rule("spoken-secret", f"{word} {quote}", _drawn_or_chosen,
+    *(rule("spoken-secret", f"{word} {quote}", drawn_or_chosen,
            rf"(?i){word} {quote}(?P<secret>[^\s\"'`]{{8,200}}){quote}",
            f"{word} {quote}{FILL[:9]}!{FILL[9:17]}{quote}")
       for word in ("token", "secret") for quote in "'`"),
@@ -132,8 +150,19 @@ PROSE: tuple[AnchoredRule, ...] = (
            rf"(?i)(?<![a-z]){word} [\"'`]?"
            r"(?P<secret>[a-z][\w$%&*-]{3,30}\d{2,6}[!#$%*?]{1,2})(?=[\s\"'`.,;)]|$)",
            f"wifi {word} Harbor4711!")
-      for word in ("pass", "psk", "key")),
-    *(rule("spoken-secret", word, _drawn_or_chosen,
+      for word in ("pass", "psk", "key", "token", "secret")),
+    *(rule("spoken-secret", f"{word} ", _has_sign,
+           rf"(?i)(?<![a-z]){word} (?P<secret>(?=\S{{8}})(?!\w{{1,24}}=)[\w.+*=%~-]{{0,30}}"
+           r"[!#$%*+][\w!#$%*+=.-]{0,60})(?=[\s.,;)]|$)",
+           f"the {word} {FILL[:9]}!{FILL[9:17]}")
+      for word in ("key", "token", "secret")),
+    *(rule("announced-secret", word, drawn_or_chosen,
+           rf"(?i){word}{_ABOVE}[ \t]{{0,4}}\r?\n(?:[ \t]{{0,8}}(?:```\w{{0,12}})?\r?\n)?"
+           r"[ \t>]{0,24}[`\"']?(?P<secret>[^\s\"'`<>,;|]{8,400})"
+           r"[`\"']{0,3}[ \t]{0,8}(?=\r?\n|$)",
+           f"The {word}:\n{FILL[:20]}\n")
+      for word in ("secret", "token", "key", "credential", "password")),
+    *(rule("spoken-secret", word, drawn_or_chosen,
            rf"(?i){word}s?\)?[ ]?[:=][ ]?[\w.@-]{{1,60}}(?:[ ][/|+][ ]|[,;][ ]?){_SAID}",
            f"id/{word}: app / {FILL[:24]}")
       for word in ("secret", "token")),
@@ -141,10 +170,10 @@ PROSE: tuple[AnchoredRule, ...] = (
          r"(?i)user(?:name)?[ :=]{1,3}[\w.@-]{1,60}[ ,;/]{1,3}(?:and )?pass(?:word|wd)?[ :=]{1,3}"
          + _BARE,
          "user app pass " + FILL[:12]),
-    *(rule("spoken-secret", f"{word} provided: ", _drawn_or_chosen,
+    *(rule("spoken-secret", f"{word} provided: ", drawn_or_chosen,
            rf"(?i){word} provided: [\"'`]?{_SAID}", f"Invalid {word} provided: {FILL[:24]}.")
       for word in ("key", "token", "secret", "password", "credentials")),
-    *(rule("spoken-secret", f"api {word} ", _drawn_or_chosen,
+    *(rule("spoken-secret", f"api {word} ", drawn_or_chosen,
            rf"(?i)api {word} [\"'`]?{_SAID}", f"with the api {word} {FILL[:9]}!{FILL[9:17]}")
       for word in ("key", "token")),
     *(rule("login-password", f"{word} for ", spoken_password,
@@ -154,7 +183,7 @@ PROSE: tuple[AnchoredRule, ...] = (
     rule("login-password", "ftp", typed_password,
          r"(?i)ftp\b[^\n]{0,80}<<[^\n]{1,20}\n(?:[^\n]{0,100}\n){0,3}?user \S{1,60} "
          r"(?P<secret>\S{4,80})(?=\s|$)", "ftp -n h <<E\nuser app " + FILL[:12] + "\nE"),
-    *(rule("host-login", f"{user}{sign}", _drawn_or_chosen,
+    *(rule("host-login", f"{user}{sign}", drawn_or_chosen,
            rf"(?i)(?<![\w/.@-]){user}{sign}"
            r"(?P<secret>[^\s:\"'`<>(){}\[\],;|]{6,64})(?=[\s\"'`]|$)",
            f"{user}{sign}{FILL[:16]}")

@@ -19,10 +19,13 @@ HEX = sample_characters("0-9a-f", 64)
 """Letters and digits, or hex digits, of which samples are made."""
 
 _DRAWN = 6
+_SPOKEN = 15
 _CERTAIN = 20
 _STAND_IN = re.compile(
     r"[<{*\[.$]|%(?![0-9A-F]{2})|x{3}|your|my_|\\|(?i:password$|pass$|\[?redacted)"
 )
+_BEGINNING_SIGNS = frozenset(".*%")
+"""What begins stand-ins and patterns, and of drawn passwords a few."""
 _NO_PASSWORD = re.compile(
     r"(?i)^(?:your|my|the|new|old|some)[_-]?pass|(?<!\d)pass(?:word|wd|phrase)?$"
     r"|^pass(?:word|wd|phrase)(?!\d{2}|\d?[!@#$%])"
@@ -62,7 +65,10 @@ def rule(
 
 def any_value(value: str) -> bool:
     """Return True if `value` is neither a reference nor a placeholder."""
-    return not values.is_reference(value) and _STAND_IN.match(value) is None
+    return not values.is_reference(value) and (
+        _STAND_IN.match(value) is None
+        or (value[0] in _BEGINNING_SIGNS and is_generated(value[1:], _CERTAIN))
+    )
 
 
 def typed_password(value: str) -> bool:
@@ -108,6 +114,16 @@ def drawn_value(value: str) -> bool:
     """Return True if `value`, where little but a secret stands, is drawn or hexadecimal."""
     return mixed_password(value) and (
         is_generated(value, _DRAWN) or (values.is_hex(value) and len(value) >= 20)
+    )
+
+
+def drawn_or_chosen(value: str) -> bool:
+    """Return True if `value`, behind a word for secrets, is drawn, hexadecimal, or has the form of
+    a chosen password."""
+    return mixed_password(value) and (
+        is_generated(value, _SPOKEN)
+        or values.is_chosen(value)
+        or (values.is_hex(value) and len(value) >= 20)
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.anchored_rule import (
     FILL,
@@ -40,6 +42,22 @@ _KEYED_HOSTS = (
     *(r"exchangerate-api\.com/v6", r"(?:darksky|pirateweather)\.net/forecast"),
 )
 """Hosts whose paths begin with a key, and what of the path may stand before it."""
+_NOTIFYING = words(
+    "africas apprise apprises bark blink bluesky boxcar bulksms burstsms chanify chime"
+    " clickatell clicksend d7sms dapnet dingtalk discord evolution faast fcm feishu flock"
+    " fluxer fortysixelks gchat googlechat gotify gotifys guilded hassio hassios httpsms ifttt"
+    " join kavenegar kumulos lametric lark lunasea lunaseas mailgun mastodon mastodons matrix"
+    " matrixs mattermost messagebird misskey misskeys mmost mmosts msg91 msteams nctalk nctalks"
+    " nexmo notica notifiarr notifico ntfy ntfys o365 office365 onesignal opsgenie pagerduty"
+    " pagertree parsep parseps plivo popcorn pover prowl psafer psafers pbul pushbullet"
+    " pushdeer pushdeers pushed pushjet pushjets pushkey pushme pushover pushplus pushsafer"
+    " pushy pushys revolt rocket rockets ryver schan sendgrid sendpulse serverchan ses sfr"
+    " simplepush sinch slack smseagle smseagles smsmanager smtp2go sns sparkpost splunk"
+    " spugpush spush strmlabs synology synologys telegram tgram threema toot toots twilio twist"
+    " twitter victorops voipms vonage wecombot webex whatsapp workflows wxpusher wxteams zapier"
+    " zulip"
+)
+"""Schemes of services that notify, as command lines and settings of such programs address them."""
 _PARAMETER_BITS = 12
 _USER_BITS = 15
 _PATH_BITS = 20
@@ -53,6 +71,8 @@ _IDS = (
 )
 """Ends of names of parameters whose values are drawn and no secrets."""
 _PARTS_BITS = 30
+_NOTIFYING_BITS = 8
+_PARTS = re.compile("[/@:]")
 _OWN_SCHEME = "".join(
     f"(?<!{scheme})"
     for scheme in words(
@@ -112,6 +132,17 @@ def _is_part_of_address(value: str) -> bool:
     return is_generated(value, _PATH_BITS) or (values.is_hex(value) and len(value) >= 32)
 
 
+def _is_notifying(value: str) -> bool:
+    """Return True if some part of `value`, an address of a service that notifies, was drawn."""
+    return any(
+        is_generated(part, _NOTIFYING_BITS)
+        or values.is_uuid(part)
+        or (values.is_hex(part) and len(part) >= 16)
+        for part in _PARTS.split(value)
+        if len(part) >= 8
+    )
+
+
 def _are_parts(value: str) -> bool:
     """Return True if the parts of `value` together were drawn, and none of them is a hash."""
     parts = value.split("/")
@@ -120,7 +151,7 @@ def _are_parts(value: str) -> bool:
 
 URLS: tuple[AnchoredRule, ...] = (
     rule("url-password", "://", any_value,
-         r"://[^\s/@:\"'<>`\\]{0,120}:(?P<secret>[^\s/\"'<>`\\]{1,400})@(?=[\w\[$%{/\"'`<-])",
+         r"://[^\s/@:\"'<>`\\]{0,120}:(?P<secret>[^\s/\"'<>`\\]{1,400})@(?=[\w\[$%{/\"'`<+-])",
          "postgres://app:" + FILL[:14] + "@db.internal:5432/app"),
     rule("url-token", "://", _is_user,
          r"://(?P<secret>[\w.~%+=-]{12,400})(?::[^\s/@\"'<>`\\]{0,100})?@(?=\w)",
@@ -138,7 +169,7 @@ URLS: tuple[AnchoredRule, ...] = (
     rule("ldap-password", "bindpw=", typed_password,
          r"(?i)bindpw=(?P<secret>[^\s,&\"'<>]{4,100})", "ldap://x/????X-BINDPW=" + FILL[:12]),
     *(rule("url-parameter", f"{name}=", accept,
-           rf"(?i)(?<=[?&;]){name}=(?P<secret>[\w%.~+/=-]{{10,600}})",
+           rf"(?i)(?<=[?&;#]){name}=(?P<secret>[\w%.~+/=-]{{10,600}})",
            f"https://example.com/callback?{name}={FILL[:32]}")
       for names, accept in ((_PARAMETERS, _is_parameter), (_SESSIONS, _is_session))
       for name in names),
@@ -184,4 +215,12 @@ URLS: tuple[AnchoredRule, ...] = (
     rule("url-parts", "://", _are_parts,
          rf"{_OWN_SCHEME}://(?P<secret>[\w-]{{6,80}}(?:/[\w-]{{6,80}}){{1,4}})(?![\w.@:-])",
          f"chat://{FILL[:9]}/{FILL[9:18]}/{FILL[18:42]}"),
+    rule("url-parts", "://", _is_notifying,
+         rf"(?<=[A-Za-z0-9]{{2}}){_OWN_SCHEME}(?:{'|'.join(f'(?<={name})' for name in _NOTIFYING)})://"
+         r"(?P<secret>[\w~+.-]{4,200}(?:[/@:][\w~+.-]{1,200}){0,5})", f"join://{FILL[:12]}"),
+    rule("url-step", "://", _is_step,
+         r"://[\w.-]{1,80}(?::\d{2,5})?/(?:[\w.@%~-]{1,60}/){0,4}?(?:private-)?(?P<secret>(?=[^/?#\s]{0,40}\d)[\w~-]{16,200})"
+         r"/(?:[a-z]{1,20}[-_])?(?:feed|basic|calendar|rss|atom|export|events|full)[\w-]{0,20}"
+         r"\.(?:xml|ics|rss|json|atom)(?!\w)",
+         f"https://example.com/u/{FILL[:32]}/feed.xml"),
 )  # fmt: skip

@@ -120,6 +120,8 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     first, name = position - len(head), head + after["name"]
     if not _is_assignment(text, first, name, after):
         return None
+    if ")" in after["close"] and values.is_name_in_checksum(text[max(first - 140, 0) : first]):
+        return None
     kind = name_kind(name.strip(".-"))
     if kind is NameKind.PLAIN:
         return None

@@ -14,14 +14,14 @@ from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.anchored_rule import spoken_password
 from memory_assets.redaction.rules.likelihood import is_generated
 
-LINKED = rb"(?: (?:is|was|as)| [-(\x3c]?-?) ?(?i:the|my|our|your) (?:[A-Za-z0-9.\'/_\-]+ ){0,3}"
+LINKED = rb"(?: (?:is|was|as|are)| [-(\x3c]?-?) ?(?i:the|my|our|your) (?:[A-Za-z0-9.\'/_\-]+ ){0,3}"
 """What stands before a noun that follows its value, in the ASCII copy of a text."""
 NOUNS = (b"token", b"key", b"secret", b"credential")
 ENCODER = rb"\|[ ]?base64"
 REACH = 200
 _ARTICLE = r"(?:the|my|our|your|das|mein|le|la|el|mi)"
 _LINK = (
-    r"[\"'`*]{0,3}[ \t]{1,3}(?:(?:is|was|as|ist|als|est|es|<-{1,2}|←|—|–|-{1,2})[ \t]{1,3}|\()"
+    r"[\"'`*]{0,3}[ \t]{1,3}(?:(?:is|was|as|are|ist|als|est|es|<-{1,2}|←|—|–|-{1,2})[ \t]{1,3}|\()"
     rf"(?:(?:that|it)['’]?s[ ])?(?P<article>{_ARTICLE}[ ])?(?:[\w.'/-]{{1,24}}[ ]){{0,3}}"
 )
 _ENDS_LINKED = re.compile(_LINK + "$")
@@ -29,9 +29,10 @@ _BEFORE = re.compile(
     r"(?:^|(?<=[\s\"'`(*:]))(?P<value>[^\s\"'`<>(){}\[\],;|:&=]{6,120})" + _LINK + "$"
 )
 _NOUN = re.compile(
-    r"(?i)(?:(?P<password>passw(?:or[dt]s?|d)|passphrase|passcode|pw|pwd|kennwort|contraseña)"
+    r"(?i)(?:(?P<password>passw(?:or[dt]s?|d)|passphrase|passcode|pw|pwd|kennwort|contraseña"
+    r"|credentials|login)"
     r"|tokens?|(?:api|access|secret|private|auth|service|signing|deploy|encryption)?[ _-]?keys?"
-    r"|secrets?|credentials?)"
+    r"|secrets?|credential)"
     r"(?=[ \t]{0,2}(?:[.,;:!?)\]\"'`*\n\r]|$"
     r"|(?:for|of|to|on|in|at|and|you|we|i|that|which|from)\b))"
 )
@@ -89,4 +90,4 @@ def _is_echoed(value: str, decodes: re.Match[str] | None) -> bool:
 def _is_password(value: str) -> bool:
     """Return True if `value` is a password; one of a single case must look drawn."""
     bits = _LOWER_BITS if value.islower() or value.isupper() else _MIXED_BITS
-    return spoken_password(value) and is_generated(value, bits)
+    return spoken_password(value) and (is_generated(value, bits) or values.is_chosen(value))

@@ -54,7 +54,8 @@ _MOST_PAIRS = 50
 _STOP = re.compile(r"[.;!?。](?=\s|$)|\n")
 _WORD = re.compile(r"\w+")
 _ASSIGNED = re.compile(
-    r"(?i)(?:[:=：]|->|=>|→|\b(?:is|was|are|to|ist|lautet|est|es|é|è|to|jest|är|er))"
+    r"(?i)(?:[:=：]|->|=>|→|\b(?:is|was|are|to|ist|lautet|est|es|é|è|to|jest|är|er)"
+    r"(?: (?:still|now|currently|just|again|really|noch|jetzt|ahora|toujours))?)"
     r"[ \t]{0,4}[\"'`*]{0,3}$"
 )
 _PAIR = re.compile(r"(?:^|[\s:=(])(?!https?:)[\w.@+-]{1,60}(?: ?/ |:)$")
@@ -69,6 +70,11 @@ _NEXT_LINE = re.compile(
     r"(?:[ \t]{0,8}(?:```\w{0,12})?\r?\n){0,2}[ \t>*-]{0,24}[`\"']{0,3}"
     r"(?P<value>[^\s\"'`<>,;|&]{5,100})[`\"']{0,3}[ \t]{0,8}\\?(?=\r?\n|$)"
 )
+_BELOW = re.compile(
+    r"(?: [A-Za-z'-]{1,16}){1,6}\r?\n"
+    r"[ \t]{0,8}(?P<value>[^\s\"'`<>,;|&]{8,100})[ \t]{0,8}(?=\r?\n|$)"
+)
+"""A few words more, and the value alone on the next line."""
 _NOT_CHOSEN = re.compile(
     r"(?i)\.[a-z]{1,5}(?::\d+)*$|^\d+[-.x/%+]?[a-z]{0,10}$|^#|^\W*\d+\W*$"
     r"|^v?\d+(?:\.\w+)+|^\W*[\d.,:–-]+[a-z%]{0,3}$|^(?:[a-z]+[-_])+\w{0,12}$|://|\\|\.\.|^-|^[a-z]+\d?/|^@"
@@ -103,6 +109,10 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
         alone = _NEXT_LINE.match(text, start, start + REACH)
         if alone is not None and _score(alone["value"]) + strong + _ASSIGNED_BITS >= _BITS:
             return alone.span("value")
+    if strong:
+        below = _BELOW.match(text, start, start + REACH)
+        if below is not None and _score(below["value"]) + strong >= _BITS - _CLASS_BITS:
+            return below.span("value")
     stop = _STOP.search(text, start, start + REACH)
     end = stop.start() if stop else min(start + REACH, len(text))
     for found in _VALUE.finditer(text, start, end + (stop is not None and text[end] != "\n")):

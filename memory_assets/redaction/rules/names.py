@@ -152,6 +152,8 @@ def name_kind(name: str) -> NameKind:
     last = parts[-1]
     if last in _PASSWORD_WORDS or parts[-2:] == ["pass", "phrase"]:
         return NameKind.PASSWORD
+    if last == "key" and parts[-2:-1] and parts[-2] in _PASSWORD_WORDS:
+        return NameKind.TOKEN  # a key of a map that has the password, unless it looks drawn
     if last in _TAIL_WORDS or parts[0] in _VERBS or _PUBLIC_WORDS.intersection(parts):
         return NameKind.PLAIN
     if not _PASSWORD_WORDS.isdisjoint(part for part in parts if part != "pass"):

@@ -40,7 +40,10 @@ _HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}")
 _RULES = re.compile(r"[-=+ \t]+\r?")
 _AMBIGUOUS = frozenset(("key", "keys", "auth", "pass"))
 """Columns of all kinds of tables."""
+_LOGINS = frozenset(("user", "username", "login", "account", "email", "name", "host", "server"))
+"""Columns beside which one called "pass" has passwords."""
 _SECRET_TABLE = re.compile(r"(?i)user|account|credential|secret|token|login|member|admin|password")
+_OF_SECRETS = re.compile(r"(?i)credential|secret|token|password|api_?key")
 _LITERAL = re.compile(
     r"[(,]\s{0,8}[ENXB]?(?:'(?P<text>(?:[^'\n\\]|''|\\.){0,400})'|[^',()]{0,200}(?:\([^()]{0,80}\))?)"
 )
@@ -140,8 +143,10 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
     end = _line_end(text, ruler)
     if not _RULER.match(text, ruler, end):
         return [], ruler
-    names = [name.strip(" \t`*") for name in text[header_start : ruler - 1].split("|")]
+    names = [name.strip(" \t`*+") for name in text[header_start : ruler - 1].split("|")]
     kinds = [_kind(name) for name in names]
+    if "pass" in (lower := [name.lower() for name in names]) and _LOGINS.intersection(lower):
+        kinds[lower.index("pass")] = NameKind.TOKEN  # and not the number of tests
     if max(kinds) < NameKind.TOKEN:
         return [], ruler
     found = []
@@ -153,12 +158,20 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
             break
         at = start
         for number, cell in enumerate(line.split("|")):
-            value = cell.strip(" \t\r`*'\"")
+            value = _undecorated(cell)
             if number < len(kinds) and _is_cell(value, kinds[number]):
                 begin = text.index(value, at)
                 found.append((begin, begin + len(value)))
             at += len(cell) + 1
     return found, end
+
+
+def _undecorated(cell: str) -> str:
+    """Return a cell's value without the signs that set it in bold or as code on both sides."""
+    value = cell.strip()
+    while len(value) > 2 and value[0] == value[-1] and value[0] in "`*'\"":
+        value = value[1:-1]
+    return value
 
 
 def _line_end(text: str, start: int) -> int:
@@ -181,7 +194,9 @@ def _is_cell(value: str, kind: NameKind) -> bool:
         return False
     if kind is NameKind.PASSWORD:
         return spoken_password(value) and (
-            is_generated(value, _ORDINARY) or (values.is_hex(value) and len(value) >= 16)
+            is_generated(value, _ORDINARY)
+            or values.is_chosen(value)
+            or (values.is_hex(value) and len(value) >= 16)
         )
     return typed_password(value) and (
         is_generated(value, _DRAWN)
@@ -200,6 +215,7 @@ def _inserted(text: str, insert: re.Match[str]) -> tuple[list[tuple[int, int]], 
         not columns and _SECRET_TABLE.search(insert["table"])
     ):
         return [], insert.end()
+    for_secrets = _OF_SECRETS.search(insert["table"]) is not None
     limit = min(insert.end() + _LONGEST_INSERT, len(text))
     found: list[tuple[int, int]] = []
     number, end = 0, insert.end()
@@ -212,7 +228,11 @@ def _inserted(text: str, insert: re.Match[str]) -> tuple[list[tuple[int, int]], 
         if columns:
             is_secret = number < len(kinds) and _is_cell(value, kinds[number])
         else:
-            is_secret = mixed_password(value) and is_generated(value, _DRAWN)
+            is_secret = mixed_password(value) and (
+                is_generated(value, _DRAWN)
+                or values.is_chosen(value)
+                or (for_secrets and values.is_hex(value) and len(value) >= 20)
+            )
         if is_secret:
             found.append(literal.span("text"))
     return found, end

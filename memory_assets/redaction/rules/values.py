@@ -69,6 +69,8 @@ _FRAGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _WORDS = re.compile(r"^[A-Za-z]{2,}(?:[-_ .][A-Za-z]{2,})+$")
 _APP_PASSWORD = re.compile(r"^[a-z]{4}(?: [a-z]{4}){3}$")
 _PHRASE = re.compile(r"^[a-z0-9!#$%&*+@^-]{3,16}(?: [a-z0-9!#$%&*+@^-]{3,16}){2,6}$")
+_NUMBERED = re.compile(r"[\w!#$%&*+@^-]{2,24}(?: [\w!#$%&*+@^-]{2,24}){1,5}")
+_NUMBERED_WORD = re.compile(r"[A-Za-z]{4,20}\d{3,8}[!#$%*?]{0,2}")
 _MESSAGE = re.compile(
     r"(?i)\b(?:must|least|most|are|required?|enter|your|the|and|for|not|invalid|wrong|incorrect|please"
     r"|should|too|short|long|weak|characters?|fields?|match|reset|changed?|forgot|confirm|new|old"
@@ -86,6 +88,7 @@ _DIGEST = re.compile(
     r"|(?:pip|npm|yarn|pnpm|cargo|maven|gradle|node|venv|poetry|uv|ccache|deps)-(?:\w{1,16}-){0,3}"
     r"[0-9a-f]{32,64}$)"
 )
+_CHECKSUM = re.compile(r"\b(?i:SHA-?\d{1,3}(?:-?\d{3})?|MD5|BLAKE2\w?|RMD160) \([^()\n]{0,120}$")
 _AGENT_ID = re.compile(
     r"^(?:toolu|msg|req|call|resp|chatcmpl|fp|srvtoolu|rs|fc|run|thread|asst|batch|file|cmpl|gen|ig"
     r"|session|turn|agent|wf|evt|step|ctc|item|ws|mcp|mcpr|lsh|apc|ci)_[A-Za-z0-9]"
@@ -130,6 +133,11 @@ def _is_base64_with_slash(value: str) -> bool:
         is_random(segment, 12) and any(map(str.isupper, segment)) and any(map(str.islower, segment))
         for segment in value.split("/")
     )
+
+
+def is_name_in_checksum(before: str) -> bool:
+    """Return True if `before` ends in the name of a file as in `SHA256 (FILE) = ...`."""
+    return _CHECKSUM.search(before) is not None
 
 
 def is_chosen(value: str) -> bool:
@@ -193,7 +201,8 @@ def is_quoted_password(value: str) -> bool:
     """Return True if quoted `value`, assigned to the name of a password, is one."""
     if any(character.isspace() for character in value):
         return _APP_PASSWORD.match(value) is not None or (
-            _PHRASE.match(value) is not None and _MESSAGE.search(value) is None
+            (_PHRASE.match(value) is not None or _is_phrase_with_number(value))
+            and _MESSAGE.search(value) is None
         )
     if not any(map(str.isalnum, value)) or _VERSION.match(value) is not None:
         return False
@@ -202,6 +211,17 @@ def is_quoted_password(value: str) -> bool:
     if is_code(value) or _WORDS.match(value) is not None:
         return False
     return not is_identifier_of_something(value) or is_random(value)
+
+
+def _is_phrase_with_number(value: str) -> bool:
+    """Return True if `value` is a few words, one of which has the form of a chosen password."""
+    return _NUMBERED.fullmatch(value) is not None and any(map(is_chosen_word, value.split(" ")))
+
+
+def is_chosen_word(value: str) -> bool:
+    """Return True if `value`, a word of a passphrase, is letters and a number of three digits or
+    more, or looks drawn."""
+    return _NUMBERED_WORD.fullmatch(value) is not None or is_chosen(value) or is_random(value, 8)
 
 
 def is_serial(value: str) -> bool:
