@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from memory_assets.documents.repository import service_of
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.plan.workspaces import plan_workspace
@@ -48,6 +49,22 @@ def test_services_and_domains_follow_the_settings(wordy: Indexed) -> None:
     assert found["services/svc-orders/app.py"]["domain"] == "sales"
     assert found["docs/adr/0001-queue.md"]["service"] == "handbook"
     assert found["docs/adr/0001-queue.md"]["domain"] == "knowledge"
+
+
+@pytest.mark.parametrize(
+    ("path", "service"),
+    [
+        ("services/svc-orders/src/svc-mail/app.py", "svc-orders"),
+        ("api/svc-orders.yaml", "svc-orders"),
+        ("docs/guide.md", "handbook"),
+        ("docs/svc-orders.md", "svc-orders"),
+        ("README.md", ""),
+    ],
+)
+def test_a_service_is_a_part_of_the_path_or_what_the_settings_say(path: str, service: str) -> None:
+    """The first directory, or the file without its ending, that is called `svc-*`; else the first
+    pattern that fits."""
+    assert service_of(path, {"docs/*": "handbook"}) == service
 
 
 def test_lines_keep_their_numbers_where_a_secret_of_many_lines_was(wordy: Indexed) -> None:
