@@ -9,19 +9,23 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.other_programs import variables
 from memory_assets.errors import ConfigurationError
 from memory_assets.serving.agent_memory import AgentMemory
+from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import call_tool
 from memory_assets.serving.opened import OpenedMemory
+from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings, load_settings
 from memory_assets_tests.agent_memory.conftest import NOW
 from memory_assets_tests.command_line import run_here
 
 Run = Callable[..., CompletedProcess[str]]
 SECRET = "zanzibarquartz"
+OVER_HTTP = ("/search?q=lab&in=all", "/page/memories", "/page/conversation/c1")
 
 
 def settings_of(base: Path, tenant: str | None) -> Settings:
@@ -33,6 +37,13 @@ def tool(settings: Settings, name: str, **arguments: Any) -> str:
     """The text that a tool of an agent's server answers, errors too."""
     answer = call_tool(OpenedMemory(settings), name, arguments, AgentMemory(settings))
     return " ".join(getattr(each, "text", "") for each in answer.content)
+
+
+def over_http(settings: Settings, path: str) -> str:
+    """What a server of a tenant answers, by the API or as a page."""
+    app = (build_site if path.startswith("/page/") else build_app)(settings)
+    with TestClient(app, base_url="http://127.0.0.1:8765") as client:
+        return client.get(path).text
 
 
 def test_two_tenants_never_see_each_other(tmp_path: Path) -> None:
@@ -62,6 +73,7 @@ def test_two_tenants_never_see_each_other(tmp_path: Path) -> None:
     for arguments in (*mine, *by_id):
         shown = run("ada", *arguments).stdout
         assert (memory_id if arguments[0] == "audit" else SECRET) in shown, arguments
+    assert all(SECRET in over_http(ada, path) for path in OVER_HTTP)
     for tenant in ("bob", ""):
         run(tenant, "remember", "Bob likes tea.")
         for arguments in (*mine, *by_id, ("status", "--json"), ("forget", memory_id, "--yes")):
@@ -71,6 +83,8 @@ def test_two_tenants_never_see_each_other(tmp_path: Path) -> None:
         told = tool(bob, "context", conversation="c1", latest="the lab?")
         told += tool(bob, "recall", query="lab", kind="all") + tool(bob, "get", id=memory_id)
         assert SECRET not in told
+        for path in (*OVER_HTTP, f"/turns/{memory_id}", f"/page/memory/{memory_id}"):
+            assert SECRET not in over_http(bob, path), path
         assert '"outcome": "stored"' in run(tenant, "remember", "The lab is shut.", "--json").stdout
         run(tenant, "forget", "--conversation", "c1", "--yes")
     assert SECRET in run("ada", "memories").stdout
