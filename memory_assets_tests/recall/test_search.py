@@ -266,6 +266,14 @@ def test_the_newest_observations_are_found_in_the_newest_sessions(
         assert len(read) < len({row["session_id"] for row in asked.rows("observations")})
 
 
+def test_observations_that_go_meanwhile_are_left_out(asked: Asked, copied: Any) -> None:
+    """A session that is being forgotten may be in the catalogue still."""
+    memory, (row, *_) = copied(), asked.rows("observations")
+    memory.lake.remove_sessions(row["project"], [row["session_id"]])
+    answer = memory.search(SearchRequest(kinds=("observations",), type=row["type"], n=200))
+    assert row["session_id"] not in {hit.metadata["session_id"] for hit in answer.hits}
+
+
 def test_observations_of_a_file_are_those_that_read_or_changed_it(asked: Asked) -> None:
     """By a path or the end of one; nothing older than a window is left out in silence."""
     rows = {row["id"]: row for row in asked.rows("observations")}

@@ -30,17 +30,16 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     Raises:
         NotFound: this memory has no observations.
     """
-    projects = memory.lake.projects(OBSERVATIONS)
-    if not projects:
+    if not memory.lake.projects(OBSERVATIONS):
         raise NotFound("this memory has no observations yet; `memory ingest` makes them")
     query = request.query
     whole = bool(query.strip() or request.file)
     found: list[Observation] = []
     newest: list[datetime] = []
-    for last, name, session_id in _sessions(memory, request, projects):
+    for last, name, session_id in _sessions(memory, request):
         if not whole and len(newest) == request.n and last < newest[0]:
             break  # nothing in this session or in those behind it is newer
-        for each in memory.lake.read_rows(OBSERVATIONS, name, session_id):
+        for each in _rows(memory, name, session_id):
             if _passes(each, request):
                 found.append(each)
                 heappush(newest, each.timestamp or _FIRST)
@@ -63,22 +62,23 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     return Answer(query, "semantic" if scores else "filter", covered, hits)
 
 
-def _sessions(
-    memory: Memory, request: SearchRequest, projects: Sequence[str]
-) -> list[tuple[datetime, str, str]]:
+def _sessions(memory: Memory, request: SearchRequest) -> list[tuple[datetime, str, str]]:
     """Return last time, project and id of the sessions that a request may mean, newest first; the
     last of all times where it is not known."""
-    spans = memory.catalog.products.spans(request.project, request.session)
-    ends = {(name, session_id): last for name, session_id, _, last in spans}
+    spans = memory.catalog.products.spans(request.project, request.session, stage=OBSERVATIONS.name)
     wanted = [
         (datetime.fromisoformat(last) if last else _LAST, name, session_id)
-        for name in projects
-        if name == (request.project or name)
-        for session_id in memory.lake.sessions(OBSERVATIONS, name)
-        if session_id == (request.session or session_id)
-        for last in [ends.get((name, session_id))]
+        for name, session_id, _, last in spans
     ]
     return sorted(wanted, reverse=True)
+
+
+def _rows(memory: Memory, project: str, session_id: str) -> list[Observation]:
+    """Return the observations of a session; none if they went since the catalogue was read."""
+    try:
+        return memory.lake.read_rows(OBSERVATIONS, project, session_id)
+    except NotFound:
+        return []
 
 
 def _passes(each: Observation, request: SearchRequest) -> bool:

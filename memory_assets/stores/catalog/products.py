@@ -204,21 +204,26 @@ class Products(CatalogPart):
         return {str(row["session_id"]): str(row["project"]) for row in rows}
 
     def spans(
-        self, project: str | None = None, session_id: str | None = None
+        self,
+        project: str | None = None,
+        session_id: str | None = None,
+        *,
+        stage: str = "turn_chunks",
     ) -> list[tuple[str, str, str | None, str | None]]:
-        """Return the project and id of each session that has turns, with its first and last
-        time where they are known; of one project or session where it is given."""
+        """Return the project and id of each session that has rows of a stage, with its first and
+        last time where they are known; of one project or session where it is given."""
         rows = self._connection.rows(
             "SELECT p.project, p.session_id,"
             " MIN(json_extract(s.facts, '$.first_timestamp')),"
             " MAX(json_extract(s.facts, '$.last_timestamp'))"
             " FROM products p LEFT JOIN sources s"
             " ON s.session_id = p.session_id AND s.project = p.project"
-            " WHERE p.stage = 'turn_chunks' AND p.rows > 0"
+            " WHERE p.stage = ?3 AND p.rows > 0"
             " AND (?1 IS NULL OR p.project = ?1) AND (?2 IS NULL OR p.session_id = ?2)"
             " GROUP BY 1, 2",
             project,
             session_id,
+            stage,
         )
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
