@@ -75,6 +75,12 @@ def test_other_words_stay_as_they_are(tmp_path: Path, query: str) -> None:
     assert _corrected(tmp_path, query) == {}
 
 
+def test_of_words_equally_near_the_one_with_all_letters_typed_is_meant(tmp_path: Path) -> None:
+    """Two are swapped, or one is left out, more often than one is mistaken for another."""
+    said = ["the psu was replaced", "push to origin", "a list of lists", "this list", "the limit"]
+    assert _corrected(tmp_path, "psuh limt", said) == {"psuh": "push", "limt": "limit"}
+
+
 def test_of_words_equally_near_the_more_frequent_is_meant(tmp_path: Path) -> None:
     """Whatever their order."""
     said = ["the lake", "the late train", "late again"]

@@ -61,9 +61,9 @@ class Vocabulary:
 
 def corrections(query: str, vocabulary: Vocabulary) -> dict[str, str]:
     """Return, for words of a query that do not occur, the words that are meant: of those that are
-    one error away (two for words of eight letters or more) the nearest, of equals the most
-    frequent. At most three words are corrected; the first letter is taken to be right, or swapped
-    with the second."""
+    one error away (two for words of eight letters or more) the nearest, of equals those with most
+    of the letters that were typed, and of these the most frequent. At most three words are
+    corrected; the first letter is taken to be right, or swapped with the second."""
     unknown = []
     for typed in dict.fromkeys(_WORD.findall(query)):
         if len(typed) < _SHORTEST or is_weak(typed):
@@ -98,23 +98,23 @@ def _meant(typed: str, vocabulary: Vocabulary) -> str:
                 if errors <= most + 1:
                     near.append((2 * errors + abs(ending), term))
     begins = re.compile(rf"\b[{typed[:2]}][a-z]+", re.IGNORECASE)
-    words: list[tuple[int, int, str]] = []
+    words: list[tuple[int, int, int, str]] = []
     nearest = 0
     for distance, term in sorted(near)[:_MOST_TERMS]:
-        if words and distance > nearest:
+        if words and distance > nearest + 1:
             break
-        nearest = distance
+        nearest = nearest if words else distance
         said = {
             each.lower() for text in vocabulary.texts_with(term) for each in begins.findall(text)
         }
         words += [
-            (errors, -vocabulary.occurrences(term), word)
+            (errors, len(letters - set(word)), -vocabulary.occurrences(term), word)
             for word in said
             if len(set(word) ^ letters) <= 2 * most
             and (errors := _errors(word, typed, most)) <= most
             and term in text_terms(word)
         ]
-    return min(words)[2] if words else ""
+    return min(words)[3] if words else ""
 
 
 def _errors(left: str, right: str, most: int, *, beginning: bool = False) -> int:
