@@ -203,7 +203,8 @@ class AgentJournal(SqliteStore):
         return dict(self.select("memories", "memory_id, CAST(changed AS TEXT)", project=project))
 
     def put_memories(self, collection: str, memories: Sequence[StoredMemory]) -> None:
-        """Store memories, in place of those with their ids.
+        """Store memories, in place of those with their ids. One with another text has no vector any
+        more.
 
         Raises:
             TypeError: a text is not redacted.
@@ -212,6 +213,8 @@ class AgentJournal(SqliteStore):
             require_redacted([each.text, *each.entities, *each.tags, *each.also])
         with self._changing() as number:
             for each in memories:
+                if self.find("memories", "text", memory_id=each.memory_id) != each.text:
+                    self.delete("vectors", memory_id=each.memory_id)
                 self.put("memories", **_as_values(each), collection=collection, changed=number)
 
     def memories(

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.redacted_text import seal
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 
 LATER = "2026-11-24T09:00:00Z"
@@ -133,6 +134,22 @@ def test_memories_are_found_by_meaning_and_by_their_fields(agents: Agents) -> No
     assert [each.memory.type for each in harbor.recall_memory("", 5, conversation_id="c1")] == [
         "preference"
     ]
+
+
+def test_a_text_that_is_redacted_again_leaves_no_vector(agents: Agents) -> None:
+    """Its vector was made of what was taken out; one whose text stays keeps its vector."""
+    gateway, journal = agents.gateway(), agents.components.journal
+    for said in ("The board says zanzibar.", "Payments go through Stripe."):
+        gateway.write_memory(said, "fact", 0.9, NOW)
+    gateway.recall_memory("the board", 2)
+    embedder = agents.components.embedder.embedder_id
+    stripe, board = journal.memories(sort="text")
+    assert len(before := journal.vectors(embedder)) == 2
+    again = replace(board, text=seal("The board says [redacted]."))
+    journal.put_memories("memory", [again, replace(stripe, confidence=0.95)])
+    assert journal.vectors(embedder).keys() == {stripe.memory_id}
+    gateway.recall_memory("the board", 2)
+    assert not (journal.vectors(embedder)[board.memory_id] == before[board.memory_id]).all()
 
 
 def test_without_an_embedder_words_are_compared(agents: Agents) -> None:
