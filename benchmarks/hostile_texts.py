@@ -10,9 +10,12 @@ of one letter, of words and of assignments, under the default limit of time.
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from memory_assets.embedding import load_word_pieces
 from memory_assets.redaction import RedactionSettings, load_redactor

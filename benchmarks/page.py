@@ -14,9 +14,12 @@ import argparse
 import gzip
 import os
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from lifelike import generate
 from scale import environment, ingest

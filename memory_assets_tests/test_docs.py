@@ -180,6 +180,15 @@ def test_the_changelog_has_a_section_for_this_version() -> None:
     assert releases[0] == __version__
 
 
+def test_programs_that_use_the_tests_find_them() -> None:
+    """Only the package is installed: `make pictures` failed where nobody had set a path."""
+    for program in sorted((ROOT / "benchmarks").glob("*.py")):
+        text = program.read_text()
+        before, uses, _ = text.partition("from memory_assets_tests")
+        if uses and f"-m benchmarks.{program.stem}" not in text:
+            assert "sys.path.insert" in before or "from sample_site" in before, program.name
+
+
 def test_the_readme_runs_the_two_commands_that_ci_and_users_rely_on() -> None:
     """`make ingest` and `make test` are in README, Makefile and .ci/run."""
     readme = (ROOT / "README.md").read_text()
