@@ -33,7 +33,7 @@ _NOBODY = word_set(
 
 _ROOTS = ("/home", "/Users", "\\Users")
 _ROOTS_OF_WINDOWS = ("\\home", "/users", "\\users")
-"""Those that count only after a drive or the name of a distribution of WSL."""
+"""Roots that count only after a drive or the name of a distribution of WSL."""
 _NAME = re.compile(
     r"""(?x)
     (?: / | \\{1,4} ) (?:home|[Uu]sers)
