@@ -246,12 +246,13 @@ class SessionRedactor:
         allowed = len(text) * _SECONDS_PER_CHARACTER
         most = self._redactor.record_seconds
         more = min(most, max(most * _MOST_SLOW_RECORDS - self._overtime, most * _WHEN_USED_UP))
-        begin = time.thread_time()
-        try:
-            with time_budget(allowed + more):
+        begin = time.monotonic()
+        with time_budget(allowed + more) as limit:
+            try:
                 yield
-        finally:
-            self._overtime += max(time.thread_time() - begin - allowed, 0.0)
+            finally:
+                if time.monotonic() - begin > allowed:  # else the CPU time is not over, either
+                    self._overtime += max(time.thread_time() - limit.begin - allowed, 0.0)
 
     def _withheld(self, text: str, failure: OutOfTime | Unsettled) -> Redaction:
         """Return a text of which nothing is left but a tag, which says what stopped redaction."""

@@ -21,34 +21,54 @@ class OutOfTime(Exception):
     """A time limit was exceeded."""
 
 
-class _Running(threading.local):
-    """The limit that applies in this thread: when it ends by the clock, None without one."""
+class Deadline:
+    """The end of some seconds by a clock. A thread's CPU time, which only a system call tells,
+    never gets ahead of the time of day: it is read after the seconds have passed by that."""
 
-    end: float | None = None
-    clock: Callable[[], float] = time.thread_time
+    __slots__ = ("_clock", "_end", "_not_before", "begin")
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.thread_time) -> None:
+        self.begin = clock()
+        """What the clock showed at first."""
+        self._clock, self._end = clock, self.begin + seconds
+        cpu_time = clock is time.thread_time
+        self._not_before = time.monotonic() + seconds if cpu_time else float("-inf")
+
+    def is_over(self) -> bool:
+        """Whether the seconds have passed."""
+        return time.monotonic() > self._not_before and self._clock() > self._end
+
+
+class _Running(threading.local):
+    """The limit that applies in this thread; None without one."""
+
+    limit: Deadline | None = None
 
 
 _running = _Running()
 
 
 @contextmanager
-def time_budget(seconds: float, clock: Callable[[], float] = time.thread_time) -> Iterator[None]:
+def time_budget(
+    seconds: float, clock: Callable[[], float] = time.thread_time
+) -> Iterator[Deadline]:
     """Limit what runs in this block to `seconds` by `clock`, the thread's CPU time.
 
     Raises:
         OutOfTime: it took longer; raised by the next check.
     """
-    before = _running.end, _running.clock
-    _running.end, _running.clock = clock() + seconds, clock
+    before = _running.limit
+    _running.limit = limit = Deadline(seconds, clock)
     try:
-        yield
+        yield limit
     finally:
-        _running.end, _running.clock = before
+        _running.limit = before
 
 
 def check_budget() -> None:
     """Raise `OutOfTime` if the time of the block that this runs in is over."""
-    if _running.end is not None and _running.clock() > _running.end:
+    limit = _running.limit
+    if limit is not None and limit.is_over():
         raise OutOfTime
 
 

@@ -39,7 +39,7 @@ from memory_assets.redaction.rules.mentioned_passwords import find_mentions
 from memory_assets.redaction.rules.tables import find_cells
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import ENGINES
-from memory_assets.redaction.time_budget import check_budget
+from memory_assets.redaction.time_budget import Deadline, check_budget
 from memory_assets.redaction.views.decodings import BLOB_START
 
 _TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
@@ -129,49 +129,37 @@ class Scanner:
         """Return the secret ranges of `text`, given its clues from `look`."""
         if not any(clues[:_FIELDS_OF_VIEWS]):
             return []
-        end = self._clock() + _SECONDS + len(text) * _SECONDS_PER_CHARACTER
+        end = Deadline(_SECONDS + len(text) * _SECONDS_PER_CHARACTER, self._clock)
         try:
             found = [
                 span
                 for span in self._confirmed(text, clues, end)
                 if not _TAG.match(text, span.start)
             ]
-            self._check(end)
+            _check(end)
         except _OutOfOwnTime:
             return [Span(0, len(text), TIMED_OUT)]
         if not found:
             return found
         return merge(_repeated(text, [_whole(text, span) for span in merge(found)]))
 
-    def _confirmed(self, text: str, clues: Clues, end: float) -> Iterator[Span]:
+    def _confirmed(self, text: str, clues: Clues, end: Deadline) -> Iterator[Span]:
         if clues.keywords:
-            yield from self._keywords(text, self._until(end, clues.keywords))
+            yield from self._keywords(text, _until(end, clues.keywords))
         if clues.anchored:
-            yield from self._anchored(text, self._until(end, clues.anchored))
+            yield from self._anchored(text, _until(end, clues.anchored))
         if clues.cookies:
             yield from _cookies(text, clues.cookies)
-        for position in self._until(end, clues.mentions):
+        for position in _until(end, clues.mentions):
             for mention in find_mentions(text, position):
                 yield Span(*mention, "mentioned-password")
             before = find_before(text, position)
             if before is not None:
                 yield Span(*before, "mentioned-secret")
         if clues.tables:
-            yield from _cells(text, self._until(end, clues.tables))
+            yield from _cells(text, _until(end, clues.tables))
         if clues.runs:
-            yield from self._runs(text, self._until(end, clues.runs))
-
-    def _until(self, end: float, places: Iterable[_Place]) -> Iterator[_Place]:
-        """Yield the places, and read the clock at every sixteenth of them."""
-        for number, place in enumerate(places, 1):
-            if not number % 16:
-                self._check(end)
-            yield place
-
-    def _check(self, end: float) -> None:
-        check_budget()
-        if self._clock() > end:
-            raise _OutOfOwnTime
+            yield from self._runs(text, _until(end, clues.runs))
 
     def _keywords(self, text: str, positions: Iterable[int]) -> Iterator[Span]:
         done = manifest_end = 0
@@ -310,6 +298,20 @@ def _is_password_command(text: str, position: int) -> bool:
     """Return True if the simple command at this position names one of the programs before it."""
     start = max(text.rfind(end, 0, position) for end in COMMAND_ENDS)
     return PASSWORD_COMMANDS.search(text, max(start + 1, position - 200), position + 1) is not None
+
+
+def _until(end: Deadline, places: Iterable[_Place]) -> Iterator[_Place]:
+    """Yield the places, and read the clock at every sixteenth of them."""
+    for number, place in enumerate(places, 1):
+        if not number % 16:
+            _check(end)
+        yield place
+
+
+def _check(end: Deadline) -> None:
+    check_budget()
+    if end.is_over():
+        raise _OutOfOwnTime
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
