@@ -34,7 +34,14 @@ from memory_assets.serving.http_server import PAGE_HEADERS, Guard
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.run_history.names import INGEST_JOB
 from memory_assets_tests.command_line import run_here
-from memory_assets_tests.dagster.live_dagster import BIN, SELECTOR, Dagster, memory_dev, wait_for
+from memory_assets_tests.dagster.live_dagster import (
+    BIN,
+    SELECTOR,
+    Dagster,
+    memory_dev,
+    processes_in,
+    wait_for,
+)
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 EVIL = "http://evil.example"
@@ -293,23 +300,9 @@ def test_a_browser_may_give_the_token_as_a_password() -> None:
 def _are_gone(data_dir: Path) -> bool:
     """Whether, within a minute, no process of a data directory is left."""
     deadline = time.monotonic() + 60
-    while _processes_in(data_dir) and time.monotonic() < deadline:
+    while processes_in(data_dir) and time.monotonic() < deadline:
         time.sleep(0.1)
-    return not _processes_in(data_dir)
-
-
-def _processes_in(data_dir: Path) -> dict[int, str]:
-    """Command lines of the processes that have a data directory in their environment."""
-    marked = f"MEMORY_DATA_DIR={data_dir}\0".encode()
-    found = {}
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            if marked in (directory / "environ").read_bytes() + b"\0":
-                command = (directory / "cmdline").read_bytes().replace(b"\0", b" ")
-                found[int(directory.name)] = command.decode()
-        except OSError:
-            continue
-    return {pid: command for pid, command in found.items() if command}
+    return not processes_in(data_dir)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
@@ -324,7 +317,7 @@ def test_it_ends_with_all_its_processes(number: signal.Signals, tmp_path: Path) 
     nothing.mkdir()
     variables = ("MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR")
     with memory_dev(tmp_path / "live", **dict.fromkeys(variables, str(nothing))) as running:
-        started = _processes_in(Path(running.environment["MEMORY_DATA_DIR"]))
+        started = processes_in(Path(running.environment["MEMORY_DATA_DIR"]))
         assert len(started) >= 3, started
         running.process.send_signal(number)
         running.process.wait(60)

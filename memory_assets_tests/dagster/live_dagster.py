@@ -136,3 +136,17 @@ def memory_dev(directory: Path, **more: str) -> Iterator[Dagster]:
             process.send_signal(signal.SIGINT)
             process.wait(60)
             chroma_server.stop(directory / "memory")
+
+
+def processes_in(data_dir: Path) -> dict[int, str]:
+    """Command lines of the processes that have a data directory in their environment."""
+    marked = f"MEMORY_DATA_DIR={data_dir}\0".encode()
+    found = {}
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if marked in (directory / "environ").read_bytes() + b"\0":
+                command = (directory / "cmdline").read_bytes().replace(b"\0", b" ")
+                found[int(directory.name)] = command.decode()
+        except OSError:
+            continue
+    return {pid: command for pid, command in found.items() if command}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from memory_assets_tests.dagster.live_dagster import (
     SELECTOR,
     Dagster,
     memory_dev,
+    processes_in,
     wait_for,
 )
 
@@ -68,6 +70,13 @@ def test_the_sensor_takes_in_every_project_and_then_a_new_one(watched: Dagster) 
     (fresh / source.name.replace("5c8e7a13", "11111111")).write_text(text)
     wait_for("run of the new project", lambda: fresh.name in watched.succeeded())
     assert watched.by_sensor() == before + Counter([fresh.name])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a fork may be unsafe")
+def test_runs_are_forked_from_a_process_that_has_what_they_need(watched: Dagster) -> None:
+    """Not started one by one, which is most of what a run costs."""
+    commands = processes_in(Path(watched.environment["MEMORY_DATA_DIR"])).values()
+    assert any("multiprocessing.forkserver" in command for command in commands)
 
 
 @pytest.mark.timeout(600)
