@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -78,6 +79,8 @@ def _assert_everybody_sees(lake: Lake, meant: dict[str, list[str]]) -> None:
         seen.append(ds.dataset(directory, ignore_prefixes=["."]).to_table()["id"].to_pylist())
         frame = pd.read_parquet(directory, partitioning=None, ignore_prefixes=["."])
         seen.append(list(frame["id"]))
+        files = f"read_parquet('{directory}/*/*.parquet', hive_partitioning=false)"
+        seen.append([row[0] for row in duckdb.execute(f"SELECT id FROM {files}").fetchall()])
     assert all(Counter(each) == Counter(every) for each in seen)
 
 
