@@ -74,7 +74,12 @@ DAGSTER_ENTRYPOINTS = {
     f"cli/{name}.py" for name in ("dagster_runs", "dagster_home", "dev_command", "dagster_traces")
 }
 DAGSTER_PACKAGES = {"dagster", "dagster_webserver"}
-PRIVATE_DAGSTER = {"dagster/event_log.py", "dagster/code_server.py", "cli/dev_command.py"}
+PRIVATE_DAGSTER = {
+    "dagster/event_log.py",
+    "dagster/code_server.py",
+    "dagster/run_origin.py",
+    "cli/dev_command.py",
+}
 """The modules that use what Dagster does not promise to keep; each says what for."""
 HOMES = {
     "chromadb": set(),

@@ -74,9 +74,15 @@ def test_the_sensor_takes_in_every_project_and_then_a_new_one(watched: Dagster) 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a fork may be unsafe")
 def test_runs_are_forked_from_a_process_that_has_what_they_need(watched: Dagster) -> None:
-    """Not started one by one, which is most of what a run costs."""
-    commands = processes_in(Path(watched.environment["MEMORY_DATA_DIR"])).values()
-    assert any("multiprocessing.forkserver" in command for command in commands)
+    """Not started one by one, which is most of what a run costs. The assets import pyarrow."""
+
+    def origins() -> list[int]:
+        commands = processes_in(Path(watched.environment["MEMORY_DATA_DIR"])).items()
+        return [pid for pid, command in commands if "multiprocessing.forkserver" in command]
+
+    wait_for("run", lambda: bool(origins()))
+    maps = Path(f"/proc/{origins()[0]}/maps")
+    wait_for("assets in the process", lambda: "libarrow" in maps.read_text())
 
 
 @pytest.mark.timeout(600)
