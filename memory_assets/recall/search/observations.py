@@ -28,10 +28,10 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     their stored vectors); without one, newest first.
 
     Raises:
-        NotFound: this memory has no observations.
+        NotFound: the catalogue has no observations.
     """
-    if not memory.lake.projects(OBSERVATIONS):
-        raise NotFound("this memory has no observations yet; `memory ingest` makes them")
+    if not memory.catalog.products.has_any(OBSERVATIONS.name):
+        raise NotFound("no observations are on record; `memory ingest` makes and records them")
     query = request.query
     whole = bool(query.strip() or request.file)
     found: list[Observation] = []
