@@ -436,9 +436,63 @@ def test_a_value_that_code_joins_goes_whole(redactor: Redactor, fake: Fake) -> N
     assert kept.endswith('"\nx = "a" + "b"')
 
 
+@sweep(
+    "text, template",
+    [
+        ("The deploy key:\n{s}", "{h:40}"),
+        ("Here is the signing key:\n{s}", "{h:64}"),
+        ("The token for the build:\n{s}", "{h:64}"),
+        ("apikey:\n{s}", "{a:24}"),
+        ("myApiKey:\n{s}", "{a:24}"),
+    ],
+)
+def test_a_value_goes_that_the_line_above_announces(
+    text: str, template: str, redactor: Redactor, fake: Fake
+) -> None:
+    """Of hashes those that are called a token, or a key for something that is kept secret."""
+    value = fake(template)
+    assert value not in redactor.redact(text.replace("{s}", value)).text
+
+
+@sweep("end", ["\n", "  \n", "\r\n"])
+def test_a_last_column_of_passwords_goes(end: str, redactor: Redactor) -> None:
+    """As psql prints it: no bar is behind the name."""
+    table = f" user | pass{end}------+-----------{end} app  | Tr0ub4dor5{end}(1 row){end}"
+    kept = redactor.redact(table).text
+    assert "Tr0ub4dor5" not in kept
+    assert kept.endswith(f">{end}(1 row){end}")
+
+
+@sweep("value", ["hunter2!Xy", "Tr0ub4dor5kQ7xWm2"])
+def test_only_a_hash_is_one_behind_the_name_of_a_file(value: str, redactor: Redactor) -> None:
+    """Whatever else stands in `MD5 (NAME) = ...` is what the name says."""
+    assert redactor.redact(f"MD5 (password) = {value}").findings[0].rule == "assigned-password"
+
+
+def test_what_ends_the_text_says_nothing_of_its_beginning(redactor: Redactor, fake: Fake) -> None:
+    """A value at the beginning has nothing before it."""
+    value = fake("acme_key_{a:32}")
+    assert value not in redactor.redact(f"{value} MD5 (x) = ").text
+
+
+@sweep("name", ["DB_PASSWORD_KEY=", "password_key: ", "export PASSWD_KEY="])
+@sweep("value", ["harbor-lights9", "hunter2x"])
+def test_the_value_of_a_password_key_goes(name: str, value: str, redactor: Redactor) -> None:
+    """A setting of this name is a password; only Helm's `passwordKey` names one."""
+    assert value not in redactor.redact(name + value).text
+
+
 BENIGN = (
     "SHA256 (token.tar.gz) = 4f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d7e8f9a0b1c2d3e4f5a6b7c8d9e0f1a2b",
     "MD5 (password.txt) = 4f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d",
+    "The key commit:\n3f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d7e8f9a0b",
+    "Cache key for the build:\n4f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d7e8f9a0b1c2d3e4f5a6b7c8d9e0f1a2b",
+    "The key for this row:\n3f2b8c1e-7d4a-4f6b-9c0d-1e2f3a4b5c6d",
+    "The key is in:\nsrc/Build9xQ/Zr41kPw",
+    "monkey patch in commit:\n3f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d7e8f9a0b",
+    "The turkey of the day:\nkQ7x9vR2mLpwT4uR8eW1",
+    "The token file's hash:\n4f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d7e8f9a0b1c2d3e4f5a6b7c8d9e0f1a2b",
+    "secret checksum:\n4f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d",
     "passwordKey: mariadb-root-password",
     "existingSecretPasswordKey: redis-password1",
     'password: "Step 2 of 3: enter it"',

@@ -15,7 +15,7 @@ from functools import cached_property
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.contexts import CONTEXTS
 from memory_assets.redaction.rules.formats import Template, compile_template
-from memory_assets.redaction.rules.mentioned_tokens import is_mentioned
+from memory_assets.redaction.rules.mentioned_tokens import is_hash_below_key, is_mentioned
 from memory_assets.redaction.rules.names import NameKind, name_kind
 from memory_assets.redaction.rules.prefixed import find_prefixed
 
@@ -242,9 +242,10 @@ def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found 
         and _DIGEST_BEFORE.search(text[max(begin - 9, 0) : begin])
     ):
         return None
-    if text.startswith(") = ", begin - 4) and values.is_name_in_checksum(
-        text[max(begin - 144, 0) : begin - 4]
-    ):
+    before = text[max(begin - 144, 0) : begin]
+    if before.endswith(") = ") and values.is_checksum(before[:-4], value):
+        return None
+    if is_hash_below_key(before, value):
         return None
     rule = CONTEXTS.rule_for(text, begin, value) if vendored else None
     if rule is not None:

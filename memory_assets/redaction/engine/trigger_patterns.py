@@ -84,8 +84,8 @@ def table_triggers() -> tuple[Trigger, ...]:
     """Return the triggers of tables with a telling column: the second hyphen of the line under it,
     or `into`."""
     named = "|".join((*_COLUMNS, *(word.decode().replace("?", "[?]") for word, _ in MENTIONED)))
-    named += r"|pass[ \t]*[|]"
-    ruler = rf"(?i:{named})[^\n]*\n[ \t]*[|+]?[ \t]*:?--"
+    named = rf"(?:{named}|pass[ \t]*[|])[^\n]*|[|][ \t]*pass[ \t\r]*"
+    ruler = rf"(?i:{named})\n[ \t]*[|+]?[ \t]*:?--"
     return (
         Trigger(ruler.encode(), TABLE, 2),
         Trigger(rb"(?i:insert)\s{1,4}(?i:into)\s", TABLE, 12),

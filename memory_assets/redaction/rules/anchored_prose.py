@@ -17,6 +17,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.likelihood import evidence, is_generated
+from memory_assets.redaction.rules.mentioned_tokens import NO_SECRET
 
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
 _SAID = r"(?P<secret>[^\s\"'`()\[\]]{6,200}?)(?=[.,;:]{0,2}(?:[\s\"'`)\]]|$))"
@@ -37,6 +38,15 @@ def _is_seed(value: str) -> bool:
 def _has_sign(value: str) -> bool:
     """Return True if `value`, a sign among its characters, was drawn."""
     return is_generated(value, _SIGNED_BITS) and typed_password(value)
+
+
+def _announced_key(value: str) -> bool:
+    """Return True if `value`, announced as a key, is no hash, id or path."""
+    return (
+        drawn_or_chosen(value)
+        and not values.is_hash_or_uuid(value)
+        and not values.is_identifier_of_something(value)
+    )
 
 
 def _are_codes(value: str) -> bool:
@@ -91,6 +101,8 @@ _ABOVE = (
     r"(?:\"{3}\\?|'{3}\\?|<<[-~]?\w{1,20}))"
 )
 """What stands between a word for secrets and the end of the line, above the value's."""
+_WORD_BEGINS = r"(?-i:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?<=api)|(?<=access)|(?<=secret))"
+"""No `monkey`, but `apiKey` and `apikey`."""
 
 PROSE: tuple[AnchoredRule, ...] = (
     *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
@@ -156,8 +168,9 @@ PROSE: tuple[AnchoredRule, ...] = (
            r"[!#$%*+][\w!#$%*+=.-]{0,60})(?=[\s.,;)]|$)",
            f"the {word} {FILL[:9]}!{FILL[9:17]}")
       for word in ("key", "token", "secret")),
-    *(rule("announced-secret", word, drawn_or_chosen,
-           rf"(?i){word}{_ABOVE}[ \t]{{0,4}}\r?\n(?:[ \t]{{0,8}}(?:```\w{{0,12}})?\r?\n)?"
+    *(rule("announced-secret", word, _announced_key if word == "key" else drawn_or_chosen,
+           rf"(?i){_WORD_BEGINS}{word}{NO_SECRET}{_ABOVE}"
+           r"[ \t]{0,4}\r?\n(?:[ \t]{0,8}(?:```\w{0,12})?\r?\n)?"
            r"[ \t>]{0,24}[`\"']?(?P<secret>[^\s\"'`<>,;|]{8,400})"
            r"[`\"']{0,3}[ \t]{0,8}(?=\r?\n|$)",
            f"The {word}:\n{FILL[:20]}\n")

@@ -120,8 +120,6 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     first, name = position - len(head), head + after["name"]
     if not _is_assignment(text, first, name, after):
         return None
-    if ")" in after["close"] and values.is_name_in_checksum(text[max(first - 140, 0) : first]):
-        return None
     kind = name_kind(name.strip(".-"))
     if kind is NameKind.PLAIN:
         return None
@@ -130,6 +128,8 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         return None
     start, end, quoted = span
     value = text[start:end]
+    if ")" in after["close"] and values.is_checksum(text[max(first - 140, 0) : first], value):
+        return None
     if quoted and end - start >= _SHORTEST_TOKEN and (rest := _JOINED.match(text, end)):
         end = rest.end()
         value = _JOINT.sub("", text[start:end])

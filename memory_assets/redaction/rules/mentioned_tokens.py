@@ -12,7 +12,7 @@ import re
 
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.likelihood import is_generated
-from memory_assets.redaction.rules.names import NameKind, has_vendor, name_kind
+from memory_assets.redaction.rules.names import KEY_QUALIFIERS, NameKind, has_vendor, name_kind
 
 QUOTES = b"\"'`"
 SHORTEST_QUOTED = 16
@@ -29,8 +29,16 @@ _SAID_AFTER = re.compile(
 )
 """What precedes a value that is mentioned after a name, read backwards: also over the bracket of a
 list, or the hyphen of its first entry."""
+NO_SECRET = (
+    r"(?![^\n]{0,60}?(?<![a-z])(?:commit|hash|digest|sha\d{0,3}|fingerprint|checksum|file|revision)"
+    r"(?:e?s)?(?![a-z]))"
+)
+"""Fails if the rest of the line, after a word for secrets, says what else is below it."""
 _ANNOUNCED = re.compile(
-    r"(?i)(?<![a-z])(?:keys?|tokens?|secrets?|password|credentials?|pat)(?![a-z])[^\n:]{0,24}"
+    r"(?i)(?<![a-z])(?:(?P<key>keys?)"
+    rf"|(?:(?:{'|'.join(sorted(KEY_QUALIFIERS))})[ _-]?key"
+    r"|token|secret|credential)s?|password|pat)"
+    rf"(?![a-z]){NO_SECRET}[^\n:]{{0,24}}"
     r"(?:(?::| is|=)[ \t]{0,4}(?:\"{3}|'{3}|<<[-~]?\w{1,20}|[|>][-+]?)?)\\?[ \t]{0,4}\r?\n"
     r"[ \t]{0,8}(?:(?:```\w{0,12})?\r?\n[ \t]{0,8}){0,2}"
     r"[>`*\"'-]{0,3}[ \t]{0,4}$"
@@ -115,6 +123,15 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         beside = line.rstrip("\"'`- ")[-1:].isalnum()
         return (beside or len(value) >= _SHORTEST_VENDORS) and is_generated(value, _CERTAIN_BITS)
     return below and is_generated(value, _BITS) and _PARENT.search(line) is not None
+
+
+def is_hash_below_key(before: str, value: str) -> bool:
+    """Return True if `value` is a hash or a UUID and the line above it speaks of a key that may be
+    a cache's or a record's."""
+    if not values.is_hash_or_uuid(value):
+        return False
+    above = _ANNOUNCED.search(before)
+    return above is not None and above["key"] is not None
 
 
 def _is_vendors(value: str, kind: NameKind) -> bool:

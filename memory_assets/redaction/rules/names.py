@@ -49,7 +49,7 @@ _TOKEN_WORDS = word_set(
     " clientsecret appsecret jwt bearer oauth pat dsn sas webhook usersecret consumersecret"
     " masterkey sessionkey encryptionkey authtok privkey"
 )
-_KEY_QUALIFIERS = word_set(
+KEY_QUALIFIERS = word_set(
     "api app access private secret auth account master service deploy license write read"
     " admin signing encryption decryption crypto cipher shared storage subscription project client"
     " server session security token user consumer application sdk integration ingest insert"
@@ -125,6 +125,7 @@ VENDORS: tuple[str, ...] = tuple(word for word in _ALL_VENDORS if word not in AL
 """Lower-case beginnings of words that name someone who hands out keys and nothing else."""
 
 _WORD = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z]|[^A-Za-z]|$)|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_KEY_OF_MAP = re.compile(r"[a-z]Key\d*$")
 VENDOR_END = (
     r"(?:(?![a-z])|(?=access|account|ai|api|app|auth|bot|client|cloud|com|cred|dev|hq|hub|id|io|key"
     r"|labs|license|org|pass|pat|private|prod|project|sdk|secret|server|service|site|test|token|url"
@@ -152,7 +153,7 @@ def name_kind(name: str) -> NameKind:
     last = parts[-1]
     if last in _PASSWORD_WORDS or parts[-2:] == ["pass", "phrase"]:
         return NameKind.PASSWORD
-    if last == "key" and parts[-2:-1] and parts[-2] in _PASSWORD_WORDS:
+    if _KEY_OF_MAP.search(name) and parts[-2:-1] and parts[-2] in _PASSWORD_WORDS:
         return NameKind.TOKEN  # a key of a map that has the password, unless it looks drawn
     if last in _TAIL_WORDS or parts[0] in _VERBS or _PUBLIC_WORDS.intersection(parts):
         return NameKind.PLAIN
@@ -167,7 +168,7 @@ def name_kind(name: str) -> NameKind:
         known = (
             _any_of(_ALL_VENDORS).search(lower_ascii(name))
             or len(parts) == 1
-            or _KEY_QUALIFIERS.intersection(parts)
+            or KEY_QUALIFIERS.intersection(parts)
         )
         return NameKind.TOKEN if known else NameKind.VENDOR
     keylike = last in KEYLIKE and name[-len(last) - 1 : -len(last)] in ("_", "-")
@@ -177,7 +178,7 @@ def name_kind(name: str) -> NameKind:
 def _is_key_joined(word: str) -> bool:
     """Return True for `writekey`, `tokenkey`: a key's qualifier and `key` in one word, but not for
     Git's `signingkey`, which is an id."""
-    return word.endswith("key") and word[:-3] in _KEY_QUALIFIERS - {"signing"}
+    return word.endswith("key") and word[:-3] in KEY_QUALIFIERS - {"signing"}
 
 
 def has_vendor(text: str) -> bool:

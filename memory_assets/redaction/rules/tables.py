@@ -143,7 +143,7 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
     end = _line_end(text, ruler)
     if not _RULER.match(text, ruler, end):
         return [], ruler
-    names = [name.strip(" \t`*+") for name in text[header_start : ruler - 1].split("|")]
+    names = [name.strip(" \t\r`*+") for name in text[header_start : ruler - 1].split("|")]
     kinds = [_kind(name) for name in names]
     if "pass" in (lower := [name.lower() for name in names]) and _LOGINS.intersection(lower):
         kinds[lower.index("pass")] = NameKind.TOKEN  # and not the number of tests

@@ -135,9 +135,10 @@ def _is_base64_with_slash(value: str) -> bool:
     )
 
 
-def is_name_in_checksum(before: str) -> bool:
-    """Return True if `before` ends in the name of a file as in `SHA256 (FILE) = ...`."""
-    return _CHECKSUM.search(before) is not None
+def is_checksum(before: str, value: str) -> bool:
+    """Return True if `value` is the hash of a file, whose name `before` ends in, as in
+    `SHA256 (FILE) = ...`."""
+    return len(value) >= 32 and is_hex(value) and _CHECKSUM.search(before) is not None
 
 
 def is_chosen(value: str) -> bool:
@@ -246,6 +247,11 @@ def is_basic_credential(value: str) -> bool:
 def is_uuid(value: str) -> bool:
     """Return whether `value` is a UUID."""
     return _UUID.match(value) is not None
+
+
+def is_hash_or_uuid(value: str) -> bool:
+    """Return whether `value` has the form of Git's or SHA-256's hashes, or of a UUID."""
+    return (len(value) in (40, 64) and is_hex(value)) or is_uuid(value)
 
 
 def is_grouped(value: str) -> bool:
