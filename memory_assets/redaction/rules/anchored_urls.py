@@ -16,7 +16,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.likelihood import is_generated
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import any_of, words
 
 _PARAMETERS = words(
     "code ticket appid app_id sig signature sign oobcode otp hmac magic invite invitation"
@@ -71,6 +71,8 @@ _IDS = (
 )
 """Ends of names of parameters whose values are drawn and no secrets."""
 _PARTS_BITS = 30
+_NOTIFYING_ENDS = tuple(dict.fromkeys(name[-3:] for name in _NOTIFYING))
+"""The pattern begins with these: other addresses, nearly all in any text, are then not tried."""
 _NOTIFYING_BITS = 8
 _PARTS = re.compile("[/@:]")
 _OWN_SCHEME = "".join(
@@ -216,8 +218,9 @@ URLS: tuple[AnchoredRule, ...] = (
          rf"{_OWN_SCHEME}://(?P<secret>[\w-]{{6,80}}(?:/[\w-]{{6,80}}){{1,4}})(?![\w.@:-])",
          f"chat://{FILL[:9]}/{FILL[9:18]}/{FILL[18:42]}"),
     rule("url-parts", "://", _is_notifying,
-         rf"(?<=[A-Za-z0-9]{{2}}){_OWN_SCHEME}(?:{'|'.join(f'(?<={name})' for name in _NOTIFYING)})://"
-         r"(?P<secret>[\w~+.-]{4,200}(?:[/@:][\w~+.-]{1,200}){0,5})", f"join://{FILL[:12]}"),
+         rf"(?:{any_of(_NOTIFYING_ENDS)}){_OWN_SCHEME}"
+         rf"(?:{'|'.join(f'(?<={name})' for name in _NOTIFYING)})://"
+         r"(?P<secret>[\w~+.-]{4,200}(?:[/@:][\w~+.-]{1,200}){0,5})", f"join://{FILL[:12]}", 3),
     rule("url-step", "://", _is_step,
          r"://[\w.-]{1,80}(?::\d{2,5})?/(?:[\w.@%~-]{1,60}/){0,4}?(?:private-)?(?P<secret>(?=[^/?#\s]{0,40}\d)[\w~-]{16,200})"
          r"/(?:[a-z]{1,20}[-_])?(?:feed|basic|calendar|rss|atom|export|events|full)[\w-]{0,20}"
