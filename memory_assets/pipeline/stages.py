@@ -302,7 +302,6 @@ _MADE = (
             **dict.fromkeys(("text", "content_hash"), ("text", "role")),
             "summarizer_id": (),
         },
-        retained=True,
     ),
 )
 

@@ -7,6 +7,8 @@ tables `agent_history` and `agent_memory` are made of it; until then, it is the 
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -18,10 +20,10 @@ from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Whe
 from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import ConfigurationError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
-from memory_assets.stores.agent_journal_file import open_journal
 from memory_assets.stores.sqlite_files import (
     SqliteStore,
     compact,
+    connect,
     make_directory_of,
     sqlite_errors,
 )
@@ -38,7 +40,38 @@ _REMEDY = (
     "See that the disk has room and can be written; if the file is damaged, restore it from a "
     "backup: what was ingested of it is in the lake."
 )
-_OTHERS = " FROM turns WHERE conversation_id = ? AND turn_index <= ? AND role != 'user'"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS turns (
+    message_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, turn_index INTEGER NOT NULL,
+    role TEXT NOT NULL, ts TEXT NOT NULL, text TEXT NOT NULL, channel TEXT NOT NULL,
+    project TEXT NOT NULL, changed INTEGER NOT NULL, UNIQUE (conversation_id, turn_index)
+);
+CREATE INDEX IF NOT EXISTS turns_by_project ON turns (project, conversation_id, changed);
+CREATE TABLE IF NOT EXISTS memories (
+    memory_id TEXT PRIMARY KEY, text TEXT NOT NULL, type TEXT NOT NULL, confidence REAL NOT NULL,
+    ts TEXT NOT NULL, stored_at REAL NOT NULL, conversation_id TEXT NOT NULL,
+    at_turn INTEGER NOT NULL, project TEXT NOT NULL, entities TEXT NOT NULL, tags TEXT NOT NULL,
+    source TEXT NOT NULL, also TEXT NOT NULL, contradicts TEXT NOT NULL,
+    collection TEXT NOT NULL, changed INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS memories_by_project ON memories (project, changed);
+CREATE TABLE IF NOT EXISTS vectors (
+    memory_id TEXT PRIMARY KEY, embedder_id TEXT NOT NULL, vector BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS archived (memory_id TEXT PRIMARY KEY, why TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS trail (
+    memory_id TEXT NOT NULL, at REAL NOT NULL, what TEXT NOT NULL, who TEXT NOT NULL,
+    of TEXT NOT NULL, why TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS trail_by_memory ON trail (memory_id);
+CREATE TABLE IF NOT EXISTS promoted (
+    conversation_id TEXT PRIMARY KEY, turn_index INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
+INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
+"""
+"""`changed` numbers the writes, so that a conversation's greatest says whether it changed."""
+_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'promoted'"
 _TURN = tuple(each.name for each in fields(ConversationTurn))
 _MEMORY = tuple(each.name for each in fields(StoredMemory))
 _TRAIL = tuple(each.name for each in fields(TrailEntry))
@@ -57,7 +90,7 @@ class AgentJournal(SqliteStore):
         `seconds`."""
         make_directory_of(path)
         with sqlite_errors(path, _REMEDY):
-            connection = open_journal(path, seconds)
+            connection = _connection(path, seconds)
         super().__init__(path, connection, _REMEDY)
 
     def append_turn(self, turn: ConversationTurn) -> bool:
@@ -138,37 +171,8 @@ class AgentJournal(SqliteStore):
         self.put("promoted", conversation_id=turn.conversation_id, turn_index=turn.turn_index)
 
     def count(self, conversation_id: str) -> int:
-        """Return the number of turns of a conversation, those that were cut off included."""
-        of = {"conversation_id": conversation_id}
-        return int(self.find("turns", "COUNT(*)", **of) or 0) + (
-            self.find("cut", "turns", **of) or 0
-        )
-
-    def over_before(self, project: str, moment: datetime) -> list[str]:
-        """Return the conversations of a project, between the user and others, whose last turn was
-        said before a moment, sorted."""
-        sql = (
-            "SELECT conversation_id FROM turns WHERE project = ? GROUP BY 1"
-            " HAVING MAX(ts) < ? AND SUM(role = 'user') BETWEEN 1 AND COUNT(*) - 1 ORDER BY 1"
-        )
-        return [row[0] for row in self.rows(sql, project, moment.astimezone(UTC).isoformat())]
-
-    def others_until(self, conversation_id: str, last_turn: int) -> int:
-        """Return the number of turns of a conversation up to a place that are not the user's."""
-        return int(self.value(f"SELECT COUNT(*){_OTHERS}", conversation_id, last_turn))
-
-    def cut_others(self, conversation_id: str, last_turn: int) -> int:
-        """Delete the turns of a conversation up to a place that are not the user's, and return
-        their number."""
-        with self.transaction():
-            before = self.find("cut", "turns", conversation_id=conversation_id) or 0
-            removed = self.write(f"DELETE{_OTHERS}", conversation_id, last_turn)
-            self.put("cut", conversation_id=conversation_id, turns=before + removed)
-        return removed
-
-    def cut_down(self) -> int:
-        """Return the number of conversations of which turns were cut off."""
-        return int(self.value("SELECT COUNT(*) FROM cut WHERE turns > 0"))
+        """Return the number of turns of a conversation."""
+        return int(self.find("turns", "COUNT(*)", conversation_id=conversation_id) or 0)
 
     def projects(self) -> list[str]:
         """Return the projects that something was written about, "" for none, sorted."""
@@ -338,8 +342,7 @@ class AgentJournal(SqliteStore):
         with self.transaction():
             ids = list(conversation_ids)
             for each in ids:
-                for table in ("promoted", "cut"):
-                    self.delete(table, conversation_id=each)
+                self.delete("promoted", conversation_id=each)
             return sum(self.delete("turns", conversation_id=each) for each in ids)
 
     def compact(self) -> None:
@@ -352,6 +355,21 @@ class AgentJournal(SqliteStore):
         with self.transaction() as connection:
             connection.execute("UPDATE changes SET number = number + 1")
             yield self.value("SELECT number FROM changes")
+
+
+def _connection(path: Path, seconds: float) -> sqlite3.Connection:
+    """Return a connection to the journal; where its directory cannot be written, read-only, as it
+    is. SQLite keeps its write-ahead log there, unless it is told that nobody changes the file."""
+    effective = os.access in os.supports_effective_ids
+    if path.exists() and not os.access(path.parent, os.W_OK, effective_ids=effective):
+        has_log = path.with_name(f"{path.name}-wal").exists()
+        return connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
+    connection = connect(path, seconds=seconds)
+    if connection.execute(_EXISTS).fetchone() is None:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+    connection.execute("PRAGMA synchronous=FULL")
+    return connection
 
 
 def _require_column(name: str) -> str:

@@ -1,8 +1,7 @@
 """The stage of history_summaries: what the older turns of each conversation were about.
 
 A window is summarized when it is complete: 16 turns, or fewer where the conversation rested after
-them. So windows never change when turns are appended, and what no summary covers is the end. What
-retention has cut off keeps its summaries.
+them. So windows never change when turns are appended, and what no summary covers is the end.
 """
 
 from __future__ import annotations
@@ -12,13 +11,11 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
-from memory_assets.errors import NotFound
 from memory_assets.models import Kind, RedactedRecord, Role, Turn
-from memory_assets.pipeline.agent_memory.tables import made_with
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.redact_composed import redact_composed
-from memory_assets.pipeline.stage.report import StageReport, input_hash
+from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
 from memory_assets.redacted_text import compose
 from memory_assets.session_analysis.session import SessionTurns, session_turns
@@ -39,17 +36,8 @@ _KINDS: dict[str, tuple[Role, Kind]] = {
 """Role and kind of the record that a turn becomes, by the turn's role."""
 _EXTRACTIVE = ExtractiveSummarizer()
 _EMPTY = compose("")
-_VERSION = f"windows-1+{_EXTRACTIVE.summarizer_id}"
-
-
-def _made_with(components: Components) -> str:
-    """Return the version of the code, with that of the redaction: summaries of turns that were cut
-    off are redacted again, too."""
-    return input_hash(_VERSION, made_with(components))
-
-
 SUMMARISED_HISTORY = DerivedTable(
-    HISTORY_SUMMARIES, _VERSION, chosen=_made_with, upstream=AGENT_HISTORY
+    HISTORY_SUMMARIES, f"windows-1+{_EXTRACTIVE.summarizer_id}", upstream=AGENT_HISTORY
 )
 
 
@@ -77,28 +65,8 @@ def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
 
 
 def _make(components: Components, source: Product) -> Made:
-    key = (source.project, source.session_id)
-    turns = components.lake.read_rows(AGENT_HISTORY, *key)
-    kept = _of_cut_turns(components, key, turns)
-    since = kept[-1].last_turn if kept else -1
-    new = [turn for turn in turns if turn.turn_index > since]
-    return [*kept, *_rows(components, new, len(kept))], {}
-
-
-def _of_cut_turns(
-    components: Components, key: tuple[str, str], turns: Sequence[AgentTurn]
-) -> list[HistorySummary]:
-    """Return the stored summaries up to the last one of turns that are on record no more, redacted
-    under the present rules and with all known secrets."""
-    try:
-        rows = components.lake.read_rows(HISTORY_SUMMARIES, *key)
-    except NotFound:
-        return []
-    there = {turn.id for turn in turns}
-    cut = [at for at, row in enumerate(rows, 1) if not there.issuperset(row.message_ids)]
-    known = frozenset(components.catalog.known_secrets.rules())
-    redactor = components.redactor.session(key[1], known)
-    return [redact_composed(redactor, row) for row in rows[: max(cut, default=0)]]
+    turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
+    return _rows(components, turns, 0), {}
 
 
 def _extend(
@@ -109,10 +77,8 @@ def _extend(
     covered = sum(len(row.message_ids) for row in rows)
     if growth.kept < covered:
         return None
-    turns = components.lake.read_rows(AGENT_HISTORY, *key, skip=max(covered - 1, 0))
-    if covered and (not turns or turns[0].turn_index != rows[-1].last_turn):
-        return None  # some that it covers were cut off
-    return Extension(before.rows, _rows(components, turns[min(covered, 1) :], before.rows))
+    turns = components.lake.read_rows(AGENT_HISTORY, *key, skip=covered)
+    return Extension(before.rows, _rows(components, turns, before.rows))
 
 
 def _rows(

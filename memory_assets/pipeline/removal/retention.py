@@ -1,4 +1,4 @@
-"""Retention: cutting old sessions, and conversations of agents, down to their prompts and summary.
+"""Retention: cutting old sessions down to their prompts and summary.
 
 The records of such a session are written again with its prompts only. Chunks, observations
 and commits are removed with their vectors, collection rows and keywords, by the code that
@@ -17,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory_assets.pipeline.agent_memory.calls import has_journal
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import forget_keywords, stage_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
@@ -28,20 +27,15 @@ from memory_assets.pipeline.redact.redacted_records import (
     redact_project,
 )
 from memory_assets.pipeline.removal.forget import forget_vectors, lock_all_writers
-from memory_assets.pipeline.removal.old_conversations import (
-    cut_conversations,
-    due_conversations,
-)
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import expected_input
 from memory_assets.status.status import RETENTION_FILE
-from memory_assets.stores.agent_partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED
-from memory_assets.stores.lake.schemas import AGENT_HISTORY, REDACTED_RECORDS, SESSION_SUMMARIES
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
 from memory_assets.stores.shared_files import replace_text
 
-_TABLES = (*(stage.table for stage in STAGES if not stage.retained), AGENT_HISTORY)
+_TABLES = tuple(stage.table for stage in STAGES if not stage.retained)
 _INDEXES = tuple(index for index in INDEXES if index.table in _TABLES)
 _KINDS = tuple(index.kind.name for index in _INDEXES)
 
@@ -50,8 +44,7 @@ Progress = Callable[[str], None]
 
 @dataclass
 class RetentionReport:
-    """The result of a retention run, in which a conversation of agents counts as a session and a
-    turn of it as a block: `due` sessions were old enough and up to date; `waiting`
+    """The result of a retention run: `due` sessions were old enough and up to date; `waiting`
     ones are old enough, but left to the next run because they or their summaries are out of
     date. `cut` sessions lost `blocks` records; `retained` counts all that are cut down."""
 
@@ -100,8 +93,7 @@ def due(components: Components) -> Due:
                 found.add(key)
             else:
                 waiting += 1
-    conversations, unfinished = due_conversations(components)
-    return Due(frozenset(found | conversations), waiting + unfinished)
+    return Due(frozenset(found), waiting)
 
 
 def retain(components: Components, progress: Progress = lambda step: None) -> RetentionReport:
@@ -125,7 +117,6 @@ def retain(components: Components, progress: Progress = lambda step: None) -> Re
                 _cut(components, selected, report, progress)
                 begun.unlink()
     report.retained = len(components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED))
-    report.retained += components.journal.cut_down() if has_journal(components.settings) else 0
     report.seconds = round(time.perf_counter() - started, 2)
     return report
 
@@ -153,9 +144,7 @@ def _cut(
         if mine:
             redact_project(components, project, retain=mine)
     retained = catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED)
-    conversations = {key for key in selected if is_agent_memory(key[0])}
-    turns = cut_conversations(components, conversations)
-    cut = conversations | (selected & retained.keys())
+    cut = selected & retained.keys()
     stages = [table.name for table in _TABLES]
     stages += [*(index.stage for index in _INDEXES), *map(stage_of, _KINDS)]
     report.collection_rows = forget_vectors(components, cut, _INDEXES, progress=progress)
@@ -168,5 +157,5 @@ def _cut(
         for table in _TABLES:
             lake.delete(table, project, *(name for where, name in cut if where == project))
     report.cut = len(cut)
-    report.blocks = turns + sum(int(retained[key][RETAINED]) for key in cut - conversations)
+    report.blocks = sum(int(retained[key][RETAINED]) for key in cut)
     report.projects = sorted({project for project, _ in cut})
