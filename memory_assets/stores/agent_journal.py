@@ -7,8 +7,6 @@ tables `agent_history` and `agent_memory` are made of it; until then, it is the 
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -20,10 +18,10 @@ from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Whe
 from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import ConfigurationError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
+from memory_assets.stores.agent_journal_file import open_journal
 from memory_assets.stores.sqlite_files import (
     SqliteStore,
     compact,
-    connect,
     make_directory_of,
     sqlite_errors,
 )
@@ -40,38 +38,6 @@ _REMEDY = (
     "See that the disk has room and can be written; if the file is damaged, restore it from a "
     "backup: what was ingested of it is in the lake."
 )
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS turns (
-    message_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, turn_index INTEGER NOT NULL,
-    role TEXT NOT NULL, ts TEXT NOT NULL, text TEXT NOT NULL, channel TEXT NOT NULL,
-    project TEXT NOT NULL, changed INTEGER NOT NULL, UNIQUE (conversation_id, turn_index)
-);
-CREATE INDEX IF NOT EXISTS turns_by_project ON turns (project, conversation_id, changed);
-CREATE TABLE IF NOT EXISTS memories (
-    memory_id TEXT PRIMARY KEY, text TEXT NOT NULL, type TEXT NOT NULL, confidence REAL NOT NULL,
-    ts TEXT NOT NULL, stored_at REAL NOT NULL, conversation_id TEXT NOT NULL,
-    at_turn INTEGER NOT NULL, project TEXT NOT NULL, entities TEXT NOT NULL, tags TEXT NOT NULL,
-    source TEXT NOT NULL, also TEXT NOT NULL, contradicts TEXT NOT NULL,
-    collection TEXT NOT NULL, changed INTEGER NOT NULL
-);
-CREATE INDEX IF NOT EXISTS memories_by_project ON memories (project, changed);
-CREATE TABLE IF NOT EXISTS vectors (
-    memory_id TEXT PRIMARY KEY, embedder_id TEXT NOT NULL, vector BLOB NOT NULL
-);
-CREATE TABLE IF NOT EXISTS archived (memory_id TEXT PRIMARY KEY, why TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS trail (
-    memory_id TEXT NOT NULL, at REAL NOT NULL, what TEXT NOT NULL, who TEXT NOT NULL,
-    of TEXT NOT NULL, why TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS trail_by_memory ON trail (memory_id);
-CREATE TABLE IF NOT EXISTS promoted (
-    conversation_id TEXT PRIMARY KEY, turn_index INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
-INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
-"""
-"""`changed` numbers the writes, so that a conversation's greatest says whether it changed."""
-_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'promoted'"
 _TURN = tuple(each.name for each in fields(ConversationTurn))
 _MEMORY = tuple(each.name for each in fields(StoredMemory))
 _TRAIL = tuple(each.name for each in fields(TrailEntry))
@@ -90,7 +56,7 @@ class AgentJournal(SqliteStore):
         `seconds`."""
         make_directory_of(path)
         with sqlite_errors(path, _REMEDY):
-            connection = _connection(path, seconds)
+            connection = open_journal(path, seconds)
         super().__init__(path, connection, _REMEDY)
 
     def append_turn(self, turn: ConversationTurn) -> bool:
@@ -355,21 +321,6 @@ class AgentJournal(SqliteStore):
         with self.transaction() as connection:
             connection.execute("UPDATE changes SET number = number + 1")
             yield self.value("SELECT number FROM changes")
-
-
-def _connection(path: Path, seconds: float) -> sqlite3.Connection:
-    """Return a connection to the journal; where its directory cannot be written, read-only, as it
-    is. SQLite keeps its write-ahead log there, unless it is told that nobody changes the file."""
-    effective = os.access in os.supports_effective_ids
-    if path.exists() and not os.access(path.parent, os.W_OK, effective_ids=effective):
-        has_log = path.with_name(f"{path.name}-wal").exists()
-        return connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
-    connection = connect(path, seconds=seconds)
-    if connection.execute(_EXISTS).fetchone() is None:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
-    connection.execute("PRAGMA synchronous=FULL")
-    return connection
 
 
 def _require_column(name: str) -> str:
