@@ -21,7 +21,7 @@ from memory_assets.stores.workspaces import Workspace, Workspaces
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.stage.components import Components
+    from memory_assets.pipeline.stage.components import Components, Progress
 
 _MOST_RUNS = 4
 _MANY_FILES = 20_000
@@ -196,8 +196,8 @@ def _brought_up_to_date(
     while due is not None and due.fingerprint not in tried and len(tried) < _MOST_RUNS:
         tried.add(due.fingerprint)
         version = made_with(components)
-        with _shown_progress(components.settings, f"indexing {workspace.name}", console):
-            result = index_workspace(components.settings, due)
+        with _shown_progress(f"indexing {workspace.name}", console) as progress:
+            result = index_workspace(components.settings, due, progress=progress)
         counts.update(result.counts)
         # What the independent scanner reported is known now, and taken out by the next run.
         learned = made_with(components) != version
@@ -212,15 +212,13 @@ def _brought_up_to_date(
 
 
 @contextmanager
-def _shown_progress(settings: Settings, what: str, console: Console) -> Iterator[None]:
-    """Show which table is made of how many documents while a block lasts, and say from when on they
-    can be searched by words."""
-    from memory_assets.pipeline.stage.components import components_of
+def _shown_progress(what: str, console: Console) -> Iterator[Progress]:
+    """Yield what shows, while a block lasts, which table is made of how many documents, and says
+    from when on they can be searched by words."""
     from memory_assets.stores.lake.schemas import WORKSPACE_EMBEDDINGS
 
     started = time.perf_counter()
-    components = components_of(settings)
-    usual, table = components.progress, ""
+    table = ""
     with rendering.progress_bar(console, "documents", transient=True) as bar:
         task = bar.add_task(rendering.escaped(what), total=None)
 
@@ -237,11 +235,7 @@ def _shown_progress(settings: Settings, what: str, console: Console) -> Iterator
                     )
             bar.update(task, completed=number)
 
-        components.progress = show
-        try:
-            yield
-        finally:
-            components.progress = usual
+        yield show
 
 
 def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.ingest.steps import Made
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import ProjectPlan
-from memory_assets.pipeline.stage.components import components_of
+from memory_assets.pipeline.stage.components import Progress, components_of
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS, WORKSPACE_EMBEDDINGS
 from memory_assets.stores.run_history.names import (
@@ -44,11 +44,15 @@ class IndexResult(IngestResult):
 
 
 def index_workspace(
-    settings: Settings, work: ProjectPlan, *, tags: Mapping[str, str] = MappingProxyType({})
+    settings: Settings,
+    work: ProjectPlan,
+    *,
+    tags: Mapping[str, str] = MappingProxyType({}),
+    progress: Progress | None = None,
 ) -> IndexResult:
     """Bring a workspace up to date in a run of its own, and return the result. Its words can be
     searched before anything is embedded. `tags` are added to those of the run."""
-    return _run(settings, work, WORKSPACE_JOB, WORKSPACE_PARTITIONS, _PASSES, tags)
+    return _run(settings, work, WORKSPACE_JOB, WORKSPACE_PARTITIONS, _PASSES, tags, progress)
 
 
 def index_agent_memory(
@@ -66,6 +70,7 @@ def _run(
     partitions: str,
     passes: Sequence[Pass],
     tags: Mapping[str, str],
+    progress: Progress | None = None,
 ) -> IndexResult:
     """Take a partition through passes, in a run of a job; return the result."""
     result = IndexResult(projects=1)
@@ -94,10 +99,9 @@ def _run(
         try:
             with (
                 history.run(job, steps, {}, all_tags) as run,
-                closing(Workers(components, run.run_id)) as workers,
+                closing(Workers(of_run := components.for_run(run.run_id, progress))) as workers,
             ):
-                components.catalog.products.run_id = run.run_id
-                batch = BatchRun(components, workers, listen)
+                batch = BatchRun(of_run, workers, listen)
                 batch.take([partition])
                 for name, part in zip(steps, passes, strict=True):
                     with run.step(name) as step:

@@ -42,6 +42,7 @@ from memory_assets.stores.run_history.names import (
 from memory_assets.stores.run_history.processes import PROCESS_TAG, this_process
 from memory_assets.stores.run_history.recorded_run import RecordedRun
 from memory_assets.stores.run_history.superseded import delete_superseded
+from memory_assets.transcripts import Source
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -124,6 +125,7 @@ def run_plans(
     plans: Sequence[ProjectPlan],
     *,
     limit: int | None = None,
+    walked: Mapping[str, Sequence[Source]] | None = None,
     progress: Listener = ignore,
     tags: Mapping[str, str] = MappingProxyType({}),
     opened: RunHistory | None = None,
@@ -132,7 +134,8 @@ def run_plans(
 
     `limit` is the most new or changed files to read over all projects; with 0 no file is read,
     and tables are updated from the lake. A failed project does not stop the others. `tags` are
-    added to those of the run. `opened`: the run history, where the caller has it open.
+    added to those of the run. `walked`: the transcripts by project, `opened`: the run history,
+    where the caller has them.
     """
     result = IngestResult()
     projects = [work.project for work in plans if is_valid_key(work.project)]
@@ -163,7 +166,7 @@ def run_plans(
         config = batch_config(projects, limit)
         try:
             with history.run(INGEST_BATCH, BATCH_OPS, config, all_tags) as run:
-                _run_passes(settings, run, projects, limit, listen)
+                _run_passes(settings, run, projects, limit, walked, listen)
         except Exception as error:  # noqa: BLE001 - it is in the run
             if not result.failed and not result.checks_failed:
                 result.failed[INGEST_BATCH] = safe_reason(error)
@@ -201,15 +204,15 @@ def _run_passes(
     run: RecordedRun,
     projects: Sequence[str],
     limit: int | None,
+    walked: Mapping[str, Sequence[Source]] | None,
     listen: Listener,
 ) -> None:
-    components = components_of(settings)
-    components.catalog.products.run_id = run.run_id
+    components = components_of(settings).for_run(run.run_id)
     words, *later = BATCH_OPS
-    with closing(Workers(components, run.run_id)) as workers:
+    with closing(Workers(components)) as workers:
         batch = BatchRun(components, workers, listen)
         with run.step(words) as step:
-            batch.index_words(step, projects, limit)
+            batch.index_words(step, projects, limit, walked)
         for name, part in zip(later, (SUMMARIES, VECTORS), strict=True):
             with run.step(name) as step:
                 batch.run_pass(step, part)

@@ -34,6 +34,7 @@ from memory_assets.recall.names import project_named
 from memory_assets.serving.visible_text import visible
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+from memory_assets.transcripts import Source
 
 _SETTINGS = {
     "claude-code": ("projects_dir", "MEMORY_PROJECTS_DIR", "PROJECT/SESSION.jsonl"),
@@ -129,12 +130,11 @@ def ingest_once(
         work for work in plan.plan(components, sources) if not projects or work.project in projects
     ]
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
-    with on_disk.one_walk(components, sources):
-        if works:
-            Thread(target=_load_redactor, args=(components,), name="redactor").start()
-            report = _run(settings, works, limit, console)
-        works += _redact_affected_again(settings, components, report, console)
-        works += _index_agent_memory(settings, components, projects, report)
+    if works:
+        Thread(target=_load_redactor, args=(components,), name="redactor").start()
+        report = _run(settings, works, limit, sources, console)
+    works += _redact_affected_again(settings, components, report, sources, console)
+    works += _index_agent_memory(settings, components, projects, report)
     report["seconds"] = round(time.perf_counter() - started, 2)
     report["work"] = [vars(work) for work in works]
     current = _print_report(components, report, console, as_json)
@@ -165,6 +165,7 @@ def _redact_affected_again(
     settings: Settings,
     components: Components,
     report: dict[str, Any],
+    sources: Mapping[str, Sequence[Source]],
     console: Console,
 ) -> list[plan.ProjectPlan]:
     """Search stored sessions for secrets found since they were redacted, redact affected ones
@@ -184,7 +185,7 @@ def _redact_affected_again(
         if not works or (number and not due):
             break
         redone += works
-        _replace(report, _run(settings, works, 0, console), works)
+        _replace(report, _run(settings, works, 0, sources, console), works)
     return redone
 
 
@@ -232,9 +233,14 @@ def _replace(
 
 
 def _run(
-    settings: Settings, works: Sequence[plan.ProjectPlan], limit: int | None, console: Console
+    settings: Settings,
+    works: Sequence[plan.ProjectPlan],
+    limit: int | None,
+    sources: Mapping[str, Sequence[Source]],
+    console: Console,
 ) -> dict[str, Any]:
-    """Run the projects, say from when on they can be searched, and return the result."""
+    """Run the projects, whose transcripts are in `sources`, say from when on they can be searched,
+    and return the result."""
     gc.disable()
     from memory_assets.cli.ingest import STEPS_OF_ALL, advancing, run_plans
 
@@ -255,7 +261,7 @@ def _run(
                     )
             advance(event)
 
-        result = run_plans(settings, works, limit=limit, progress=show)
+        result = run_plans(settings, works, limit=limit, walked=sources, progress=show)
     return {**vars(result), "seconds_until": seconds}
 
 

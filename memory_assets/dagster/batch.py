@@ -52,7 +52,7 @@ class BatchConfig(dg.Config):
 def workers(context: dg.InitResourceContext) -> Iterator[Workers]:
     """Open the processes that run the steps of a batch, for the length of the run."""
     memory: MemoryResource = context.resources.memory
-    opened = Workers(memory.components(), memory.run_id)
+    opened = Workers(memory.components())
     try:
         yield opened
     finally:

@@ -26,10 +26,8 @@ class MemoryResource:
     run_id: str = ""
 
     def components(self) -> Components:
-        """Return the stores and engines; they are opened once for each process."""
-        components = components_of(self.settings)
-        components.catalog.products.run_id = self.run_id
-        return components
+        """Return the stores and engines for this run; they are opened once for each process."""
+        return components_of(self.settings).for_run(self.run_id)
 
 
 MemoryParam = dg.ResourceParam[MemoryResource]

@@ -91,9 +91,7 @@ def tokens_since(path: Path, since: float, route: str) -> int:
     )
 
 
-def noting(
-    path: Path, consumer: Consumer, run_id: Callable[[], str] = lambda: ""
-) -> Callable[[EndpointUse], None]:
+def noting(path: Path, consumer: Consumer, run_id: str = "") -> Callable[[EndpointUse], None]:
     """Return what notes a request in the file `path`, which is opened with the first one. A
     request that cannot be noted was made all the same: nothing is raised."""
     opened: list[GatewayUsage] = []
@@ -102,7 +100,7 @@ def noting(
         try:
             if not opened:
                 opened.append(GatewayUsage(path))
-            opened[0].note(use, consumer=consumer, run_id=run_id())
+            opened[0].note(use, consumer=consumer, run_id=run_id)
         except StoreError:
             return
 

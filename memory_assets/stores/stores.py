@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from functools import cached_property
+from collections.abc import Callable
 from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from memory_assets.errors import NotFound
 from memory_assets.stores.catalog.catalog import Catalog
@@ -18,6 +19,8 @@ STORE_NAMES = {"chromadb": "Chroma", "qdrant": "qdrant"}
 """Names of the stores of vectors, by the value of `vector_backend`."""
 _FOUND_SECONDS = 1.0
 """How long a server of vectors, once it answered, is not asked whether it is there."""
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:  # a search needs none of them, and pyarrow takes 70 ms
     from memory_assets.stores.agent_journal import AgentJournal
@@ -53,6 +56,27 @@ def _keep_pandas_out() -> None:
             sys.meta_path.remove(finder)
 
 
+class opened_once(Generic[T]):  # noqa: N801 - written as `cached_property` is
+    """A property of `Stores` that is made when it is first used, by one thread, and kept in
+    `opened`: one value for all objects that share that."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make, self._lock = make, RLock()
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, stores: Stores | None, owner: type | None = None) -> T:
+        if stores is None:  # of the class
+            return self  # type: ignore[return-value]
+        with self._lock:
+            if self._name not in stores.opened:
+                stores.opened[self._name] = self._make(stores)
+        made: T = stores.opened[self._name]
+        return made
+
+
 class Stores:
     """Lake, catalogue and collections of a data directory. `vectors_url` None: its own Chroma,
     whose token is known. At a `vectors_url` the collections of a `tenant` begin with its name."""
@@ -68,21 +92,21 @@ class Stores:
         tenant: str | None = None,
     ) -> None:
         self.data_dir = data_dir
+        self.opened: dict[str, Any] = {}
+        """What was opened or loaded so far, by the name of its property."""
         self.chroma_dir = data_dir / "chroma"
         self.vectors_name = STORE_NAMES[vector_backend]
         self.vectors_url = vectors_url
         self._vectors_key = vectors_key
         self._prefix = f"{tenant}." if tenant and vectors_url else ""
         self._chroma_idle_seconds = chroma_idle_seconds
-        self._vectors: VectorStore | None = None
-        self._found_at = 0.0
 
     @property
     def has_chroma_files(self) -> bool:
         """Whether this directory's own Chroma ever stored anything that is still there."""
         return chroma_files.has_database(self.chroma_dir)
 
-    @cached_property
+    @opened_once
     def lake(self) -> Lake:
         """The Parquet tables."""
         from memory_assets.stores.lake.lake import Lake
@@ -90,12 +114,12 @@ class Stores:
         _keep_pandas_out()
         return Lake(self.data_dir / "lake")
 
-    @cached_property
+    @opened_once
     def catalog(self) -> Catalog:
         """The catalogue, created if there is none."""
         return Catalog(self.data_dir / CATALOG_FILE)
 
-    @cached_property
+    @opened_once
     def journal(self) -> AgentJournal:
         """What agents wrote themselves, created if there is nothing."""
         from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
@@ -106,13 +130,16 @@ class Stores:
     def vectors(self) -> VectorStore:
         """The connection to the collections. A local server that stopped meanwhile (idle, killed)
         is started again: by this, if it was found more than a second ago, or by the next call."""
-        if self._vectors is None:
-            self._vectors = self._connected()
-            self._found_at = time.monotonic()
-        elif time.monotonic() - self._found_at > _FOUND_SECONDS:
-            self._vectors.find_server()
-            self._found_at = time.monotonic()
-        return self._vectors
+        store, found_at = self._found
+        if time.monotonic() - found_at > _FOUND_SECONDS:
+            store.find_server()
+            self.opened["_found"] = store, time.monotonic()
+        return store
+
+    @opened_once
+    def _found(self) -> tuple[VectorStore, float]:
+        """The connection, and when its server was last found."""
+        return self._connected(), time.monotonic()
 
     def _connected(self) -> VectorStore:
         if self.vectors_name == "qdrant":

@@ -16,6 +16,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import load_redactor_of_tests
+from memory_assets_tests.loaded_engines import give
 
 NOW = "2026-11-23T09:00:00Z"
 TOKEN = "ghp_" + "k3VxQ9rTz7Lw2NbYc8HsJ4Md6PfUe1GaXoRi"
@@ -34,7 +35,7 @@ class Agents:
     def __post_init__(self) -> None:
         settings = load_settings(data_dir=self.data_dir, chroma_idle_seconds=60.0, **self.given)
         self.components = Components(settings, clock=lambda: self.now)
-        vars(self.components).update(self.engines)
+        give(self.components, self.engines)
 
     def gateway(self, project: str = "") -> MemoryGateway:
         """The gateway to what is about a project."""

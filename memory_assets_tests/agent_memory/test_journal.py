@@ -64,7 +64,7 @@ def test_a_secret_is_in_no_byte_of_what_is_stored(agents: Agents) -> None:
 def test_nothing_is_stored_while_the_redactor_is_away(agents: Agents) -> None:
     """Neither a turn nor a memory."""
     agents.components.settings = load_settings(data_dir=agents.data_dir)
-    del vars(agents.components)["redactor"]
+    del agents.components.opened["redactor"]
 
     def away() -> None:
         raise RedactionUnavailable("a rule does not compile")

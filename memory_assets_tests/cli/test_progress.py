@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -11,8 +10,6 @@ from rich.console import Console
 from memory_assets.cli import rendering
 from memory_assets.cli.index_command import _shown_progress
 from memory_assets.cli.rendering import open_console, progress_bar
-from memory_assets.pipeline.stage.components import components_of
-from memory_assets.settings import load_settings
 
 
 @pytest.mark.parametrize(
@@ -43,14 +40,14 @@ def test_a_name_between_colons_stays_as_it_is() -> None:
 
 
 def test_an_index_says_from_when_on_words_can_be_searched(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Once, when the first document is embedded, if that took more than a moment."""
-    settings, console = load_settings(data_dir=tmp_path), Console(file=io.StringIO(), width=100)
+    console = Console(file=io.StringIO(), width=100)
     for worth_saying, times in ((3600.0, 0), (-1.0, 1)):
         monkeypatch.setattr(rendering, "WORTH_SAYING_SECONDS", worth_saying)
-        with _shown_progress(settings, "indexing", console), console.capture() as printed:
+        with _shown_progress("indexing", console) as show, console.capture() as printed:
             for table in ("workspace_chunks", "workspace_embeddings"):
                 for number in range(3):
-                    components_of(settings).progress(table, number, 3)
+                    show(table, number, 3)
         assert printed.get().count("Searchable by words after") == times

@@ -29,6 +29,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets_tests.conftest import forget_own_settings, made_once
+from memory_assets_tests.loaded_engines import give
 
 Stage = Callable[[Components, str], StageReport]
 INDEXES = indexed_tables.SESSION_INDEXES
@@ -98,7 +99,7 @@ class SampleMemory:
 
     def _opened(self) -> Components:
         components = Components(self.settings, self.clock)
-        vars(components).update(self.engines)
+        give(components, self.engines)
         return components
 
     def reopen(self, **given: Any) -> Components:
@@ -107,7 +108,7 @@ class SampleMemory:
         engines = {name: given.pop(name) for name in list(given) if name in self.engines}
         self.given = given
         self.components = self._opened()
-        vars(self.components).update(engines)
+        give(self.components, engines)
         return self.components
 
     def without_vectors(self) -> SampleMemory:
@@ -121,7 +122,7 @@ class SampleMemory:
 
     def close(self) -> None:
         """Close what is open in this process."""
-        if "catalog" in vars(self.components):
+        if "catalog" in self.components.opened:
             self.components.catalog.close()
 
     def projects(self) -> list[str]:
@@ -251,7 +252,7 @@ def engines() -> dict[str, Any]:
     """The real redactor, embedder and summarizer, loaded once, and the key of them all."""
     names = ("install_key", "redactor", "embedder", "summarizer")
     loaded = Components(load_settings(data_dir=Path("nowhere")))
-    vars(loaded)["install_key"] = bytes(range(32))
+    loaded.opened["install_key"] = bytes(range(32))
     return {name: getattr(loaded, name) for name in names}
 
 

@@ -139,7 +139,7 @@ def test_tombstones_hold_no_name_and_need_their_key(wordy: SampleMemory, monkeyp
     assert wordy.flaky.encode() not in content
     assert b"harbor" not in content
     wordy.components.install_key  # noqa: B018 - loaded, then replaced
-    monkeypatch.setitem(vars(wordy.components), "install_key", bytes(32))
+    monkeypatch.setitem(wordy.components.opened, "install_key", bytes(32))
     with pytest.raises(StoreError, match="another install key"):
         wordy.behind()
 

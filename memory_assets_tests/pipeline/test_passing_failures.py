@@ -27,6 +27,7 @@ from memory_assets.errors import (
     safe_reason,
 )
 from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
@@ -44,7 +45,7 @@ from memory_assets_tests.pipeline.conftest import STAGES
 
 data_dir, project, megabytes, *stages = sys.argv[1:]
 components = Components(load_settings(data_dir=Path(data_dir)))
-vars(components)["install_key"] = bytes(range(32))
+components.opened["install_key"] = bytes(range(32))
 real = components.embedder.embed
 
 def in_little_memory(texts):
@@ -128,10 +129,11 @@ def test_too_many_open_files_hold_back_what_could_not_be_opened(memory: SampleMe
     """The reason says so in a user's words; with files to open again the session comes in."""
     memory.append(memory.flaky, *NEW_TURN)
     components = memory.components
-    with components.project_lock(memory.harbor), on_disk.one_walk(components):
+    walked = on_disk.walk_once(components)[memory.harbor]
+    with components.project_lock(memory.harbor):
         components.redactor, components.catalog.sources.rows()
         with _no_more_files():
-            memory.run(["raw_sessions"], [memory.harbor])
+            scan_project(components, memory.harbor, walked=walked)
     (held,) = components.catalog.quarantine.entries()
     assert held.reason.endswith("too many open files") and "ulimit -n" in held.remedy
     assert memory.behind()[0].held_back

@@ -144,7 +144,7 @@ def test_a_touched_file_or_new_rules_do_not_bring_it_back(wordy: SampleMemory) -
     retained(memory)
     assert memory.lake_state() == after
     redactor = load_redactor(RedactionSettings(max_file_bytes=4_000), bytes(range(32)))
-    vars(reopened(memory))["redactor"] = redactor
+    reopened(memory).opened["redactor"] = redactor
     run(memory)
     kinds = {row["kind"] for row in memory.rows("redacted_records") if is_of(OLD, row)}
     assert kinds == {"prompt"}

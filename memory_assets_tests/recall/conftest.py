@@ -190,7 +190,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
         forget_own_settings(patch, root / "home")
         settings = _settings(root)
         components = Components(settings)
-        vars(components)["install_key"] = bytes(range(32))
+        components.opened["install_key"] = bytes(range(32))
         ingest(components)
         made = Asked(open_memory(settings), components, settings)
     yield made

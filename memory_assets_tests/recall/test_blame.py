@@ -32,6 +32,7 @@ from memory_assets.recall.show import whole
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.loaded_engines import give
 from memory_assets_tests.own_files import own_file
 
 NOW = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
@@ -146,7 +147,7 @@ def _record(
 def engines() -> dict[str, Any]:
     """The real redactor and word pieces, loaded once."""
     loaded = Components(load_settings(data_dir=Path("nowhere")))
-    vars(loaded)["install_key"] = bytes(range(32))
+    loaded.opened["install_key"] = bytes(range(32))
     return {name: getattr(loaded, name) for name in ("install_key", "redactor", "tokens")}
 
 
@@ -164,7 +165,7 @@ def shop(
         **{name: tmp_path / place for name, place in roots.items()},
     )
     made = Shop(tmp_path, Components(settings), {})
-    vars(made.components).update(engines)
+    give(made.components, engines)
     made.repository.mkdir()
     made.git("init", "--quiet", "--initial-branch=main")
     (made.repository / "README.md").write_text("# Shop\n")
@@ -312,7 +313,7 @@ def test_a_link_by_hand_outweighs_all_and_survives_the_catalogue(shop: Shop) -> 
     (shop.components.data_dir / "catalog.db").unlink()
     engines = {name: getattr(shop.components, name) for name in ("install_key", "redactor")}
     shop.components = Components(shop.components.settings)
-    vars(shop.components).update(engines)
+    give(shop.components, engines)
     shop.ingest()
     assert len(links_of(shop.components, PROJECT, SECOND)) == 1
     assert shop.sessions("README.md") == {SECOND: ("by-hand", None)}

@@ -217,7 +217,7 @@ def test_a_new_turn_makes_coverage_incomplete_until_it_is_indexed(
     """Whichever stages have run, rows of the lake are what is compared."""
     memory = copied()
     components = Components(replace(asked.settings, data_dir=memory.data_dir))
-    vars(components)["install_key"] = asked.components.install_key  # under another, tags differ
+    components.opened["install_key"] = asked.components.install_key  # under another, tags differ
     assert asked.settings.projects_dir is not None
     path = asked.settings.projects_dir / asked.harbor / f"{FORK}.jsonl"
     before = path.read_text()

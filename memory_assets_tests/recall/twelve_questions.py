@@ -87,7 +87,7 @@ def sample_memory(root: Path) -> Iterator[Memory]:
         )
         settings = load_settings(data_dir=root / "data", **dict(directories))
         components = Components(settings)
-        vars(components)["install_key"] = bytes(range(32))
+        components.opened["install_key"] = bytes(range(32))
         ingest(components)
         try:
             yield open_memory(settings)

@@ -27,6 +27,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import collections as chroma_collections
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import forget_own_settings, made_once
+from memory_assets_tests.loaded_engines import give
 
 MAIN = "claude-code-sessions"
 SAVED_OFTEN = {
@@ -162,9 +163,9 @@ def subject(indexed: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     shutil.copytree(indexed.root / "transcripts", root / "transcripts")
     shutil.copytree(indexed.root / "home", tmp_path / "home", dirs_exist_ok=True)
     components = Components(_settings(root))
-    for name in ("install_key", "redactor", "embedder", "summarizer"):
-        vars(components)[name] = getattr(indexed.components, name)
+    names = ("install_key", "redactor", "embedder", "summarizer")
+    give(components, {name: getattr(indexed.components, name) for name in names})
     yield Subject(root, components)
     chroma_server.stop(components.data_dir)
-    if "catalog" in vars(components):
+    if "catalog" in components.opened:
         components.catalog.close()

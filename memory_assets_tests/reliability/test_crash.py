@@ -47,6 +47,7 @@ loaded = {name: getattr(loaded, name) for name in engines}
 
 def ingest(data_dir):
     components = Components(load_settings(data_dir=data_dir))
+    components.opened.update(loaded)
     vars(components).update(loaded)
     for project in on_disk.find_sources(components):
         scan.scan_project(components, project)

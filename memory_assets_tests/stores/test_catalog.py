@@ -369,8 +369,7 @@ def test_a_catalogue_of_the_first_version_opens_with_all_it_knows(tmp_path: Path
         )
         catalog.close()
     catalog = Catalog(path)
-    catalog.products.run_id = "run-1"
-    catalog.products.put(replace(PRODUCT, session_id="new"))
+    catalog.products.put(replace(PRODUCT, session_id="new"), run_id="run-1")
     assert catalog.products.of_stage("redacted_records")["p", "new"].run_id == "run-1"
     catalog.close()
 

@@ -246,7 +246,7 @@ def test_what_a_first_change_needs_is_loaded_before_it(
     """Redactor, independent scanner and model; where redaction fails to load, the run says so."""
     components = Components(sample_settings)
     load_engines(components)
-    assert {"redactor", "embedder"} <= vars(components).keys()
+    assert {"redactor", "embedder"} <= components.opened.keys() | vars(components).keys()
     assert kingfisher._loaded.cache_info().currsize == 1
 
     def fail(*_: object) -> None:
@@ -255,4 +255,4 @@ def test_what_a_first_change_needs_is_loaded_before_it(
     monkeypatch.setattr("memory_assets.redaction.load_redactor", fail)
     broken = Components(sample_settings)
     load_engines(broken)
-    assert not {"redactor", "embedder"} & vars(broken).keys()
+    assert not {"redactor", "embedder"} & (broken.opened.keys() | vars(broken).keys())

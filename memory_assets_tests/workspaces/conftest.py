@@ -19,6 +19,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
 from memory_assets.stores.workspaces import Workspace, Workspaces
+from memory_assets_tests.loaded_engines import give
 
 _BODY = "\n".join(["MIIEowIBAAKCAQEAx7Y2" * 3] * 8)
 PRIVATE_KEY = f"-----BEGIN RSA PRIVATE KEY-----\n{_BODY}\n-----END RSA PRIVATE KEY-----"
@@ -59,7 +60,7 @@ class Indexed:
     def __post_init__(self) -> None:
         settings = load_settings(data_dir=self.data_dir, chroma_idle_seconds=60.0, **self.given)
         self.components = Components(settings)
-        vars(self.components).update(self.engines)
+        give(self.components, self.engines)
         self.data_dir.mkdir(parents=True, exist_ok=True)
 
     @property
@@ -93,7 +94,7 @@ class Indexed:
     def close(self) -> None:
         """Close what is open."""
         chroma_server.stop(self.data_dir)
-        if "catalog" in vars(self.components):
+        if "catalog" in self.components.opened:
             self.components.catalog.close()
 
 
@@ -101,7 +102,7 @@ class Indexed:
 def engines() -> dict[str, Any]:
     """The real redactor and embedder, loaded once, and their key."""
     loaded = Components(load_settings(data_dir=Path("nowhere")))
-    vars(loaded)["install_key"] = bytes(range(32))
+    loaded.opened["install_key"] = bytes(range(32))
     return {name: getattr(loaded, name) for name in ("install_key", "redactor", "embedder")}
 
 

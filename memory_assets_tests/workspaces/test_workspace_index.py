@@ -345,7 +345,7 @@ def test_a_killed_forgetting_of_a_workspace_keeps_no_file_out(wordy: Indexed) ->
         raise KeyboardInterrupt
 
     components = Components(wordy.components.settings)
-    vars(components)["install_key"] = load_install_key()
+    components.opened["install_key"] = load_install_key()
     found = select(components, Selection(project=partition))
     with pytest.raises(KeyboardInterrupt):
         forget(components, found, erase_traces=killed, leaving=True)

@@ -83,8 +83,7 @@ def note_run(
 ) -> None:
     """Note which code the present run made an asset of a project with, and how its checks
     ended; nothing outside of runs."""
-    run_id = components.catalog.products.run_id
-    if run_id:
+    if run_id := components.run_id:
         versions = {"memory_assets": __version__, "code": code_version}
         checks = {name: verdict.outcome for name, verdict in verdicts.items()}
         components.runs.note_made(run_id, project, asset, versions, checks)

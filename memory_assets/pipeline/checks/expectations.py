@@ -98,7 +98,7 @@ def matches_schema(
     if unlike:
         failures["sessions_with_other_columns"] = unlike
     if not failures:
-        note_passed(catalog, sessions)
+        note_passed(catalog, sessions, components.run_id)
     return Verdict(
         not failures,
         {"rows_validated": rows, "sessions_validated": len(sessions), **failures},

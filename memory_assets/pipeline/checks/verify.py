@@ -99,7 +99,8 @@ def scan_pending(
         if together := scan(batch):
             reports += [report for part in batch.split() for report in scan(part)] or together
     reported = {report.session_id for report in reports}
-    note_passed(components.catalog, (each for each in sessions if each.session_id not in reported))
+    passed = (each for each in sessions if each.session_id not in reported)
+    note_passed(components.catalog, passed, components.run_id)
     return len(sessions), reports
 
 
@@ -202,7 +203,8 @@ def _compare(
         counts["extra"] += surplus.total() - repeated
         if missing or surplus:
             differing.add(session.session_id)
-    note_passed(components.catalog, (each for each in sessions if each.session_id not in differing))
+    passed = (each for each in sessions if each.session_id not in differing)
+    note_passed(components.catalog, passed, components.run_id)
     return Verdict(
         not differing,
         {

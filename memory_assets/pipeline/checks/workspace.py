@@ -40,7 +40,8 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
             bool(line.strip()) and number not in covered
             for number, line in enumerate(lines, start=1)
         )
-    note_passed(catalog, (each for each in sessions if each.session_id not in misplaced))
+    passed = (each for each in sessions if each.session_id not in misplaced)
+    note_passed(catalog, passed, components.run_id)
     counts: dict[str, int | str] = {
         "documents_compared": len(sessions),
         "chunks": chunks,

@@ -208,7 +208,7 @@ class _Collections:
             upsert_rows(self._collection(name), rows)
         self._pending.clear()
         for product in self._products:
-            self._catalog.products.put(product)
+            self._catalog.products.put(product, run_id=self._components.run_id)
         self._products.clear()
 
     def _differing(

@@ -243,7 +243,7 @@ class _Batch:
                 self.changed.add(product.session_id)
                 self.rows_written += len(session.new)
         products = [product for *_, product in self._queued]
-        self._components.catalog.products.put(*products)
+        self._components.catalog.products.put(*products, run_id=self._components.run_id)
         self.products += products
         self._queued.clear()
         self._rows_queued = 0

@@ -158,7 +158,7 @@ def _rebuild(
     components.vectors.replace(name)
     components.catalog.collections.put(catalog_name(components, name), collection.incarnation)
     for product in products:
-        components.catalog.products.put(product)
+        components.catalog.products.put(product, run_id=components.run_id)
     seconds = round(time.perf_counter() - started, 2)
     return Rebuilt(name, rows, len(products), left_out, seconds)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,7 @@ from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ingest.passes import SUMMARIES, WORDS, Batch, Outcome, Pass
 from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, Step
 from memory_assets.pipeline.ingest.workers import Workers, worker_count
-from memory_assets.pipeline.scan.on_disk import one_walk
+from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.stores.ingest_progress import IngestProgress, ingesting
@@ -27,6 +27,7 @@ from memory_assets.stores.run_history.events import (
     Materialization,
     Metadata,
 )
+from memory_assets.transcripts import Source
 
 _STORE_SECONDS = 1.0
 """How long an event may wait to be stored together with others."""
@@ -64,18 +65,24 @@ class BatchRun:
         self._stored: dict[tuple[str, str], tuple[str, int]] = {}
         """The data version and the event of each (project, asset) that the run has made."""
 
-    def index_words(self, log: EventLog, projects: Sequence[str], limit: int | None = None) -> None:
-        """Run the first pass over projects, at most `limit` files of them."""
+    def index_words(
+        self,
+        log: EventLog,
+        projects: Sequence[str],
+        limit: int | None = None,
+        walked: Mapping[str, Sequence[Source]] | None = None,
+    ) -> None:
+        """Run the first pass over projects, at most `limit` files of them. `walked`: all
+        transcripts by project, where they have just been looked for."""
         compile_kingfisher()
         components = self._components
-        with one_walk(components):
-            sources = components.walked or {}
-            self.batch = Batch.of(components, projects, sources, limit)
-            names = self.batch.projects
-            size = sum(source.size for name in names for source in sources.get(name, ()))
-            self._workers.count = worker_count(components.settings, len(names), size)
-            self._shown = IngestProgress(len(names))
-            self.run_pass(log, WORDS)
+        sources = walk_once(components) if walked is None else walked
+        self.batch = Batch.of(components, projects, sources, limit)
+        names = self.batch.projects
+        size = sum(source.size for name in names for source in sources.get(name, ()))
+        self._workers.count = worker_count(components.settings, len(names), size)
+        self._shown = IngestProgress(len(names))
+        self.run_pass(log, WORDS)
 
     def take(self, partitions: Sequence[str]) -> None:
         """Make the passes to come those of these partitions, which are no projects, in this

@@ -122,24 +122,27 @@ WRITTEN = Pass(
 @dataclass(frozen=True)
 class Task:
     """One pass of one project. `limit`: the most new or changed files to read, newest first;
-    `failed`: the assets of the project that failed in earlier passes."""
+    `failed`: the assets of the project that failed in earlier passes; `walked`: its transcripts,
+    where a walk has found them."""
 
     project: str
     assets: tuple[str, ...]
     limit: int | None = None
     failed: frozenset[str] = frozenset()
+    walked: Sequence[Source] | None = None
 
 
 @dataclass
 class Batch:
     """The projects of an ingest, in the order in which they are taken in, and what failed so
     far, by project. `first`: so many files of some projects come before all others. `limit`:
-    the most files to read of each project."""
+    the most files to read of each project. `sources`: their transcripts, by project."""
 
     projects: Sequence[str]
     first: Mapping[str, int] = field(default_factory=dict)
     limit: int | None = None
     failed: dict[str, set[str]] = field(default_factory=dict)
+    sources: Mapping[str, Sequence[Source]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -160,13 +163,14 @@ class Batch:
         ordered = sorted(projects, key=lambda name: (-newest.get(name, 0), name))
         if limit:
             first = Counter(source.project for source in changed[:limit])
-            return cls([name for name in ordered if name in first], first, 0)
+            return cls([name for name in ordered if name in first], first, 0, sources=sources)
         if limit == 0:
-            return cls(ordered, limit=0)
+            return cls(ordered, limit=0, sources=sources)
         sizes = accumulate((source.size for source in changed), initial=0)
         count = sum(size < _FIRST_BYTES for size in sizes)
         few = len(projects) == 1 or count > len(changed)
-        return cls(ordered, {} if few else Counter(each.project for each in changed[:count]))
+        first = Counter() if few else Counter(each.project for each in changed[:count])
+        return cls(ordered, first, sources=sources)
 
     def note(self, outcome: Outcome) -> None:
         """Note an outcome, so that nothing is made of an asset that failed."""
@@ -175,13 +179,17 @@ class Batch:
 
     def tasks(self, part: Pass) -> list[Task]:
         """Return the tasks of a pass."""
-        first = self.first if part is WORDS else {}
-        tasks = [Task(project, part.assets, limit) for project, limit in first.items()]
+        if part is not WORDS:
+            return [self._task(project, part, self.limit) for project in self.projects]
+        tasks = [self._task(project, part, limit) for project, limit in self.first.items()]
         for project in self.projects:
-            failed = frozenset(self.failed.get(project, ()))
-            if part is not WORDS or self.limit is None or project not in first:
-                tasks.append(Task(project, part.assets, self.limit, failed))
+            if self.limit is None or project not in self.first:
+                tasks.append(self._task(project, part, self.limit))
         return tasks
+
+    def _task(self, project: str, part: Pass, limit: int | None) -> Task:
+        walked = self.sources.get(project, ()) if part is WORDS else None
+        return Task(project, part.assets, limit, frozenset(self.failed.get(project, ())), walked)
 
 
 def failed_asset(outcome: Outcome) -> str:
@@ -203,7 +211,9 @@ def run_task(components: Components, task: Task) -> Iterator[Outcome]:
                 continue
             step = STEPS[asset]
             if asset == RAW_SESSIONS:
-                step = replace(step, run=partial(scan_project, limit=task.limit))
+                step = replace(
+                    step, run=partial(scan_project, limit=task.limit, walked=task.walked)
+                )
             try:
                 for outcome in run_step(components, task.project, step):
                     failed.add(failed_asset(outcome))

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -23,7 +23,6 @@ from memory_assets.pipeline.ingest.passes import Outcome, Task, run_task
 from memory_assets.pipeline.ingest.steps import Failed
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.transcripts import Source
 
 if TYPE_CHECKING:
     Channel = Connection[Any, Any]
@@ -53,9 +52,8 @@ class Workers:
     count = 1
     """How many there are; with 1, tasks are run in this process."""
 
-    def __init__(self, components: Components, run_id: str) -> None:
+    def __init__(self, components: Components) -> None:
         self._components = components
-        self._run_id = run_id
         self._idle: list[_Worker] = []
         self._busy: dict[Channel, _Worker] = {}
         self._ended = 0
@@ -120,7 +118,7 @@ class Workers:
         )
         theirs.close()
         components = self._components
-        ours.send(_Start(components.settings, self._run_id, components.walked))
+        ours.send((components.settings, components.run_id))
         return _Worker(process, ours)
 
     def _receive(self, worker: _Worker) -> Iterator[Outcome]:
@@ -144,15 +142,6 @@ class Workers:
             self._idle.append(worker)
         else:
             yield message
-
-
-@dataclass(frozen=True)
-class _Start:
-    """What a worker needs before its first task."""
-
-    settings: Settings
-    run_id: str
-    walked: Mapping[str, Sequence[Source]] | None
 
 
 @dataclass
@@ -183,11 +172,9 @@ def _run_tasks(pipe: Channel) -> None:
             pipe.send(message)
 
     try:
-        start: _Start = pipe.recv()
+        settings, run_id = pipe.recv()
         with no_text_in_errors():
-            components = Components(start.settings)
-            components.catalog.products.run_id = start.run_id
-            components.walked = start.walked
+            components = Components(settings).for_run(run_id)
             while True:
                 try:
                     task = pipe.recv()

@@ -220,7 +220,7 @@ def audit_project(components: Components, project: str) -> StageReport:
     """Return the report of redaction_audit, which `redact_project` writes: entries by rule."""
     report = StageReport(AUDIT_STAGE, project)
     with timed(report):
-        run_id = components.catalog.products.run_id
+        run_id = components.run_id
         products = list(components.catalog.products.of_project(AUDIT_STAGE, project).values())
         report.add_products(products)
         of_this_run = [product for product in products if run_id and product.run_id == run_id]

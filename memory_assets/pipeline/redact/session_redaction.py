@@ -161,7 +161,7 @@ class SessionRedaction:
         """
         before = self._before
         key = self.session.key
-        about = {"input_hash": expected_hash, "run_id": self.components.catalog.products.run_id}
+        about = {"input_hash": expected_hash, "run_id": self.components.run_id}
         footer = dict(about)
         if self.session.retained is not None:
             footer[REMOVED_RECORDS] = removed_records_of(self.components, self.session)

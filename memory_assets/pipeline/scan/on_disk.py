@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -55,26 +54,13 @@ def look_for_sources(components: Components) -> TranscriptsOnDisk:
     return found
 
 
-@contextmanager
-def one_walk(
-    components: Components, walked: Mapping[str, Sequence[Source]] | None = None
-) -> Iterator[None]:
-    """Use one walk of the agents' directories for all projects that are scanned within the block:
-    that of a block around this one, else `walked`, else a new one. A transcript that appears
-    meanwhile is left to the next ingest."""
-    if components.walked is not None:
-        yield
-        return
-    if walked is None:
-        found: dict[str, list[Source]] = {}
-        for source in transcripts_on_disk(components):
-            found.setdefault(source.project, []).append(source)
-        walked = found
-    components.walked = walked
-    try:
-        yield
-    finally:
-        components.walked = None
+def walk_once(components: Components) -> dict[str, list[Source]]:
+    """Return the transcripts on disk by project, also those of forgotten sessions: what
+    `sources_of` is given where many projects are scanned."""
+    found: dict[str, list[Source]] = {}
+    for source in transcripts_on_disk(components):
+        found.setdefault(source.project, []).append(source)
+    return found
 
 
 def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator[Source]:
@@ -96,13 +82,19 @@ def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator
         yield source
 
 
-def sources_of(components: Components, project: str) -> tuple[list[Source], int]:
-    """Return a project's transcripts on disk, and the number of forgotten sessions skipped."""
-    if components.walked is None:
+def sources_of(
+    components: Components, project: str, walked: Sequence[Source] | None = None
+) -> tuple[list[Source], int]:
+    """Return a project's transcripts on disk, and the number of forgotten sessions skipped.
+
+    With the transcripts of an earlier walk the directories are not walked again: each has its
+    present size, and one that appeared meanwhile is left to the next ingest.
+    """
+    if walked is None:
         on_disk = look_for_sources(components)
         return on_disk.sources.get(project, []), on_disk.forgotten[project]
     forgotten = tombstones(components).forgotten()
-    found = [now for each in components.walked.get(project, ()) if (now := _refreshed(each))]
+    found = [now for each in walked if (now := _refreshed(each))]
     left_out = {one.session_id for one in found if (project, one.session_id) in forgotten}
     return [one for one in found if one.session_id not in left_out], len(left_out)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -72,9 +72,14 @@ def _is_current(row: SourceRow | None, source: Source) -> bool:
     )
 
 
-def scan_project(components: Components, project: str, limit: int | None = None) -> StageReport:
+def scan_project(
+    components: Components,
+    project: str,
+    limit: int | None = None,
+    walked: Sequence[Source] | None = None,
+) -> StageReport:
     """Read a project's changed files, or the `limit` newest of them, into the ledger, and
-    return the report.
+    return the report. `walked`: its transcripts, where a walk has found them.
 
     A session with a file that cannot be read is quarantined until the file changes or, if the
     failure may pass, until the next run. A deleted file is marked as gone; nothing downstream
@@ -85,7 +90,7 @@ def scan_project(components: Components, project: str, limit: int | None = None)
     components.read_records.forget()
     key_lake(components)
     with components.project_lock(project), timed(report):
-        found, report.details["forgotten"] = sources_of(components, project)
+        found, report.details["forgotten"] = sources_of(components, project, walked)
         ledger = catalog.sources.rows(project)
         held = unread_files(catalog.quarantine.entries(project))
         changed = [file for file in out_of_date(ledger, found) if unread_key(file) not in held]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 
 from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.embedding import Embedder, load_embedder
+from memory_assets.endpoint_use import EndpointUse
 from memory_assets.errors import StoreBusy
 from memory_assets.model_endpoint import is_endpoint
 from memory_assets.pipeline.stage.engines import Engines, redaction_settings
@@ -28,15 +29,17 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
 from memory_assets.stores.gateway_usage import noting, tokens_since
 from memory_assets.stores.run_ledger import FILE_NAME, RunLedger
+from memory_assets.stores.stores import opened_once
 from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets.summaries import Summarizer, load_summarizer
-from memory_assets.transcripts import Source
 
 if TYPE_CHECKING:
     from memory_assets.documents.walk import Walk
 
 _LOG = logging.getLogger(__name__)
 _DAY_SECONDS = 86_400
+Progress = Callable[[str, int, int], None]
+"""Called with a table, the number of a session and how many there are, before each is made."""
 
 
 class Components(Engines):
@@ -44,25 +47,46 @@ class Components(Engines):
     first use. `clock` returns the present time in Unix seconds, by which stages tell what is old.
     """
 
+    run_id = ""
+    """The Dagster run that products are made by; "" outside of runs."""
+
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         super().__init__(settings, clock)
-        self.walked: Mapping[str, Sequence[Source]] | None = None
-        """The transcripts by project, while many projects are scanned (`on_disk.one_walk`)."""
-        self.walks: dict[Path, Walk] = {}
+        self.progress: Progress = lambda table, number, count: None
+
+    def for_run(self, run_id: str, progress: Progress | None = None) -> Components:
+        """Return these stores and engines for one run; what either opens, both have."""
+        made = Components(self.settings, self.clock)
+        made.opened, made.run_id, made.progress = self.opened, run_id, progress or self.progress
+        return made
+
+    @opened_once
+    def walks(self) -> dict[Path, Walk]:
         """The files of workspaces by root, while several steps need them (`workspace/files.py`)."""
-        self.matching_keywords: dict[tuple[str, str], dict[str, int]] = {}
+        return {}
+
+    @opened_once
+    def matching_keywords(self) -> dict[tuple[str, str], dict[str, int]]:
         """By project and kind of rows: the sessions whose ids in the keyword index were found to
         be those of the lake, with a hash of the state of both (`indexes/keywords.py`)."""
-        self.rows_found: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
+        return {}
+
+    @opened_once
+    def rows_found(self) -> dict[tuple[str, str], dict[str, tuple[int, int]]]:
         """By project and check: the sessions that passed, with a hash of the state in which they
         did and the number of their rows (`checks/verify.py`)."""
-        self.read_records = ReadRecords()
-        """The records of scanned files, for redaction."""
-        self.progress: Callable[[str, int, int], None] = lambda table, number, count: None
-        """Called with a table, the number of a session and how many there are, before each."""
-        self._project_locks: dict[str, FileLock] = {}
+        return {}
 
-    @cached_property
+    @opened_once
+    def read_records(self) -> ReadRecords:
+        """The records of scanned files, for redaction."""
+        return ReadRecords()
+
+    @opened_once
+    def _project_locks(self) -> dict[str, FileLock]:
+        return {}
+
+    @opened_once
     def catalog(self) -> Catalog:
         """The catalogue, created if there is none; one of an earlier version is migrated."""
         catalog = super().catalog
@@ -70,22 +94,22 @@ class Components(Engines):
             key_catalog(catalog, self.identity)
         return catalog
 
-    @cached_property
+    @opened_once
     def identity(self) -> RecordIdentity:
         """The keyed hashes of record ids and contents."""
         return RecordIdentity(self.install_key)
 
-    @cached_property
+    @opened_once
     def runs(self) -> RunLedger:
         """The runs behind the products on record."""
         return RunLedger(self.data_dir / FILE_NAME)
 
-    @cached_property
+    @opened_once
     def rows_to_check(self) -> RowsToCheck:
         """The rows that the checks of a step share."""
         return RowsToCheck(self.lake)
 
-    @cached_property
+    @opened_once
     def sessions(self) -> SessionCache:
         """The records of sessions, for the stages that follow redaction."""
         return SessionCache(self.lake)
@@ -93,18 +117,28 @@ class Components(Engines):
     @property
     def ruleset_version(self) -> str:
         """The version of the redaction rules; does not load the redactor."""
-        loaded: Redactor | None = vars(self).get("redactor")
+        loaded: Redactor | None = self.opened.get("redactor")
         return loaded.ruleset_version if loaded is not None else self._version_of_settings
 
-    @cached_property
+    @opened_once
     def _version_of_settings(self) -> str:
         return ruleset_version(redaction_settings(self.settings))
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedding model."""
-        note = noting(self.data_dir / USAGE_FILE, "ingest", lambda: self.catalog.products.run_id)
-        return load_embedder(self.settings.embedder, key=self.settings.embedder_key, note=note)
+        """The embedding model; requests to one at an endpoint are noted with the run."""
+        name, key = self.settings.embedder, self.settings.embedder_key
+        if not is_endpoint(name):
+            return self._model
+        return load_embedder(name, key=key, note=self._note)
+
+    @opened_once
+    def _model(self) -> Embedder:
+        return load_embedder(self.settings.embedder)
+
+    @cached_property
+    def _note(self) -> Callable[[EndpointUse], None]:
+        return noting(self.data_dir / USAGE_FILE, "ingest", self.run_id)
 
     @cached_property
     def summarizer(self) -> Summarizer:
@@ -121,12 +155,12 @@ class Components(Engines):
         return load_endpoint_summarizer(
             name,
             key=self.settings.summarizer_key,
-            note=noting(usage, "ingest", lambda: self.catalog.products.run_id),
+            note=self._note,
             redact=lambda text: self.redactor.redact(text).text,
             left=left,
         )
 
-    @cached_property
+    @opened_once
     def collection_versions(self) -> CollectionVersions:
         """The versions with which rows of the collections are made now."""
         return CollectionVersions(
@@ -178,5 +212,5 @@ class Components(Engines):
 
 @lru_cache(maxsize=4)
 def components_of(settings: Settings) -> Components:
-    """Return the stores and engines of one memory; the same ones each time in a process."""
+    """Return the stores and engines of one memory, which are opened once for each process."""
     return Components(settings)

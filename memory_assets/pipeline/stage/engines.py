@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from memory_assets.install_key import load_install_key
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.settings import Settings
-from memory_assets.stores.stores import Stores
+from memory_assets.stores.stores import Stores, opened_once
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder, WordPieces
@@ -47,12 +47,12 @@ class Engines(Stores):
         self.settings = settings
         self.clock = clock
 
-    @cached_property
+    @opened_once
     def install_key(self) -> bytes:
         """The key of tags, fingerprints, record ids and known secrets."""
         return load_install_key()
 
-    @cached_property
+    @opened_once
     def redactor(self) -> Redactor:
         """The redactor.
 
@@ -77,7 +77,7 @@ class Engines(Stores):
         note, key = noting(self.data_dir / FILE_NAME, "search"), self.settings.embedder_key
         return load_embedder(self.settings.embedder, key=key, patient=False, note=note)
 
-    @cached_property
+    @opened_once
     def tokens(self) -> WordPieces:
         """The embedding model's word pieces, without the model."""
         from memory_assets.embedding import load_word_pieces

@@ -113,9 +113,9 @@ def note_stage(check: str, table: Table) -> str:
     return f"{check}/{table.name}"
 
 
-def note_passed(catalog: Catalog, passed: Iterable[PendingSession]) -> None:
-    """Note that sessions passed in the state in which they were read."""
-    catalog.products.put(*(session.note for session in passed))
+def note_passed(catalog: Catalog, passed: Iterable[PendingSession], run_id: str) -> None:
+    """Note that sessions passed in the state in which they were read; `run_id`: in which run."""
+    catalog.products.put(*(session.note for session in passed), run_id=run_id)
 
 
 class RowsToCheck:

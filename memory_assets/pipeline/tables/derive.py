@@ -137,7 +137,7 @@ def _published(
         replace(each, bytes=sizes.get((each.stage, each.session_id), each.bytes)) for each in made
     ]
     if products:
-        components.catalog.products.put(*products)
+        components.catalog.products.put(*products, run_id=components.run_id)
     report.changed += len(products)
     report.rows_written += sum(each.rows for each in products)
     return {each.session_id: each for each in products}

@@ -227,7 +227,7 @@ def _publish(
     sizes = batch.publish()
     noted = [replace(each, bytes=sizes.get((STAGE, each.session_id), each.bytes)) for each in made]
     if noted:
-        components.catalog.products.put(*noted)
+        components.catalog.products.put(*noted, run_id=components.run_id)
     products.update((each.session_id, each) for each in noted)
     made.clear()
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from memory_assets.stores.catalog.connection import CatalogConnection, CatalogPart, now
+from memory_assets.stores.catalog.connection import CatalogPart, now
 from memory_assets.stores.catalog.facts import ProductFacts, product_facts, to_json
 from memory_assets.stores.catalog.schema import Product, Quarantined
 
@@ -58,14 +58,7 @@ class Quarantine(CatalogPart):
 
 
 class Products(CatalogPart):
-    """The products of all stages.
-
-    `run_id` names the Dagster run that the products put from now on are made by.
-    """
-
-    def __init__(self, connection: CatalogConnection) -> None:
-        super().__init__(connection)
-        self.run_id = ""
+    """The products of all stages."""
 
     def of_stage(self, stage: str) -> dict[tuple[str, str], Product]:
         """Return the products of a stage by (project, session)."""
@@ -122,16 +115,16 @@ class Products(CatalogPart):
         )
         return {row["stage"]: _product(row) for row in rows}
 
-    def put(self, *products: Product) -> None:
+    def put(self, *products: Product, run_id: str = "") -> None:
         """Insert or replace all of these products, or none; their sessions leave quarantine
-        at that stage."""
+        at that stage. Those that name no run were made by the run `run_id`."""
         if not products:
             return
         at = now()
         rows = [
             {
                 **vars(product),
-                "run_id": product.run_id or self.run_id,
+                "run_id": product.run_id or run_id,
                 "facts": to_json(product.facts),
                 "made_at": product.made_at or at,
             }
