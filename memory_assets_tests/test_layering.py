@@ -7,6 +7,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Collection
 from functools import cache
 from importlib.metadata import requires
 from pathlib import Path
@@ -164,6 +165,23 @@ def _imports(module: Path, *, top_level_only: bool = False) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _dotted(module: Path) -> str:
+    parts = module.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def _imported_modules(module: Path, known: Collection[str]) -> set[str]:
+    """The modules of the package that a module imports, by name or a name from them."""
+    found = set[str]()
+    for node in _nodes(module):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            within = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (within & set(known)) or {node.module}
+    return found & set(known) - {_dotted(module)}
+
+
 def _path(module: Path) -> str:
     return module.relative_to(PACKAGE).as_posix()
 
@@ -200,6 +218,19 @@ def test_the_rooms_of_the_pipeline_import_downwards() -> None:
             f"{_path(module)}: {other}" for other in used - {room} if floor[other] <= floor[room]
         ]
     assert offenders == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Wherever the imports stand, in functions and for types, too."""
+    known = {_dotted(module): module for module in MODULES}
+    names = {dotted: _imported_modules(module, known) for dotted, module in known.items()}
+    while leaves := [dotted for dotted, imported in names.items() if not imported & names.keys()]:
+        for dotted in leaves:
+            del names[dotted]
+    while tops := names.keys() - set[str]().union(*names.values()):
+        for dotted in tops:
+            del names[dotted]
+    assert sorted(names) == []
 
 
 def test_dagster_stays_in_its_layer() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import typer
 
-from memory_assets.cli import exit_codes, rendering, start
+from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.request_options import takes
+from memory_assets.cli.search_command import run_search
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
@@ -66,7 +67,7 @@ def search(asked: SearchRequest, as_json: bool) -> None:
     Prints the best hits, each with the id that `memory show` takes. If none is likely to answer,
     says so first and ends with exit code 3.
     """
-    raise typer.Exit(start.run_search(asked, as_json=as_json))
+    raise typer.Exit(run_search(asked, as_json=as_json))
 
 
 @takes(ShowRequest)

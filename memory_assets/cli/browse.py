@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memory_assets.cli import rendering
 from memory_assets.cli.hit_view import HitView, by_session
-from memory_assets.cli.paging import print_paged
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.serving.answer_lines import row_lines
@@ -88,7 +87,7 @@ def _open(memory: Memory, hit: Mapping[str, Any]) -> None:
     """Print a hit in full, by the pager; where that returns at once, wait for a key."""
     asked = ShowRequest(hit["id"])
     rendering.write_lines([_CLEAR], sys.stdout)
-    print_paged(row_lines(memory.ask(asked)["rows"], asked.id))
+    rendering.print_paged(row_lines(memory.ask(asked)["rows"], asked.id))
     rendering.write_lines(["Press Enter to go back."], sys.stdout)
     sys.stdin.readline()
 

@@ -26,8 +26,8 @@ from memory_assets.cli import (
 )
 from memory_assets.cli.earlier_names import RequestCommand
 from memory_assets.cli.exit_codes import run_reporting_errors
+from memory_assets.cli.prepare import prepare
 from memory_assets.cli.request_options import Json, Projects
-from memory_assets.cli.start import prepare
 from memory_assets.errors import ConfigurationError
 from memory_assets.private_files import create_private_files
 from memory_assets.settings import load_settings

@@ -10,28 +10,26 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
-from memory_assets.cli import rendering
-
 _QUIET_LESS = "FRX"
 """Options of less, unless the user has others: no pager for what fits the screen, colours as they
 are, and the text stays on the screen."""
 
 
-def print_paged(lines: Iterable[str]) -> None:
-    """Print lines on standard output, through the pager if that is a terminal: `$PAGER`, or less
-    where it is installed. An empty `$PAGER` means none."""
+def page(shown: Iterable[str]) -> bool:
+    """Show lines on standard output through the pager: `$PAGER`, or less where it is installed.
+    Returns False, and shows none, if standard output is no terminal or there is no pager; an empty
+    `$PAGER` means none."""
     command = _pager() if sys.stdout.isatty() else None
     if command is None:
-        rendering.print_lines(lines)
-        return
+        return False
     sys.stdout.flush()
-    shown = rendering.shown_lines(lines, sys.stdout)
     environment = {"LESS": _QUIET_LESS, **os.environ}
     with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as pager:
         # The user may leave before the end, or interrupt what is on the screen.
         with suppress(BrokenPipeError, KeyboardInterrupt):
             pager.communicate("".join(f"{line}\n" for line in shown).encode())
         _wait(pager)
+    return True
 
 
 def _wait(pager: subprocess.Popen[bytes]) -> None:

@@ -151,12 +151,19 @@ def print_recalled(
         shown = map(printable, lines)
         write_lines((frame.notice, *shown, frame.closing), sys.stdout)
     elif paged:
-        from memory_assets.cli.paging import print_paged
-
         print_paged(lines)
     else:
         print_lines(lines)
     print_lines(notes, stderr=True)
+
+
+def print_paged(lines: Iterable[str]) -> None:
+    """Print lines through the pager, or as `print_lines` does where there is none."""
+    from memory_assets.cli.paging import page
+
+    shown = shown_lines(lines, sys.stdout)
+    if not page(shown):
+        write_lines(shown, sys.stdout)
 
 
 def _coloured(line: str) -> str:

@@ -44,7 +44,7 @@ def mcp(
     """
     settings = load_settings()
     if not http:
-        from memory_assets.cli.start import serve_stdio
+        from memory_assets.cli.mcp_command import serve_stdio
 
         serve_stdio(settings, write=write)
         return

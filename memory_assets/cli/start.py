@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from shutil import get_terminal_size
+from collections.abc import Callable, Mapping, Sequence
 
-from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.exit_codes import run_reporting_errors
-from memory_assets.private_files import create_private_files, take_from_others
+from memory_assets.cli.mcp_command import serve_stdio
+from memory_assets.cli.prepare import prepare
+from memory_assets.cli.search_command import run_search
+from memory_assets.private_files import create_private_files
 from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings, load_settings
@@ -40,29 +39,6 @@ def main() -> None:
         plain(settings)
 
     run_reporting_errors(answer)
-
-
-def prepare(settings: Settings) -> None:
-    """Do what comes before each command: notices on, file modes corrected, a forgetting that was
-    interrupted completed."""
-    rendering.show_notices()
-    take_from_others(settings.data_dir)
-    path = settings.data_dir / "forgotten.db"
-    if path.exists():
-        from memory_assets.stores.tombstones import unfinished
-
-        if unfinished(path):
-            from memory_assets.cli.removal_commands import complete_forgetting
-
-            complete_forgetting(settings)
-
-
-def serve_stdio(settings: Settings, *, write: bool = False) -> None:
-    """Serve MCP on standard input and output until the client disconnects; with `write`, agents
-    may write memory."""
-    with _models_built_when_used():
-        from memory_assets.serving import mcp_server
-    mcp_server.run_stdio(settings, write=write)
 
 
 def plain_arguments(
@@ -97,38 +73,6 @@ def search_plainly(values: Mapping[str, str | bool]) -> int:
     """Search with the values of plain arguments, and return the exit code."""
     asked = {name: value for name, value in values.items() if name != "--json"}
     return run_search(SearchRequest.given("cli", asked), as_json="--json" in values)
-
-
-def run_search(asked: SearchRequest, *, as_json: bool) -> int:
-    """Search, print the answer, and return the exit code."""
-    from memory_assets.recall import open_memory
-    from memory_assets.serving.answer_lines import search_lines, search_notes
-
-    if asked.interactive:
-        from memory_assets.cli.browse import browse, require_terminal
-
-        require_terminal()
-    memory = open_memory()
-    answer = memory.ask(asked)
-    by_time = asked.sort == "date" or not asked.query.strip()
-    if asked.interactive:
-        browse(memory, answer, by_time=by_time)
-        rendering.print_lines(search_notes(answer), stderr=True)
-    elif as_json or not sys.stdout.isatty():
-        rendering.print_recalled(
-            answer, as_json, search_lines(answer, full=asked.full), search_notes(answer)
-        )
-    else:
-        from memory_assets.cli.hit_view import terminal_lines
-
-        width, colours = get_terminal_size().columns, rendering.has_colours(sys.stdout)
-        lines = terminal_lines(
-            memory, answer, width=width, colours=colours, full=asked.full, by_time=by_time
-        )
-        rendering.write_lines(lines, sys.stdout)
-        rendering.print_lines(search_notes(answer), stderr=True)
-    answered = answer["hits"] and not answer["weak"]
-    return exit_codes.FINE if answered else exit_codes.NOTHING_FOUND
 
 
 def _plain_command(name: str, given: Sequence[str]) -> _Command | None:
@@ -173,19 +117,3 @@ def ingest_plainly(settings: Settings, *, as_json: bool) -> int:
     from memory_assets.cli.ingest_command import ingest_once
 
     return ingest_once(settings, limit=None, projects=[], full=False, as_json=as_json)
-
-
-@contextmanager
-def _models_built_when_used() -> Iterator[None]:
-    """Import the SDK's several hundred pydantic models without building validators until they are
-    used, and without collecting garbage meanwhile: saves .4 s of CPU."""
-    from pydantic import BaseModel, ConfigDict
-
-    before = BaseModel.model_config
-    BaseModel.model_config = ConfigDict(defer_build=True)
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        BaseModel.model_config = before

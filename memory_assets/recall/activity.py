@@ -12,7 +12,7 @@ from memory_assets.recall.search.corpus import Corpus
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.recall.searchable import Searchable
 
 
 @dataclass
@@ -39,7 +39,7 @@ class ProjectActivity:
         return min(self.turns_by_day, default=date.max)
 
 
-def activity(memory: Memory, project: str | None = None) -> list[ProjectActivity]:
+def activity(memory: Searchable, project: str | None = None) -> list[ProjectActivity]:
     """Return the projects that have turns, or one of them, the one with the newest turn first.
 
     Raises:
@@ -62,7 +62,7 @@ def activity(memory: Memory, project: str | None = None) -> list[ProjectActivity
     return sorted(found.values(), key=lambda each: (each.last_day, each.project), reverse=True)
 
 
-def changed_files(memory: Memory, project: str, most: int) -> list[tuple[str, int]]:
+def changed_files(memory: Searchable, project: str, most: int) -> list[tuple[str, int]]:
     """Return the files that most sessions of a project changed, with the number of sessions."""
     columns = ["session_id", "files_modified"]
     rows = memory.lake.read_partition(SESSION_SUMMARIES, project, columns).to_pylist()
@@ -91,7 +91,7 @@ def _days_of_sessions(corpus: Corpus, scope: slice) -> Iterator[tuple[int, Count
     yield from days.items()
 
 
-def project_roots(memory: Memory) -> dict[str, str]:
+def project_roots(memory: Searchable) -> dict[str, str]:
     """Return the root directory of each project with transcripts, "" where none is known."""
     rows = memory.catalog.rows(
         "SELECT project, MAX(json_extract(facts, '$.project_root')) FROM sources GROUP BY project"

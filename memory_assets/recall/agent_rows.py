@@ -13,7 +13,7 @@ from memory_assets.agent_memory_models import AgentMemory, AgentTurn
 from memory_assets.chunking import content_hash
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.names import listed, project_written_about
-from memory_assets.recall.session import plain, rows_of
+from memory_assets.recall.rows import plain, rows_of
 from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.stores.agent_journal import FILE_NAME
 from memory_assets.stores.agent_partitions import MEMORY_HEAD, MESSAGE_HEAD, partition_of

@@ -12,7 +12,8 @@ from memory_assets.recall.names import id_named, rows_of_commit, session_beginni
 from memory_assets.requests.times import parse_time
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.recall.searchable import Searchable
+    from memory_assets.stores.stores import Stores
 
 _SESSION_HEAD = 8
 """Characters of a session's id from which on it is that rather than a commit or a time."""
@@ -48,7 +49,7 @@ class Anchor:
         return "commits" if self.kind == "commit" else kinds.get(head, "turns")
 
 
-def anchor_of_id(memory: Memory, text: str) -> Anchor:
+def anchor_of_id(memory: Stores, text: str) -> Anchor:
     """Return the item that an id names; of a session, the session.
 
     Raises:
@@ -66,7 +67,7 @@ def anchor_of_id(memory: Memory, text: str) -> Anchor:
     return Anchor(text, kind, named.project, parts.session_id, items.get(kind, named.id))
 
 
-def _session(memory: Memory, text: str, project: str | None) -> Anchor | None:
+def _session(memory: Stores, text: str, project: str | None) -> Anchor | None:
     try:
         of_project, session_id = session_beginning(memory, text)
     except NotFound:
@@ -74,7 +75,7 @@ def _session(memory: Memory, text: str, project: str | None) -> Anchor | None:
     return Anchor(text, "session", of_project, session_id)
 
 
-def resolve_anchor(memory: Memory, text: str, project: str | None = None) -> Anchor:
+def resolve_anchor(memory: Searchable, text: str, project: str | None = None) -> Anchor:
     """Return the anchor that `text` names; a prefix `file:`, `commit:`, `time:` or `session:`
     decides if several could fit.
 
@@ -102,7 +103,7 @@ def resolve_anchor(memory: Memory, text: str, project: str | None = None) -> Anc
     raise NotFound(f"nothing in memory is called {text!r}; give {_NAMES}")
 
 
-def _commit(memory: Memory, text: str, project: str | None) -> Anchor | None:
+def _commit(memory: Searchable, text: str, project: str | None) -> Anchor | None:
     rows = rows_of_commit(memory.lake, text, project)
     if not rows:
         return None
@@ -111,7 +112,7 @@ def _commit(memory: Memory, text: str, project: str | None) -> Anchor | None:
     return Anchor(text, "commit", best["project"], best["session_id"], best["id"], also=also)
 
 
-def _time(memory: Memory, text: str, project: str | None) -> Anchor | None:
+def _time(memory: Searchable, text: str, project: str | None) -> Anchor | None:
     try:
         moment = parse_time(text)
     except ConfigurationError:
@@ -119,7 +120,7 @@ def _time(memory: Memory, text: str, project: str | None) -> Anchor | None:
     return Anchor(text, "time", project, time=moment)
 
 
-def _file(memory: Memory, text: str, project: str | None) -> Anchor | None:
+def _file(memory: Searchable, text: str, project: str | None) -> Anchor | None:
     """Return the newest turn that touched a file."""
     hits = memory.search(file=text, project=project, n=1 + _ALSO).hits
     if not hits:

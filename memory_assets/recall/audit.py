@@ -27,7 +27,7 @@ from memory_assets.recall.documents import (
 from memory_assets.recall.ids import MemoryId
 from memory_assets.recall.names import id_named
 from memory_assets.recall.records import session_turns
-from memory_assets.recall.session import rows_of, stored_vectors
+from memory_assets.recall.rows import rows_of, stored_vectors
 from memory_assets.recall.source_files import SourceState, source_states
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.status import runs_in_history

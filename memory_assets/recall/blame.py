@@ -25,11 +25,12 @@ from memory_assets.recall.file_turns import (
     projects_in,
     turns_that_changed,
 )
-from memory_assets.recall.session import rows_of, session_title
+from memory_assets.recall.rows import rows_of
+from memory_assets.recall.session import session_title
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS, TURN_CHUNKS
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.stores.stores import Stores
 
 _SHA = re.compile(r"[0-9a-f]{4,40}")
 _LINE = re.compile(r"(?P<path>.+):(?P<line>[1-9]\d{0,8})")
@@ -89,7 +90,7 @@ class Blame:
     notes: list[str] = field(default_factory=list)
 
 
-def blame(memory: Memory, target: str, directory: Path) -> Blame:
+def blame(memory: Stores, target: str, directory: Path) -> Blame:
     """Return the sessions behind `target`: `PATH`, `PATH:LINE`, or a commit (a SHA of at least
     seven digits, or any revision of the repository that contains `directory`). A path that does
     not exist may be the end of one, or a file's name alone.
@@ -121,7 +122,7 @@ def blame(memory: Memory, target: str, directory: Path) -> Blame:
     return _blame_file(memory, target, path, line)
 
 
-def _full_path(memory: Memory, name: str, repository: Repository | None) -> str | None:
+def _full_path(memory: Stores, name: str, repository: Repository | None) -> str | None:
     """Return the path of the file of this name: in the repository of the current directory, or else
     in memory. None if neither has one.
 
@@ -151,7 +152,7 @@ def _on_disk(named: str, directory: Path) -> Path:
     return path if path.exists() else directory / on_this_machine(named.replace("\\", "/"))
 
 
-def _resolve_commit(memory: Memory, target: str, repository: Repository | None) -> str | None:
+def _resolve_commit(memory: Stores, target: str, repository: Repository | None) -> str | None:
     """Return the full SHA if git knows it, else the longest one that a session has, else None."""
     if repository is not None:
         known = repository.resolve(target)
@@ -169,13 +170,13 @@ def _resolve_commit(memory: Memory, target: str, repository: Repository | None) 
     return longest
 
 
-def _blame_commit(memory: Memory, target: str, commit: str, repository: Repository | None) -> Blame:
+def _blame_commit(memory: Stores, target: str, commit: str, repository: Repository | None) -> Blame:
     blamed = list(_blamed(memory, {commit: []}, repository))
     notes = [] if blamed[0].sessions else ["no session is proven to stand behind this commit"]
     return Blame(target, "commit", _root(repository), blamed, [], notes)
 
 
-def _blame_file(memory: Memory, target: str, path: Path, line: int | None) -> Blame:
+def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> Blame:
     repository = Repository.at(path.resolve())
     kind = "file" if line is None else "line"
     notes: list[str] = []
@@ -205,7 +206,7 @@ def _blame_file(memory: Memory, target: str, path: Path, line: int | None) -> Bl
 
 
 def _blamed(
-    memory: Memory, lines: dict[str, list[int]], repository: Repository | None
+    memory: Stores, lines: dict[str, list[int]], repository: Repository | None
 ) -> Iterator[BlamedCommit]:
     """Yield the commits, those with most lines first."""
     claims = list(_claims(memory, repository))
@@ -233,7 +234,7 @@ def _unambiguous(row: dict[str, Any], sha: str, repository: Repository | None) -
     return repository.resolve(row["commit"]) in ([sha], [])
 
 
-def _claims(memory: Memory, repository: Repository | None) -> Iterator[dict[str, Any]]:
+def _claims(memory: Stores, repository: Repository | None) -> Iterator[dict[str, Any]]:
     """Yield the rows of session_commits and commit_links: those of the projects in this repository,
     or of all projects if none is in it."""
     mine = projects_in(memory.lake, repository)
@@ -260,7 +261,7 @@ def _best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(best.values())
 
 
-def _attributed(memory: Memory, row: dict[str, Any]) -> AttributedSession:
+def _attributed(memory: Stores, row: dict[str, Any]) -> AttributedSession:
     names = ("session_id", "project", "agent", "turn_id", "evidence", "score", "pull_request")
     return AttributedSession(
         **{name: row[name] for name in (*names, "commit")},

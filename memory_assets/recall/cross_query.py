@@ -16,16 +16,16 @@ from memory_assets.keywords import WEAK_WORDS
 from memory_assets.recall.document_sources import DocumentSource, document_source
 from memory_assets.recall.names import session_named
 from memory_assets.recall.retrieved import RetrievedBy, retrieved_documents
+from memory_assets.recall.rows import stored_vectors
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.excerpts import excerpt
-from memory_assets.recall.session import stored_vectors
 from memory_assets.recall.shared_space import Space
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS
 from memory_assets.stores.vector_store import Document
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.recall.searchable import Searchable
 
 _QUERY_CHARACTERS = 1_000
 _FILTERS = ("project", "session", "agent", "since", "until")
@@ -98,7 +98,7 @@ class CrossAnswer:
 
 
 def cross_query(
-    memory: Memory, query: str | CrossQueryRequest = "", **arguments: Any
+    memory: Searchable, query: str | CrossQueryRequest = "", **arguments: Any
 ) -> CrossAnswer:
     """Return the documents and sessions found by a `CrossQueryRequest`, or by a query with the
     request's other arguments.
@@ -165,7 +165,7 @@ def _document(document: Document, similarity: float | None, query: str) -> dict[
 
 
 def _touched(
-    memory: Memory,
+    memory: Searchable,
     source: DocumentSource,
     documents: Sequence[Document],
     query: str,
@@ -232,7 +232,7 @@ def _turn(hit: Hit, query: str) -> dict[str, Any]:
 
 
 def _overlap(
-    memory: Memory,
+    memory: Searchable,
     source: DocumentSource,
     documents: Sequence[Document],
     hits: Sequence[Hit],

@@ -15,9 +15,9 @@ from memory_assets.errors import BadArgument, ConfigurationError, NotFound, Stor
 from memory_assets.paths import KNOWN_AGENTS, NO_EMBEDDER
 from memory_assets.recall.documents import chunk_rows, document_named
 from memory_assets.recall.file_names import is_absolute, only_file
+from memory_assets.recall.rows import plain, stored_vectors
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.search import NO_DOCUMENTS
-from memory_assets.recall.session import plain, stored_vectors
 from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.search import OF_DOCUMENTS
@@ -27,7 +27,7 @@ from memory_assets.stores.vector_store import Collection, Document
 from memory_assets.stores.workspaces import Workspaces
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.recall.searchable import Searchable
 
 WORKSPACE = SEARCH_KINDS["workspace"].collection
 OURS = frozenset(
@@ -60,7 +60,7 @@ class DocumentSource(Protocol):
         """Whether a turn that touched a file of the document's path touched its file."""
 
 
-def document_source(memory: Memory, asked: CrossQueryRequest) -> DocumentSource:
+def document_source(memory: Searchable, asked: CrossQueryRequest) -> DocumentSource:
     """Return the documents that a request names, or the only ones there are.
 
     Raises:
@@ -101,7 +101,7 @@ def document_source(memory: Memory, asked: CrossQueryRequest) -> DocumentSource:
     return _OfChroma(memory, memory.vectors.get(name), assume=asked.assume_same_embedder)
 
 
-def other_collections(memory: Memory) -> list[str]:
+def other_collections(memory: Searchable) -> list[str]:
     """Return the names of the collections in the same Chroma that are not ours."""
     return [name for name in memory.vectors.names() if name not in OURS and "." not in name]
 
@@ -109,7 +109,7 @@ def other_collections(memory: Memory) -> list[str]:
 class _OfChroma:
     """The documents of another program's collection. Scores are cosines."""
 
-    def __init__(self, memory: Memory, collection: Collection, *, assume: bool) -> None:
+    def __init__(self, memory: Searchable, collection: Collection, *, assume: bool) -> None:
         self._embedder = memory.embedder
         self._collection = collection
         self.name = collection.name
@@ -141,7 +141,7 @@ class _Workspaces:
 
     name = WORKSPACE
 
-    def __init__(self, memory: Memory, n: int) -> None:
+    def __init__(self, memory: Searchable, n: int) -> None:
         self._memory = memory
         self._n = n
         self.space = Space(memory.settings.embedder, "workspace")

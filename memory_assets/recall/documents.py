@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import NotFound
-from memory_assets.recall.session import plain, rows_of
+from memory_assets.recall.rows import plain, rows_of
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
 from memory_assets.stores.stores import Stores

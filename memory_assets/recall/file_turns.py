@@ -14,14 +14,15 @@ from memory_assets.chunking import build_turns, file_matches
 from memory_assets.commits import Repository, RepositoryCommit, attribute, session_work
 from memory_assets.errors import GitFailed, NotFound
 from memory_assets.paths import on_this_machine
-from memory_assets.recall.session import rows_of, session_title
+from memory_assets.recall.rows import rows_of
+from memory_assets.recall.session import session_title
 from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.session_analysis.files import WRITING_TOOLS
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.stores.stores import Stores
 
 _COLUMNS = ["turn_id", "turn_index", "part", "session_id", "project", "project_root", "agent"]
 _COLUMNS += ["timestamp", "files", "first_seq", "last_seq"]
@@ -46,7 +47,7 @@ class ChangedBy:
 
 
 def turns_that_changed(
-    memory: Memory, path: str, repository: Repository | None, most: int
+    memory: Stores, path: str, repository: Repository | None, most: int
 ) -> list[ChangedBy]:
     """Return the turns that wrote `path` (relative to the repository's root), newest first: turns
     of projects in this repository, or, if there are none, of other projects that wrote a path with
@@ -121,7 +122,7 @@ def _written(lake: Lake, row: dict[str, Any], path: str) -> str:
 
 
 def attribute_new_commit(
-    memory: Memory, commit: RepositoryCommit, repository: Repository, around: timedelta
+    memory: Stores, commit: RepositoryCommit, repository: Repository, around: timedelta
 ) -> list[dict[str, Any]]:
     """Return the attributions of one commit, as rows of session_commits: to sessions that touched
     its files at most `around` before it was written."""
@@ -156,7 +157,7 @@ def attribute_new_commit(
 
 
 def _sessions(
-    memory: Memory, commit: RepositoryCommit, repository: Repository, around: timedelta
+    memory: Stores, commit: RepositoryCommit, repository: Repository, around: timedelta
 ) -> list[tuple[str, str]]:
     """Return the sessions of this repository that touched the commit's files in time, latest
     first."""
@@ -170,7 +171,7 @@ def _sessions(
     return sorted(latest, key=lambda key: latest[key], reverse=True)[:_MOST_SESSIONS]
 
 
-def whole_session(memory: Memory, project: str, session_id: str) -> SessionTurns | None:
+def whole_session(memory: Stores, project: str, session_id: str) -> SessionTurns | None:
     """Return a session with its records and turns, None if nothing of it is on record."""
     try:
         records = memory.lake.read_rows(REDACTED_RECORDS, project, session_id)

@@ -22,7 +22,7 @@ from memory_assets.session_analysis.shell import LOOKING_GIT, SEARCHERS, VIEWERS
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.recall.searchable import Searchable
 
 _LISTED = 5
 _COMMAND_LIMIT = 160
@@ -69,7 +69,7 @@ def error_key(line: str) -> str:
     return line if len(_WORD.findall(line)) >= _FEWEST_WORDS else ""
 
 
-def friction(memory: Memory, asked: FrictionRequest) -> dict[str, Any]:
+def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
     """Return the errors that were met in `asked.sessions` sessions or more, those of most sessions
     and then the newest first, each with the sessions, and with how it ended where it did.
 
@@ -106,7 +106,7 @@ def _answer(group: Sequence[_Met]) -> dict[str, Any]:
     }
 
 
-def _worth_reading(memory: Memory, project: str | None, least: int) -> list[tuple[str, str]]:
+def _worth_reading(memory: Searchable, project: str | None, least: int) -> list[tuple[str, str]]:
     """Return project and id of the sessions whose summary names an error that so many name."""
     keys: dict[tuple[str, str], set[str]] = {}
     columns = ["session_id", "errors"]

@@ -18,6 +18,7 @@ from memory_assets.errors import BadArgument, ConfigurationError, NotFound, Unkn
 from memory_assets.paths import on_this_machine
 from memory_assets.paths import project_of as slug_of
 from memory_assets.recall.ids import MemoryId, parse_id
+from memory_assets.recall.rows import rows_of
 from memory_assets.stores.agent_partitions import is_agent_memory, project_in
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.run_history.names import is_valid_key
@@ -158,7 +159,6 @@ def id_named(stores: Stores, text: str) -> Named:
 
 def _commit_beginning(lake: Lake, project: str, session_id: str, text: str) -> str:
     """Return the id of the only commit or link of a session that begins so, or the text itself."""
-    from memory_assets.recall.session import rows_of
     from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
     table = COMMIT_LINKS if text.startswith("link") else SESSION_COMMITS

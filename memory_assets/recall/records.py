@@ -15,7 +15,7 @@ from memory_assets.chunking import build_turns
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.recall.names import id_named
-from memory_assets.recall.session import rows_of
+from memory_assets.recall.rows import rows_of
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.status import counted
 from memory_assets.stores.lake.schemas import (

@@ -21,12 +21,12 @@ from memory_assets.status import counted
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.stores.stores import Stores
 
 _TAG = re.compile(r"<redacted[:-][^>\n]*>|\[REDACTED[^\]\n]*\]")
 
 
-def restore(memory: Memory, asked: RestoreRequest, directory: Path) -> dict[str, Any]:
+def restore(memory: Stores, asked: RestoreRequest, directory: Path) -> dict[str, Any]:
     """Return the contents of a file as far as they are on record: `file`, its path in full, `time`
     and `session_id` of the last event, `text`, whether it is `complete`, the number of `redactions`
     in it, `missing` (what is not on record, and why), and `events`.
@@ -69,7 +69,7 @@ def _as_recorded(name: str) -> str:
     return f"~/{path.removeprefix(home)}" if path.startswith(home) else path
 
 
-def _events_by_file(memory: Memory, name: str) -> dict[str, list[FileEvent]]:
+def _events_by_file(memory: Stores, name: str) -> dict[str, list[FileEvent]]:
     """Return the events of the files that end with this name, by full path."""
     last = re.split(r"[/\\]", name)[-1]
     found: dict[str, list[FileEvent]] = {}
@@ -97,7 +97,7 @@ def _only(name: str, files: Iterable[str], directory: Path) -> str:
     return next(iter(known.values()))
 
 
-def _until(memory: Memory, events: Sequence[FileEvent], asked: RestoreRequest) -> list[FileEvent]:
+def _until(memory: Stores, events: Sequence[FileEvent], asked: RestoreRequest) -> list[FileEvent]:
     """Return the events up to the time, or to the last one of the session."""
     if asked.at is not None:
         return [each for each in events if each.time <= asked.at]

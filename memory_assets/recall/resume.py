@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS, is_gone, on_this_machine, project_of
 from memory_assets.recall.names import session_named
-from memory_assets.recall.session import rows_of
+from memory_assets.recall.rows import rows_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.stores.stores import Stores
 
 _CLAUDE_CODE = KNOWN_AGENTS[0]
 _COMMANDS: dict[str, Callable[[str, str], list[str]]] = {
@@ -25,7 +25,7 @@ _COMMANDS: dict[str, Callable[[str, str], list[str]]] = {
 }
 
 
-def resume_command(memory: Memory, session: str) -> dict[str, Any]:
+def resume_command(memory: Stores, session: str) -> dict[str, Any]:
     """Return how a session is resumed: `session_id`, `agent`, `directory`, `command` (a list),
     `line` (directory and command for a shell), and `missing`: what the agent needs for it and is
     not on this machine.

@@ -14,7 +14,7 @@ from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.lake.schemas import RETRIEVED_DOCUMENTS, TURN_CHUNKS
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.stores.stores import Stores
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class RetrievedBy:
 
 
 def retrieved_documents(
-    memory: Memory,
+    memory: Stores,
     asked: CrossQueryRequest,
     collection: str,
     documents: Collection[str] | None = None,
@@ -49,7 +49,7 @@ def retrieved_documents(
     return [RetrievedBy(row.document, turns[row.turn_id]) for row in rows if row.turn_id in turns]
 
 
-def _sessions(memory: Memory, asked: CrossQueryRequest) -> Iterator[tuple[str, str]]:
+def _sessions(memory: Stores, asked: CrossQueryRequest) -> Iterator[tuple[str, str]]:
     """Yield project and id of the sessions that retrieved anything."""
     for row in memory.catalog.rows(
         "SELECT project, session_id FROM products WHERE stage = ? AND rows > 0",
@@ -59,7 +59,7 @@ def _sessions(memory: Memory, asked: CrossQueryRequest) -> Iterator[tuple[str, s
             yield row["project"], row["session_id"]
 
 
-def _turns(memory: Memory, project: str, session_id: str) -> Iterator[Hit]:
+def _turns(memory: Stores, project: str, session_id: str) -> Iterator[Hit]:
     """Yield the turns of a session, each as its first passage."""
     chunk: Chunk
     for chunk in memory.lake.read_rows(TURN_CHUNKS, project, session_id):

@@ -4,13 +4,14 @@ commits and the summary), in the session's order."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import NotFound
 from memory_assets.recall.names import session_named
+from memory_assets.recall.rows import plain, rows_of
 from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
@@ -24,7 +25,7 @@ from memory_assets.stores.lake.schemas import (
 )
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.stores.stores import Stores
 
 LINE_CHARACTERS = 160
 _AFTER_ALL = 1 << 30
@@ -184,16 +185,6 @@ def _whole(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return whole
 
 
-def rows_of(
-    lake: Lake, table: Table, project: str, session_id: str, columns: list[str] | None = None
-) -> list[dict[str, Any]]:
-    """Return the rows of a session in a table; none if the session is not in it."""
-    try:
-        return lake.read(table, project, session_id, columns).to_pylist()
-    except NotFound:
-        return []
-
-
 def _item(row: Mapping[str, Any], kind: str, identity: str, text: str, number: int = 0) -> Item:
     names = ("project", "agent", "session_id", "turn_id", "turn_index")
     own = {name: row[name] for name in names}
@@ -206,7 +197,7 @@ def session_title(lake: Lake, project: str, session_id: str) -> str:
     return str(rows[0]["title"]) if rows else ""
 
 
-def session_overview(memory: Memory, session: str) -> dict[str, Any]:
+def session_overview(memory: Stores, session: str) -> dict[str, Any]:
     """Return one session as the JSON of `memory summarize`: its summary (None if it has none), its
     turns, observations and commits, one line each, and why there are none of a kind.
 
@@ -232,26 +223,3 @@ def session_overview(memory: Memory, session: str) -> dict[str, Any]:
         **{kind: [item.to_dict() for item in items if item.kind == kind] for kind in _LISTED},
         "missing": missing_kinds(memory.lake, _LISTED),
     }
-
-
-def plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with its times as ISO text."""
-    return {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in row.items()
-    }
-
-
-def stored_vectors(
-    lake: Lake, table: Table, sessions: Iterable[tuple[str, str]]
-) -> dict[str, tuple[str, Any]]:
-    """Return the embedder's id and the vector of each row of these sessions (project and id), by
-    the row's id; nothing for a session without vectors."""
-    found: dict[str, tuple[str, Any]] = {}
-    for project, session_id in sessions:
-        try:
-            made = lake.read_vectors(table, project, session_id)
-        except NotFound:
-            continue
-        found.update(zip(made.ids, zip(made.embedder_ids, made.vectors, strict=True), strict=True))
-    return found

@@ -9,7 +9,8 @@ from memory_assets.recall.agent_rows import shown_rows, written_row
 from memory_assets.recall.anchors import anchor_of_id
 from memory_assets.recall.documents import document_named, shown
 from memory_assets.recall.names import id_named
-from memory_assets.recall.session import plain, rows_of, session_items
+from memory_assets.recall.rows import plain, rows_of
+from memory_assets.recall.session import session_items
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
@@ -21,7 +22,7 @@ from memory_assets.stores.lake.schemas import (
 from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.stores.stores import Stores
 
 _OF_ONE_ROW = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS, "link": COMMIT_LINKS}
 _OF_TURN = (
@@ -82,7 +83,7 @@ def _turns(
     return list(turns.values())
 
 
-def whole(memory: Memory, any_id: str) -> dict[str, Any]:
+def whole(memory: Stores, any_id: str) -> dict[str, Any]:
     """Return everything under one id: `id`, `kind`, `time`, and `text` in full.
 
     Raises:

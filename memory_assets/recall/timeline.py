@@ -12,17 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.anchors import Anchor, resolve_anchor
-from memory_assets.recall.session import (
-    Item,
-    missing_kinds,
-    session_items,
-    session_title,
-)
+from memory_assets.recall.session import Item, missing_kinds, session_items, session_title
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.requests.times import Reach
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.recall.searchable import Searchable
 
 MAX_ITEMS = 200
 """Most items a side when a length of time is requested."""
@@ -88,7 +83,7 @@ class Timeline:
         }
 
 
-def timeline(memory: Memory, anchor: str | TimelineRequest, **arguments: Any) -> Timeline:
+def timeline(memory: Searchable, anchor: str | TimelineRequest, **arguments: Any) -> Timeline:
     """Return the events before and after an anchor, the anchor included: for a `TimelineRequest`,
     or for an anchor with the request's other arguments.
 
@@ -123,7 +118,7 @@ class _Window:
     """The sessions in scope, read when they are needed."""
 
     def __init__(
-        self, memory: Memory, anchor: Anchor, kinds: tuple[str, ...], scope: str, *, full: bool
+        self, memory: Searchable, anchor: Anchor, kinds: tuple[str, ...], scope: str, *, full: bool
     ) -> None:
         self._lake = memory.lake
         self._anchor = anchor
@@ -228,7 +223,7 @@ class _Window:
         )
 
 
-def _spans(memory: Memory, anchor: Anchor, scope: str) -> list[_Span]:
+def _spans(memory: Searchable, anchor: Anchor, scope: str) -> list[_Span]:
     """Return the sessions in scope that have turns, with their times."""
     project = anchor.project if scope != "all" else None
     session_id = anchor.session_id if scope == "session" else None

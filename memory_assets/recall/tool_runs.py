@@ -18,7 +18,7 @@ from memory_assets.session_analysis.shell import Segment, segments, shown
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.recall.searchable import Searchable
 
 MOST_SESSIONS = 200
 """Most sessions read for one answer, the newest first: 7 ms of CPU each."""
@@ -53,7 +53,7 @@ class Worked:
     before: list[Failure] = field(default_factory=list)
 
 
-def how(memory: Memory, asked: HowRequest) -> dict[str, Any]:
+def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
     """Return the commands of a tool that worked, most used and then newest first, those of one
     project together; what failed and did not work later in its session (`failed`, newest first);
     and how many sessions were read, of how many that name the tool.
@@ -97,7 +97,7 @@ def _use(each: Worked) -> tuple[int, str]:
 
 
 def _sessions_naming(
-    memory: Memory, word: str, project: str | None
+    memory: Searchable, word: str, project: str | None
 ) -> list[tuple[datetime, str, str]]:
     """Return time, project and id of the sessions with a call that names the tool, newest first."""
     found = []

@@ -14,10 +14,11 @@ from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction.engine.scanner import WITHHELD
 from memory_assets.redaction.findings import Finding, RecordRedaction, Redaction
 from memory_assets.redaction.known_secrets import KnownValues, value_hash
-from memory_assets.redaction.redactor import Redactor, keep_lines, load_redactor
+from memory_assets.redaction.redactor import Redactor, load_redactor
 from memory_assets.redaction.session_redactor import SessionRedactor
 from memory_assets.redaction.settings import PERSONAL_KINDS, RedactionSettings
 from memory_assets.redaction.tags import TAG
+from memory_assets.redaction.text_redactor import keep_lines
 from memory_assets.redaction.version import ENGINE_VERSION, ruleset_version
 
 __all__ = [

@@ -30,7 +30,7 @@ from memory_assets.redaction.tags import Inert, Tagger
 from memory_assets.redaction.time_budget import OutOfTime, time_budget
 
 if TYPE_CHECKING:
-    from memory_assets.redaction.redactor import Redactor
+    from memory_assets.redaction.text_redactor import TextRedactor
 
 _SHORT = 256
 _REMEMBERED = 8_192
@@ -63,7 +63,7 @@ class _Shared(NamedTuple):
 class SessionRedactor:
     """Redacts the records of one session and remembers, in memory only, the secrets it found."""
 
-    def __init__(self, redactor: Redactor, session_id: str, known: frozenset[bytes]) -> None:
+    def __init__(self, redactor: TextRedactor, session_id: str, known: frozenset[bytes]) -> None:
         self._redactor = redactor
         self._tagger = Tagger(redactor.key, session_id)
         self._identity = RecordIdentity(redactor.key)

@@ -8,9 +8,9 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from types import ModuleType
 
-import memory_assets.redaction as package
 from memory_assets.redaction.rules import anchored, tokens
 from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.settings import RedactionSettings
@@ -52,8 +52,9 @@ def version_of(
 def _modules() -> Iterator[ModuleType]:
     """Yield the package's modules whose constants (patterns, word lists, limits) are part of the
     version."""
-    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not _WITHOUT_EFFECT.search(found.name.removeprefix(package.__name__)):
+    package = f"{__package__}."
+    for found in pkgutil.walk_packages([str(Path(__file__).parent)], package):
+        if not _WITHOUT_EFFECT.search(found.name.removeprefix(package)):
             yield importlib.import_module(found.name)
 
 

@@ -60,7 +60,8 @@ def test_plain_arguments_mean_what_the_command_line_makes_of_them(
         called.append((asked, as_json))
         return 0
 
-    monkeypatch.setattr("memory_assets.cli.start.run_search", note)
+    for module in ("start", "ask_commands"):
+        monkeypatch.setattr(f"memory_assets.cli.{module}.run_search", note)
     result = CliRunner().invoke(app, ["search", *given])
     assert result.exit_code == 0, result.output
     plain = plain_arguments(given)

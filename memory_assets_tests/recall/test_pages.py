@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from memory_assets.requests.arguments import declared
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.pages import login, rendering
+from memory_assets.serving.pages import login, rendering, tags
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import load_settings
 from memory_assets_tests.recall.conftest import Asked
@@ -130,15 +130,15 @@ def test_what_makes_no_sense_is_said_beside_the_form(client: TestClient) -> None
 def test_text_is_escaped_and_its_redaction_tags_are_links() -> None:
     """Whatever stands between them, and in marked words too."""
     text = "<img src=x onerror=a()> <redacted:pem-key:0123456789ab> </mark>&"
-    for shown in (rendering.with_tags(text), rendering.marked(text, "img")):
+    for shown in (tags.with_tags(text), tags.marked(text, "img")):
         assert "<img" not in shown and "</mark>&amp;" not in shown.replace("&lt;/mark&gt;", "")
         assert 'href="/page/tag/pem-key:0123456789ab"' in shown
-    assert "<mark>&lt;img</mark>" in rendering.marked(text, "img")
+    assert "<mark>&lt;img</mark>" in tags.marked(text, "img")
 
 
 def test_a_path_breaks_between_its_words() -> None:
     """Escaped before."""
-    shown = rendering.breakable("src/<b>/two_words.py")
+    shown = tags.breakable("src/<b>/two_words.py")
     assert shown == "src/&lt;b&gt;/<wbr>two_<wbr>words.py"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from heapq import heappop, heappush
@@ -11,19 +11,22 @@ from typing import TYPE_CHECKING
 from memory_assets.chunking import touched_by
 from memory_assets.errors import NotFound
 from memory_assets.models import Observation
+from memory_assets.recall.rows import stored_vectors
 from memory_assets.recall.search.answer import Answer, Hit, coverages
-from memory_assets.recall.session import stored_vectors
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
 
 if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
+    from memory_assets.embedding import Embedder
+    from memory_assets.stores.stores import Stores
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
-def find_observations(memory: Memory, request: SearchRequest) -> Answer:
+def find_observations(
+    memory: Stores, request: SearchRequest, embedder: Callable[[], Embedder]
+) -> Answer:
     """Return the observations that pass every filter: with a query, most similar first (cosine with
     their stored vectors); without one, newest first.
 
@@ -48,7 +51,7 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     if request.file:
         touched = touched_by((path for each in found for path in _paths(each)), request.file)
         found = [each for each in found if not touched.isdisjoint(_paths(each))]
-    scores = _scores(memory, query, found) if query.strip() else {}
+    scores = _scores(memory, embedder(), query, found) if query.strip() else {}
     found.sort(
         key=lambda each: (
             -scores.get(each.id, 0.0),
@@ -62,7 +65,7 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     return Answer(query, "semantic" if scores else "filter", covered, hits)
 
 
-def _sessions(memory: Memory, request: SearchRequest) -> list[tuple[datetime, str, str]]:
+def _sessions(memory: Stores, request: SearchRequest) -> list[tuple[datetime, str, str]]:
     """Return last time, project and id of the sessions that a request may mean, newest first; the
     last of all times where it is not known."""
     spans = memory.catalog.products.spans(request.project, request.session, stage=OBSERVATIONS.name)
@@ -73,7 +76,7 @@ def _sessions(memory: Memory, request: SearchRequest) -> list[tuple[datetime, st
     return sorted(wanted, reverse=True)
 
 
-def _rows(memory: Memory, project: str, session_id: str) -> list[Observation]:
+def _rows(memory: Stores, project: str, session_id: str) -> list[Observation]:
     """Return the observations of a session; none if they went since the catalogue was read."""
     try:
         return memory.lake.read_rows(OBSERVATIONS, project, session_id)
@@ -94,9 +97,11 @@ def _paths(each: Observation) -> tuple[str, ...]:
     return (*each.files_modified, *each.files_read)
 
 
-def _scores(memory: Memory, query: str, found: Sequence[Observation]) -> dict[str, float]:
+def _scores(
+    memory: Stores, embedder: Embedder, query: str, found: Sequence[Observation]
+) -> dict[str, float]:
     """Return the cosine of each observation's vector with the query's, by id."""
-    asked = memory.embedder.embed([query])[0]
+    asked = embedder.embed([query])[0]
     sessions = {(each.project, each.session_id) for each in found}
     vectors = stored_vectors(memory.lake, OBSERVATION_EMBEDDINGS, sessions)
     return {row_id: float(vector @ asked) for row_id, (_, vector) in vectors.items()}

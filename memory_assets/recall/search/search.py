@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from threading import Lock, Thread
@@ -30,7 +30,8 @@ from memory_assets.stores.keyword_index import files as keyword_files
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
-    from memory_assets.recall.memory import Memory
+    from memory_assets.settings import Settings
+    from memory_assets.stores.stores import Stores
 
 KEYWORD_ONLY = "keyword-only"
 NO_DOCUMENTS = "no document of a workspace is in memory; run `memory index ROOT`"
@@ -41,8 +42,12 @@ _ASK_AGAIN_SECONDS = 5.0
 class Searcher:
     """Answers the searches of one memory, and caches what they share."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(
+        self, stores: Stores, settings: Settings, embedder: Callable[[], Embedder]
+    ) -> None:
+        self._stores = stores
+        self._embeds = settings.embedder != NO_EMBEDDER
+        self._load_embedder = embedder
         self._corpora: Corpora | None = None
         self._opened: tuple[int, int] | None = None
         self._covered: dict[tuple[object, ...], tuple[Coverage, Coverage]] = {}
@@ -59,7 +64,7 @@ class Searcher:
             StoreMismatch: the vectors were made by another embedder.
         """
         answer = self._answer(request)
-        progress = under_way(self._memory.data_dir)
+        progress = under_way(self._stores.data_dir)
         if progress is None:
             return answer
         return replace(answer, coverage=replace(answer.coverage, ingest=str(progress)))
@@ -105,7 +110,7 @@ class Searcher:
         away = None if request.mode == "keyword" else self._why_no_vectors()
         if away is not None and request.mode == "semantic":
             self._embedder()
-            lost = NotFound if self._memory.vectors_url is None else StoreError
+            lost = NotFound if self._stores.vectors_url is None else StoreError
             raise lost(f"no search by meaning: {away}")
         embedder = None
         if request.mode != "keyword" and away is None:
@@ -140,16 +145,16 @@ class Searcher:
         The interpreter waits for this thread then: it kills daemon threads, and one that is
         killed inside onnxruntime aborts the process.
         """
-        memory = self._memory
 
         def load() -> None:
             # Raised again when it is needed; RuntimeError: the interpreter is ending.
             with suppress(EmbedderUnavailable, OutOfMemory, RuntimeError):
-                if memory.embedder.in_process:
-                    memory.embedder.embed(["ready"])
+                embedder = self._load_embedder()
+                if embedder.in_process:
+                    embedder.embed(["ready"])
 
         with self._lock:
-            if self._loading is None and memory.settings.embedder != NO_EMBEDDER:
+            if self._loading is None and self._embeds:
                 loading = Thread(target=load, name="model")
                 loading.start()
                 self._loading = loading
@@ -157,7 +162,7 @@ class Searcher:
     def _embedder(self) -> Embedder:
         if self._loading is not None:
             self._loading.join()
-        return self._memory.embedder
+        return self._load_embedder()
 
     def _open_index(self, request: SearchRequest) -> Corpora:
         """Return the corpora of the keyword index.
@@ -165,12 +170,12 @@ class Searcher:
         Raises:
             NotFound, StoreError: it is missing or damaged, or has none of the stored rows.
         """
-        path = self._memory.data_dir / keyword_files.FILE_NAME
+        path = self._stores.data_dir / keyword_files.FILE_NAME
         try:
             found = path.stat()
         except OSError:
             raise NotFound(
-                f"there is no keyword index in {self._memory.data_dir}; run `memory ingest`"
+                f"there is no keyword index in {self._stores.data_dir}; run `memory ingest`"
             ) from None
         with self._lock:
             if self._corpora is None or (found.st_ino, found.st_dev) != self._opened:
@@ -190,35 +195,35 @@ class Searcher:
     def _why_no_vectors(self) -> str | None:
         """Return why vectors cannot be used, or None. Only the collections are known to be
         complete, so vectors are not used while the collections are lost or unreachable."""
-        memory = self._memory
-        if memory.settings.embedder == NO_EMBEDDER:
+        stores = self._stores
+        if not self._embeds:
             return NO_VECTORS
-        if memory.vectors_url is None:
-            if memory.has_chroma_files:
+        if stores.vectors_url is None:
+            if stores.has_chroma_files:
                 return None
-            return f"the collections are not in {memory.chroma_dir}; run `memory ingest`"
+            return f"the collections are not in {stores.chroma_dir}; run `memory ingest`"
         asked_at, reason = self._away
         if time.monotonic() - asked_at > _ASK_AGAIN_SECONDS:
-            reason = _unreachable(memory.vectors_name, memory.vectors_url)
+            reason = _unreachable(stores.vectors_name, stores.vectors_url)
             self._away = (time.monotonic(), reason)
         return reason
 
     def _store_lag(self, request: SearchRequest) -> str | None:
         """Return a message if the collections lack rows that the keyword index has, else None."""
-        if request.mode == "keyword" or self._memory.settings.embedder == NO_EMBEDDER:
+        if request.mode == "keyword" or not self._embeds:
             return None
         held = self._coverage(request.kinds)[1]
         if held.complete:
             return None
         return (
-            f"{self._memory.vectors_name} holds {held.indexed} of {held.rows} rows (`memory "
+            f"{self._stores.vectors_name} holds {held.indexed} of {held.rows} rows (`memory "
             "ingest` completes it), so all vectors of the index were compared instead"
         )
 
     def _coverage(self, kinds: Sequence[str]) -> tuple[Coverage, Coverage]:
         """Return the coverage of the keyword index and that of the collections, counted again when
         the catalogue has changed."""
-        catalog = self._memory.catalog
+        catalog = self._stores.catalog
         state = (*kinds, *_state_of(catalog))
         if state not in self._covered:
             self._covered = {state: coverages(catalog, kinds)}

@@ -11,7 +11,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from memory_assets.serving.pages.rendering import marked, marked_text, tag_link, with_tags
+from memory_assets.serving.pages.tags import marked, marked_text, tag_link, with_tags
 from memory_assets.serving.visible_text import visible
 
 _MOST_CHARACTERS = 40_000

@@ -1,10 +1,9 @@
 """Templates to HTML. Every value is made visible and escaped, whatever it is; only text that a
-function here made HTML is not."""
+function of `tags.py` or `prose.py` made HTML is not."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -12,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from memory_assets.serving.answer_lines import age, clock, project_name
+from memory_assets.serving.pages.tags import breakable, marked, with_plain_tags, with_tags
 from memory_assets.serving.visible_text import Frame, visible
 from memory_assets.status import lasting
 
@@ -36,59 +36,11 @@ NAVIGATION = (
     ("/page/health", "Health"),
 )
 """The pages that each page leads to: address and name."""
-_TAG = re.compile(r"<redacted:(?P<rule>[a-z0-9-]{1,60}):(?P<digest>[0-9a-f]{12})>")
-_TAG_LINK = re.compile(r'<a class="redacted"[^>]*>([a-z0-9-]+)</a>')
-"""A link of ours in HTML, where text cannot look like one."""
-_BREAKS = re.compile(r"(?<=[/\\_])(?=\w)")
 _THEMES = ("light", "dark")
 
 
 def _text_visible(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def with_tags(text: str) -> Markup:
-    """Return text as HTML, with each redaction tag as a link to where else its value stood."""
-    return Markup("").join(_pieces(visible(text)))
-
-
-def _pieces(text: str, query: str = "") -> Iterator[Markup]:
-    place = 0
-    for tag in _TAG.finditer(text):
-        yield marked_text(text[place : tag.start()], query)
-        yield tag_link(tag["rule"], tag["digest"])
-        place = tag.end()
-    yield marked_text(text[place:], query)
-
-
-def marked_text(text: str, query: str) -> Markup:
-    """Return text without tags as HTML, with the words of a query marked."""
-    if not query:
-        return escape(text)
-    from memory_assets.recall.search.excerpts import marked_words
-
-    return Markup(" ").join(
-        Markup("<mark>{}</mark>").format(word) if asked else escape(word)
-        for word, asked in marked_words(text, query)
-    )
-
-
-def tag_link(rule: str, digest: str) -> Markup:
-    """Return a redaction tag as a link to where else its value stood."""
-    return Markup(
-        '<a class="redacted" href="/page/tag/{}:{}" title="Redacted by the rule {}. '
-        'Follow it to see where else the same value stood.">{}</a>'
-    ).format(rule, digest, rule, rule)
-
-
-def with_plain_tags(text: str) -> Markup:
-    """Return text as HTML, with redaction tags that lead nowhere: for what is pressed itself."""
-    return Markup(without_tag_links(with_tags(text)))
-
-
-def marked(text: str, query: str) -> Markup:
-    """Return text as HTML, as `with_tags` does, with the words of the question marked."""
-    return Markup("").join(_pieces(visible(text), query))
 
 
 @cache
@@ -135,16 +87,6 @@ def _environment() -> Environment:
     }
     made.globals |= {"static_url": static_url, "pages": NAVIGATION}
     return made
-
-
-def breakable(path: str) -> Markup:
-    """Return a path as HTML that may be broken after its slashes and underscores."""
-    return Markup(_BREAKS.sub("<wbr>", str(escape(visible(path)))))
-
-
-def without_tag_links(html: str) -> str:
-    """Return HTML whose redaction tags lead nowhere."""
-    return _TAG_LINK.sub(r'<span class="redacted">\1</span>', str(html))  # Markup would escape
 
 
 def _named(project: str, roots: Mapping[str, str]) -> str:

@@ -20,8 +20,8 @@ from memory_assets.serving.pages.rendering import (
     page,
     rendered,
     static_file,
-    without_tag_links,
 )
+from memory_assets.serving.pages.tags import without_tag_links
 from memory_assets.serving.visible_text import visible
 
 if TYPE_CHECKING:

@@ -1,0 +1,41 @@
+"""`memory search`: search, and print the answer for a person, a program or a pipe."""
+
+from __future__ import annotations
+
+import sys
+from shutil import get_terminal_size
+
+from memory_assets.cli import exit_codes, rendering
+from memory_assets.requests.search import SearchRequest
+
+
+def run_search(asked: SearchRequest, *, as_json: bool) -> int:
+    """Search, print the answer, and return the exit code."""
+    from memory_assets.recall import open_memory
+    from memory_assets.serving.answer_lines import search_lines, search_notes
+
+    if asked.interactive:
+        from memory_assets.cli.browse import browse, require_terminal
+
+        require_terminal()
+    memory = open_memory()
+    answer = memory.ask(asked)
+    by_time = asked.sort == "date" or not asked.query.strip()
+    if asked.interactive:
+        browse(memory, answer, by_time=by_time)
+        rendering.print_lines(search_notes(answer), stderr=True)
+    elif as_json or not sys.stdout.isatty():
+        rendering.print_recalled(
+            answer, as_json, search_lines(answer, full=asked.full), search_notes(answer)
+        )
+    else:
+        from memory_assets.cli.hit_view import terminal_lines
+
+        width, colours = get_terminal_size().columns, rendering.has_colours(sys.stdout)
+        lines = terminal_lines(
+            memory, answer, width=width, colours=colours, full=asked.full, by_time=by_time
+        )
+        rendering.write_lines(lines, sys.stdout)
+        rendering.print_lines(search_notes(answer), stderr=True)
+    answered = answer["hits"] and not answer["weak"]
+    return exit_codes.FINE if answered else exit_codes.NOTHING_FOUND

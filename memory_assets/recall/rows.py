@@ -1,0 +1,46 @@
+"""Rows of one session as the lake has them, for all that answers questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.errors import NotFound
+
+if TYPE_CHECKING:
+    from memory_assets.stores.lake.lake import Lake
+    from memory_assets.stores.lake.schemas import Table
+
+
+def rows_of(
+    lake: Lake, table: Table, project: str, session_id: str, columns: list[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return the rows of a session in a table; none if the session is not in it."""
+    try:
+        return lake.read(table, project, session_id, columns).to_pylist()
+    except NotFound:
+        return []
+
+
+def plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with its times as ISO text."""
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in row.items()
+    }
+
+
+def stored_vectors(
+    lake: Lake, table: Table, sessions: Iterable[tuple[str, str]]
+) -> dict[str, tuple[str, Any]]:
+    """Return the embedder's id and the vector of each row of these sessions (project and id), by
+    the row's id; nothing for a session without vectors."""
+    found: dict[str, tuple[str, Any]] = {}
+    for project, session_id in sessions:
+        try:
+            made = lake.read_vectors(table, project, session_id)
+        except NotFound:
+            continue
+        found.update(zip(made.ids, zip(made.embedder_ids, made.vectors, strict=True), strict=True))
+    return found

@@ -1,0 +1,181 @@
+"""One memory that can be searched: what answers any other question is given this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
+from memory_assets.recall.ids import may_be_id
+from memory_assets.recall.search.answer import Answer, Coverage, with_held_back
+from memory_assets.recall.search.hybrid import within_window
+from memory_assets.recall.search.newest import newest_first
+from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
+from memory_assets.requests.search import SearchRequest
+from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.settings import Settings
+from memory_assets.stores.stores import Stores
+
+if TYPE_CHECKING:
+    from memory_assets.embedding import Embedder
+    from memory_assets.recall.search.corpus import Corpus
+    from memory_assets.stores.vector_store import VectorStore
+
+_OF_SESSIONS = {kind.name for kind in SEARCH_KINDS.values() if kind.archive == "redacted_records"}
+
+
+class Searchable(Stores):
+    """One memory, to be searched. Heavy parts (the model, Chroma) load with the first search."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(
+            settings.data_dir,
+            vector_backend=settings.vector_backend,
+            vectors_url=settings.vectors_url,
+            vectors_key=settings.vectors_key,
+            chroma_idle_seconds=settings.chroma_idle_seconds,
+            tenant=settings.tenant,
+        )
+        self.settings = settings
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        from memory_assets.embedding import is_endpoint, load_embedder
+
+        if is_endpoint(self.settings.embedder):
+            from memory_assets.recall.redacted_queries import endpoint_for_queries
+
+            return endpoint_for_queries(self.settings)
+        return load_embedder(self.settings.embedder)
+
+    @property
+    def vectors(self) -> VectorStore:
+        """The connection to the collections. It never creates an empty store: `memory ingest`
+        recognises a lost store by its absence, and rebuilds it."""
+        if self.vectors_url is None and not self.has_chroma_files:
+            raise NotFound(
+                f"the collections are not in {self.chroma_dir}; run `memory ingest`, which "
+                "makes them from the lake"
+            )
+        return super().vectors
+
+    def project_named(self, text: str | None) -> str | None:
+        """Return the project that a person means, None for None; see `names.project_named`."""
+        if text is None:
+            return None
+        from memory_assets.recall.names import project_named
+
+        return project_named(self.catalog, text)
+
+    def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
+        """Return the best hits, best first, for a `SearchRequest`, or for a query with the
+        request's other arguments.
+
+        Raises:
+            ConfigurationError: the request makes no sense; says what would.
+            NotFound: nothing was ever ingested, or nothing is left to search in.
+            StoreError: what the mode asks for cannot be used.
+        """
+        request = self._named(
+            query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
+        )
+        answer = self._answered(request)
+        return self._only_recent(request, answer) if request.recent else answer
+
+    def _only_recent(self, request: SearchRequest, answer: Answer) -> Answer:
+        """Return the best hits of the last days instead, and how many of an answer's are older."""
+        begin = datetime.now(UTC) - timedelta(days=self.settings.recent_days)
+        recent = within_window(answer, begin)
+        if not recent.older or (request.until is not None and request.until <= begin):
+            return recent
+        hits = self._answered(replace(request, since=begin)).hits
+        return replace(recent, hits=hits)
+
+    def _answered(self, request: SearchRequest) -> Answer:
+        if request.selects_observations:
+            from memory_assets.recall.search.observations import find_observations
+
+            answer = find_observations(self, request, lambda: self.embedder)
+        else:
+            answer = self._searched(request)
+        coverage = with_held_back(self.catalog, answer.coverage, request)
+        answer = replace(answer, coverage=coverage)
+        if answer.degraded == KEYWORD_ONLY and not request.fallback:
+            away = f"{self.vectors_name} is away"
+            raise StoreError(f"{away}, and keyword-only answers were not allowed")
+        hits = newest_first(answer.hits) if request.sort == "date" else answer.hits
+        return replace(answer, hits=tuple(hits), filters=_as_text(request.filters))
+
+    def _searched(self, request: SearchRequest) -> Answer:
+        """Return the answer of the indexes, with what agents wrote since they were made."""
+        from memory_assets.recall.search.unread import unread_hits
+
+        unread = unread_hits(self, request)
+        try:
+            answer = self._searcher.search(request)
+        except NotFound:
+            if not unread:
+                raise
+            answer = Answer(request.query, request.mode, Coverage(0, 0, 0, 0, 0, ""), ())
+        known = {hit.id for hit in answer.hits}
+        hits = [*answer.hits, *(hit for hit in unread if hit.id not in known)]
+        if len(hits) == len(known):
+            return answer
+        if request.query.strip():
+            hits.sort(key=lambda hit: (-hit.score, hit.id))
+        else:
+            hits = newest_first(hits)
+        return replace(answer, hits=tuple(hits[: request.n]))
+
+    def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Return the titles of sessions (project and id) by id, of those that have one."""
+        return self._searcher.titles(sessions)
+
+    def corpus(self, kind: str) -> Corpus:
+        """Return all rows of a kind in the keyword index; see `Searcher.corpus`."""
+        return self._searcher.corpus(kind)
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        return Searcher(self, self.settings, lambda: self.embedder)
+
+    def _named(self, request: SearchRequest) -> SearchRequest:
+        """Return the request with the names of its project and session written out; raise for
+        one that is unknown or not unique."""
+        if (project := self.project_named(request.project)) != request.project:
+            request = replace(request, project=project)
+        if request.session is None:
+            return self._with_pasted_id(request)
+        if self.catalog.products.project_of(request.session) is not None:
+            return request
+        from memory_assets.recall.names import session_named
+
+        try:
+            return replace(request, session=session_named(self, request.session)[1])
+        except NotFound as error:
+            raise UnknownName(str(error)) from None
+
+    def _with_pasted_id(self, request: SearchRequest) -> SearchRequest:
+        """Return the request for the session of the id that is its whole query, or as it is where
+        others than sessions are searched, or another project."""
+        if not may_be_id(request.query.strip()) or not _OF_SESSIONS.issuperset(request.kinds):
+            return request
+        from memory_assets.recall.names import session_named
+
+        with suppress(ConfigurationError, NotFound):
+            project, session = session_named(self, request.query)
+            if request.project in (None, project):
+                return replace(request, query="", session=session)
+        return request
+
+
+def _as_text(filters: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else str(value)
+        for name, value in filters.items()
+    }

@@ -1,0 +1,69 @@
+"""Redacted text as HTML: its tags as links, the words of a query marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from markupsafe import Markup, escape
+
+from memory_assets.serving.visible_text import visible
+
+_TAG = re.compile(r"<redacted:(?P<rule>[a-z0-9-]{1,60}):(?P<digest>[0-9a-f]{12})>")
+_TAG_LINK = re.compile(r'<a class="redacted"[^>]*>([a-z0-9-]+)</a>')
+"""A link of ours in HTML, where text cannot look like one."""
+_BREAKS = re.compile(r"(?<=[/\\_])(?=\w)")
+
+
+def with_tags(text: str) -> Markup:
+    """Return text as HTML, with each redaction tag as a link to where else its value stood."""
+    return Markup("").join(_pieces(visible(text)))
+
+
+def _pieces(text: str, query: str = "") -> Iterator[Markup]:
+    place = 0
+    for tag in _TAG.finditer(text):
+        yield marked_text(text[place : tag.start()], query)
+        yield tag_link(tag["rule"], tag["digest"])
+        place = tag.end()
+    yield marked_text(text[place:], query)
+
+
+def marked_text(text: str, query: str) -> Markup:
+    """Return text without tags as HTML, with the words of a query marked."""
+    if not query:
+        return escape(text)
+    from memory_assets.recall.search.excerpts import marked_words
+
+    return Markup(" ").join(
+        Markup("<mark>{}</mark>").format(word) if asked else escape(word)
+        for word, asked in marked_words(text, query)
+    )
+
+
+def tag_link(rule: str, digest: str) -> Markup:
+    """Return a redaction tag as a link to where else its value stood."""
+    return Markup(
+        '<a class="redacted" href="/page/tag/{}:{}" title="Redacted by the rule {}. '
+        'Follow it to see where else the same value stood.">{}</a>'
+    ).format(rule, digest, rule, rule)
+
+
+def with_plain_tags(text: str) -> Markup:
+    """Return text as HTML, with redaction tags that lead nowhere: for what is pressed itself."""
+    return Markup(without_tag_links(with_tags(text)))
+
+
+def marked(text: str, query: str) -> Markup:
+    """Return text as HTML, as `with_tags` does, with the words of the question marked."""
+    return Markup("").join(_pieces(visible(text), query))
+
+
+def breakable(path: str) -> Markup:
+    """Return a path as HTML that may be broken after its slashes and underscores."""
+    return Markup(_BREAKS.sub("<wbr>", str(escape(visible(path)))))
+
+
+def without_tag_links(html: str) -> str:
+    """Return HTML whose redaction tags lead nowhere."""
+    return _TAG_LINK.sub(r'<span class="redacted">\1</span>', str(html))  # Markup would escape
