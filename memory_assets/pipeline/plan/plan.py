@@ -23,7 +23,7 @@ from memory_assets.pipeline.indexes.keywords import STAGES_OF_KEYWORDS, keywords
 from memory_assets.pipeline.ownership.keyed_lake import key_lake
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.redact.due import RedactionState
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
@@ -147,7 +147,7 @@ def _tried_again(count: int) -> str:
 
 def _redaction_reason(components: Components, project: str, ledger: list[SourceRow]) -> str:
     version = components.ruleset_version
-    state = redact.RedactionState.of(components, project, facts=False)
+    state = RedactionState.of(components, project, facts=False)
     due = [
         session.session_id
         for session in session_files(components, project, ledger=ledger)

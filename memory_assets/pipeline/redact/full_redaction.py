@@ -48,9 +48,10 @@ def redact_whole(
             records was written.
     """
     own = before.own_values if before else frozenset()
-    redaction, final = _first_pass(components, session, known - own, before)
-    if (known & own) - redaction.redactor.known_values.keys():
-        redaction, final = _first_pass(components, session, known, before)
+    for sought in (known - own, known):
+        redaction, final = _first_pass(components, session, sought, before)
+        if not (known & own) - redaction.redactor.known_values.keys():
+            break
     return redaction.write(batch, final, expected_hash)
 
 

@@ -8,123 +8,17 @@ redacted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from memory_assets.errors import DamagedFile, NotFound, ResumeFailed
-from memory_assets.pipeline.ownership.session_files import SessionFiles, source_of
-from memory_assets.pipeline.redact.session_redaction import (
-    HELD_BYTES,
-    SessionRedaction,
-    WrittenSession,
-)
-from memory_assets.pipeline.redact.state import FileEntry, SessionState
-from memory_assets.pipeline.scan.reading import FileState, resume_at
+from memory_assets.errors import ResumeFailed
+from memory_assets.pipeline.ownership.session_files import SessionFiles
+from memory_assets.pipeline.redact.addition import Addition
+from memory_assets.pipeline.redact.session_redaction import SessionRedaction, WrittenSession
+from memory_assets.pipeline.redact.state import SessionState
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import SessionRedactor
-from memory_assets.stores.catalog.schema import Product, SourceRow
-from memory_assets.stores.catalog.sources import source_key
 from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.lake import redacted_columns, redacted_values
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
-from memory_assets.transcripts import Resume, mark, reader_by_agent
-
-
-@dataclass(frozen=True)
-class Addition:
-    """The parts of a session's files that were added since the state `before`. `lineage` is
-    that of the records on disk."""
-
-    before: SessionState
-    lineage: str
-    parts: tuple[tuple[SourceRow, Resume], ...]
-
-
-def addition_to(
-    components: Components,
-    session: SessionFiles,
-    before: SessionState,
-    records: Product,
-    audit: Product,
-) -> Addition | None:
-    """Return what was added to a session since the state `before`; None if anything else
-    has changed, or if the addition does not fit in memory.
-
-    Raises:
-        TranscriptError: a file cannot be read.
-    """
-    if not _is_current(components, session, before, records, audit):
-        return None
-    parts: list[tuple[SourceRow, Resume]] = []
-    size = 0
-    for row in session.rows:
-        entry = before.files.get(row.agent_id)
-        if row.gone_at is not None:
-            if entry is None or entry.tentative:
-                return None
-            continue
-        if entry is not None and entry.is_of(row) and not entry.tentative:
-            continue
-        resume = _resume(components, row, entry)
-        if resume is None:
-            return None
-        parts.append((row, resume))
-        size += row.size - (resume.start.offset if resume.start else 0)
-    if size > HELD_BYTES:
-        return None
-    return Addition(before, records.facts.get("lineage") or "", tuple(parts))
-
-
-def _is_current(
-    components: Components,
-    session: SessionFiles,
-    before: SessionState,
-    records: Product,
-    audit: Product,
-) -> bool:
-    """Whether the state belongs to these products and to the files in the lake, and rules,
-    project root and copied records, which concern every record, are unchanged."""
-    lake, key = components.lake, (records.project, records.session_id)
-    unchanged = (
-        before.wanted == records.input_hash == audit.input_hash
-        and (before.records_hash, before.audit_hash) == (records.output_hash, audit.output_hash)
-        and before.kept > 0
-        and before.ruleset_version == components.ruleset_version
-        and before.root == mark(session.project_root)
-        and before.copied == session.copied_hash
-        and before.files.keys() <= {row.agent_id for row in session.rows}
-    )
-    try:
-        return (
-            unchanged
-            and lake.read_footer(REDACTED_RECORDS, *key)[0].output_hash == before.records_hash
-            and (
-                not audit.rows
-                or lake.read_footer(REDACTION_AUDIT, *key)[0].output_hash == before.audit_hash
-            )
-        )
-    except (NotFound, DamagedFile):
-        return False
-
-
-def _resume(components: Components, row: SourceRow, entry: FileEntry | None) -> Resume | None:
-    """Return which part of a file to read; None if its redacted beginning has changed."""
-    source, key = source_of(row), source_key(row)
-    if entry is None:
-        return Resume(end=row.size)
-    now = components.catalog.sources.reading_state(key)
-    install_key = components.install_key
-    state, read = (FileState.unsealed(each, install_key) for each in (entry.state, now))
-    if state is None or read is None:
-        return None
-    if read.series != state.series or not read.fingerprint.extends(state.fingerprint):
-        return None
-    if not state.still_holds(source, install_key):
-        return None
-
-    def ids_before() -> bytes:
-        return components.catalog.sources.records(key, state.ids)
-
-    return resume_at(source, state, ids_before, components.identity)
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.transcripts import reader_by_agent
 
 
 def redact_added(
@@ -142,7 +36,7 @@ def redact_added(
         RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing was written.
     """
     before = addition.before
-    redactor = _primed_redactor(components, session, known, before)
+    redactor = _primed_redactor(components, session, known, addition)
     if redactor is None:
         return None
     redaction = SessionRedaction(components, session, redactor, before)
@@ -160,7 +54,7 @@ def _primed_redactor(
     components: Components,
     session: SessionFiles,
     known: frozenset[bytes],
-    before: SessionState,
+    addition: Addition,
 ) -> SessionRedactor | None:
     """Return a redactor that knows the secrets of the session's earlier records; None if
     they are not all found again.
@@ -168,12 +62,13 @@ def _primed_redactor(
     The session's own secrets are first left out of the `known` ones, so that the audit names
     the rule that finds them instead of `known-secret`, as `redact_whole` does.
     """
+    before = addition.before
     own = before.own_values
     elsewhere = known - own
     for _ in range(2):
         redactor = components.redactor.session(session.session_id, elsewhere)
         try:
-            _prime(redactor, session, before)
+            _prime(redactor, session, addition)
         except ResumeFailed:
             return None
         missing = (own & known) - redactor.known_values.keys()
@@ -183,14 +78,16 @@ def _primed_redactor(
     return None
 
 
-def _prime(redactor: SessionRedactor, session: SessionFiles, before: SessionState) -> None:
+def _prime(redactor: SessionRedactor, session: SessionFiles, addition: Addition) -> None:
+    """Have a redactor read again the records in which earlier secrets were seen first."""
     for row in session.rows:
-        places = before.secret_sources.get(row.agent_id)
+        places = addition.before.secret_sources.get(row.agent_id)
         if not places:
             continue
-        if row.gone_at is not None:
+        source = addition.sources.get(row.agent_id)
+        if source is None:
             raise ResumeFailed(f"{row.path} is gone")
-        for record in reader_by_agent(row.agent).read_at(source_of(row), places):
+        for record in reader_by_agent(row.agent).read_at(source, places):
             redactor.redact_record(
                 record, project=session.project, project_root=session.project_root
             )

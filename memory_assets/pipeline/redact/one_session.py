@@ -1,0 +1,81 @@
+"""Redacting one session: what was added to it or, if anything else changed, all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from memory_assets.pipeline.ownership.session_files import SessionFiles
+from memory_assets.pipeline.redact.addition import addition_to
+from memory_assets.pipeline.redact.due import RedactionState
+from memory_assets.pipeline.redact.full_redaction import redact_whole
+from memory_assets.pipeline.redact.incremental import redact_added
+from memory_assets.pipeline.redact.session_redaction import WrittenSession
+from memory_assets.pipeline.redact.state import state_of
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.facts import RETAINED
+from memory_assets.stores.catalog.known_secrets import Redaction
+from memory_assets.stores.lake.batch import Batch
+
+
+class KnownHashes:
+    """Keyed hashes of the known secrets, updated from the catalogue by one small query, so
+    that each session is redacted with the secrets of those before it."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._hashes: frozenset[bytes] = frozenset()
+        self._through = 0
+
+    def snapshot(self) -> tuple[frozenset[bytes], int]:
+        """Return the hashes of all secrets known now, and the number of the newest one in the
+        catalogue."""
+        new = self._catalog.known_secrets.since(self._through)
+        if new:
+            self._hashes |= {value.hash for value in new}
+            self._through = new[-1].number
+        return self._hashes, self._through
+
+    def add(self, found: Iterable[bytes]) -> None:
+        """Add those of a session that is not in the catalogue yet."""
+        self._hashes |= frozenset(found)
+
+
+def redact_session(
+    components: Components,
+    batch: Batch,
+    session: SessionFiles,
+    expected_hash: str,
+    known: KnownHashes,
+    state: RedactionState,
+) -> Redaction:
+    """Redact a session, write its rows to the batch, and return what is to be noted of it once
+    these are published.
+
+    Raises:
+        RedactionFailed, TranscriptError, StoreError, DamagedFile: it cannot be redacted.
+    """
+    name = session.session_id
+    records, audit = state.records.get(name), state.audits.get(name)
+    before = state_of(components.catalog, *session.key)
+    hashes, through = known.snapshot()
+    written: WrittenSession | None = None
+    whole = records is not None and RETAINED not in records.facts and session.retained is None
+    if whole and records and audit and before and name not in state.affected:
+        addition = addition_to(components, session, before, records, audit)
+        if addition is not None:
+            written = redact_added(components, batch, session, expected_hash, hashes, addition)
+    was_added = written is not None
+    if written is None:
+        written = redact_whole(components, batch, session, expected_hash, hashes, before)
+    else:  # earlier records were not searched for newer secrets
+        through = min(through, components.catalog.known_secrets.checked_through(*session.key))
+    known.add(written.found)
+    return Redaction(
+        written.records,
+        written.audit,
+        through,
+        written.found,
+        written.state.to_json(),
+        was_added,
+    )
