@@ -27,7 +27,7 @@ from redaction_transcripts import read_sessions
 
 from memory_assets.models import Record
 from memory_assets.redaction import load_redactor
-from memory_assets.redaction.rules.likelihood import evidence
+from memory_assets.redaction.rules.judging.likelihood import evidence
 
 VERDICTS = Path(__file__).with_name("harmless_verdicts.json")
 BAR = 0.003

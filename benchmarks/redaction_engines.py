@@ -13,8 +13,8 @@ from memory_assets.redaction.engine.hyperscan_triggers import HyperscanTriggers
 from memory_assets.redaction.engine.scanner import load_scanner
 from memory_assets.redaction.engine.token_runs import compile_formats
 from memory_assets.redaction.engine.triggers import PlainTriggers
-from memory_assets.redaction.rules.anchored import ANCHORED_RULES
-from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
+from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES
+from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
 
 KEY = bytes(32)
 """Benchmarks write nothing, so their tags need no key of the installation."""

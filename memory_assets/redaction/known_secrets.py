@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 
-from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.wordlist import word_set
 
 _RUN = re.compile(r"[A-Za-z0-9_\-]{16,}")

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from memory_assets.redaction.edits import Edit
 from memory_assets.redaction.engine.scanner import TIMED_OUT
-from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.time_budget import within_budget
 
 _SHORTEST = 6

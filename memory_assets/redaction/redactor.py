@@ -13,8 +13,8 @@ from memory_assets.redaction.engine.kept_files import code_digest, kept, kept_pa
 from memory_assets.redaction.engine.scanner import Scanner, load_scanner
 from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.engine.token_runs import TokenFormat, compile_formats
-from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
-from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
+from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES, AnchoredRule
+from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
 from memory_assets.redaction.session_redactor import SessionRedactor
 from memory_assets.redaction.settings import RedactionSettings
 from memory_assets.redaction.text_redactor import TextRedactor

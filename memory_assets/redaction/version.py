@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
-from memory_assets.redaction.rules import anchored, tokens
-from memory_assets.redaction.rules.anchored import AnchoredRule
+from memory_assets.redaction.rules.anchored import table as anchored
+from memory_assets.redaction.rules.anchored.table import AnchoredRule
+from memory_assets.redaction.rules.token_formats import tokens
 from memory_assets.redaction.settings import RedactionSettings
 
 ENGINE_VERSION = "re-11"

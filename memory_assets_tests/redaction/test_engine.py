@@ -28,10 +28,10 @@ from memory_assets.redaction.engine.scanner import TIMED_OUT, Scanner, Span, loa
 from memory_assets.redaction.engine.selftest import BENIGN, structural_canaries
 from memory_assets.redaction.engine.token_runs import compile_formats
 from memory_assets.redaction.redactor import build_redactor
-from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
+from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES, AnchoredRule
 from memory_assets.redaction.rules.contexts import samples
-from memory_assets.redaction.rules.names import KEYWORDS
-from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
+from memory_assets.redaction.rules.judging.names import KEYWORDS
+from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
 from memory_assets.redaction.views.joints import line_joined
 from memory_assets.transcripts import read_session
 

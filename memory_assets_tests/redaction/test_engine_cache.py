@@ -19,7 +19,7 @@ from memory_assets.redaction.engine.hyperscan_triggers import HyperscanTriggers
 from memory_assets.redaction.engine.kept_files import kept
 from memory_assets.redaction.engine.pattern_cache import Databases
 from memory_assets.redaction.engine.trigger_patterns import anchored_triggers
-from memory_assets.redaction.rules.anchored import ANCHORED_RULES
+from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES
 
 pytest.importorskip("hyperscan", reason="Hyperscan is not installed: nothing is compiled")
 

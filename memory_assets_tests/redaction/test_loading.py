@@ -29,8 +29,8 @@ from memory_assets.redaction.engine import kept_files
 from memory_assets.redaction.engine.kept_files import code_digest
 from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.redactor import build_redactor
-from memory_assets.redaction.rules.anchored import ANCHORED_RULES
-from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
+from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES
+from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
 from memory_assets_tests.sweep import sweep
 
 PACKAGE = Path(memory_assets.redaction.__file__).parent
@@ -134,7 +134,7 @@ def test_the_code_digest_follows_the_source(
     copy = shutil.copytree(PACKAGE, tmp_path / "redaction")
     monkeypatch.setattr(kept_files, "_PACKAGE", copy)
     digests.append(code_digest.__wrapped__())
-    with (copy / "rules" / "values.py").open("a") as file:
+    with (copy / "rules" / "judging" / "values.py").open("a") as file:
         file.write("# changed\n")
     digests.append(code_digest.__wrapped__())
     assert digests[0] == digests[1] != digests[2]

@@ -10,7 +10,7 @@ from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
 from memory_assets.redaction.engine.selftest import BENIGN, structural_canaries
 from memory_assets.redaction.rules.formats import compile_template
-from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
+from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
 
 KEY = bytes(32)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_assets.redaction import Redactor
-from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
+from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES, AnchoredRule
 from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]

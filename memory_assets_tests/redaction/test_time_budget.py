@@ -13,7 +13,7 @@ from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import Redactor, keep_lines, load_redactor, session_redactor
 from memory_assets.redaction.redactor import build_redactor
-from memory_assets.redaction.rules.anchored import AnchoredRule
+from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.settings import RedactionSettings
 from memory_assets.redaction.time_budget import OutOfTime, time_budget, within_budget
 from memory_assets.redaction.version import ruleset_version

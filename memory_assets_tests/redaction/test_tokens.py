@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from memory_assets.redaction import Redactor
-from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
-from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
+from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
 from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]

@@ -1,7 +1,8 @@
 """The tasks of an ingest in several processes: each takes one project at a time.
 
 A worker that ends takes down only the task it was at; another one takes its place. A worker
-whose parent is gone finishes its task and ends.
+whose parent is gone finishes its task and ends. `concurrent.futures.ProcessPoolExecutor` promises
+neither: when one of its processes ends, it ends all others and fails every task that it was given.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from memory_assets.redaction.engine.byte_patterns import (
 )
 from memory_assets.redaction.engine.triggers import ASSIGNED, Trigger
 from memory_assets.redaction.rules import assignments
-from memory_assets.redaction.rules.names import KEYWORDS, PASSWORDS, SPEAKING
+from memory_assets.redaction.rules.judging.names import KEYWORDS, PASSWORDS, SPEAKING
 
 _KEYWORD = "(?i:" + "|".join(keyword.decode() for keyword in KEYWORDS) + ")"
 _NAME = r"[\w.\-?]"

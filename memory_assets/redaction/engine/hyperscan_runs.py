@@ -20,7 +20,7 @@ from memory_assets.redaction.engine.triggers import (
     VENDORED,
 )
 from memory_assets.redaction.rules.formats import Template
-from memory_assets.redaction.rules.mentioned_tokens import HEX_RUN, QUOTES, SHORTEST_QUOTED
+from memory_assets.redaction.rules.mentioned.tokens import HEX_RUN, QUOTES, SHORTEST_QUOTED
 from memory_assets.redaction.views.decodings import (
     ASCII_IN_BASE64,
     BLOB_START,

@@ -42,9 +42,9 @@ from memory_assets.redaction.engine.triggers import (
     Clues,
     Trigger,
 )
-from memory_assets.redaction.rules.anchored import AnchoredRule
+from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.formats import Template
-from memory_assets.redaction.rules.names import KEYWORDS
+from memory_assets.redaction.rules.judging.names import KEYWORDS
 
 _GROUPS = ("places", "runs", "joints", "keywords", "contexts", "shapes")
 _LONGEST_KEYWORD = max(map(len, KEYWORDS))

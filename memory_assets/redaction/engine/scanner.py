@@ -31,11 +31,15 @@ from memory_assets.redaction.engine.triggers import (
 )
 from memory_assets.redaction.engine.whole_values import whole_value
 from memory_assets.redaction.rules import blocks
-from memory_assets.redaction.rules.anchored import COMMAND_ENDS, PASSWORD_COMMANDS, AnchoredRule
+from memory_assets.redaction.rules.anchored.table import (
+    COMMAND_ENDS,
+    PASSWORD_COMMANDS,
+    AnchoredRule,
+)
 from memory_assets.redaction.rules.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.rules.assignments import find_assignment
-from memory_assets.redaction.rules.mentioned_before import find_before
-from memory_assets.redaction.rules.mentioned_passwords import find_mentions
+from memory_assets.redaction.rules.mentioned.before import find_before
+from memory_assets.redaction.rules.mentioned.passwords import find_mentions
 from memory_assets.redaction.rules.tables import find_cells
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import ENGINES

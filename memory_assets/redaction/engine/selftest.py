@@ -10,7 +10,7 @@ from memory_assets.errors import RedactionUnavailable
 from memory_assets.redaction.engine.scanner import Scanner
 from memory_assets.redaction.engine.token_runs import TokenFormat
 from memory_assets.redaction.rules import contexts
-from memory_assets.redaction.rules.anchored import AnchoredRule
+from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.formats import sample_characters
 
 _MIXED = sample_characters("A-Za-z0-9", 64)

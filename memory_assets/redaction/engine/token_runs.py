@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.contexts import CONTEXTS
 from memory_assets.redaction.rules.formats import Template, compile_template
-from memory_assets.redaction.rules.mentioned_tokens import is_hash_below_key, is_mentioned
-from memory_assets.redaction.rules.names import NameKind, name_kind
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind
+from memory_assets.redaction.rules.mentioned.tokens import is_hash_below_key, is_mentioned
 from memory_assets.redaction.rules.prefixed import find_prefixed
 
 SHORTEST_RUN = 16

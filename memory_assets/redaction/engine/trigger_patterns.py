@@ -28,17 +28,17 @@ from memory_assets.redaction.engine.triggers import (
     VENDOR,
     Trigger,
 )
-from memory_assets.redaction.rules.anchored import AnchoredRule
+from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.formats import Template
-from memory_assets.redaction.rules.mentioned_before import ENCODER, LINKED, NOUNS
-from memory_assets.redaction.rules.mentioned_passwords import KEYWORDS as MENTIONED
-from memory_assets.redaction.rules.names import (
+from memory_assets.redaction.rules.judging.names import (
     ALSO_WORDS,
     KEYLIKE,
     KEYWORDS,
     SPEAKING,
     VENDORS,
 )
+from memory_assets.redaction.rules.mentioned.before import ENCODER, LINKED, NOUNS
+from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
 from memory_assets.redaction.rules.tables import COLUMN
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words

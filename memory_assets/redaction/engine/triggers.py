@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memory_assets.redaction.engine.token_runs import MASK, RUNS
-from memory_assets.redaction.rules.anchored import AnchoredRule
-from memory_assets.redaction.rules.mentioned_before import NOUNS
-from memory_assets.redaction.rules.mentioned_passwords import KEYWORDS as MENTIONED
-from memory_assets.redaction.rules.names import KEYWORDS
+from memory_assets.redaction.rules.anchored.table import AnchoredRule
+from memory_assets.redaction.rules.judging.names import KEYWORDS
+from memory_assets.redaction.rules.mentioned.before import NOUNS
+from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
 from memory_assets.redaction.rules.tables import COLUMN
 
 TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
@@ -57,7 +57,7 @@ class Clues(NamedTuple):
     cookies: Sequence[int] = ()
     """Positions of `cookie`."""
     mentions: Sequence[int] = ()
-    """Positions at or just before words for passwords (`mentioned_passwords.KEYWORDS`)."""
+    """Positions at or just before words for passwords (`mentioned/passwords.py`)."""
     tables: Sequence[int] = ()
     """Positions of tables' lines of hyphens, and of INSERT."""
     runs: Sequence[tuple[int, int, int]] = ()

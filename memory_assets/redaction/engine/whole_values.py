@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules.likelihood import evidence
+from memory_assets.redaction.rules.judging.likelihood import evidence
 
 _REST = re.compile(r"[^\s\"'`<>,;(){}\[\]|\\&@]{1,400}")
 """What follows a finding up to the end of the value, unless that is the host of a URL."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.anchored_rule import drawn_value, spoken_password
-from memory_assets.redaction.rules.likelihood import is_generated
-from memory_assets.redaction.rules.names import KEYWORDS, NameKind, name_kind
+from memory_assets.redaction.rules.anchored.rule import drawn_value, spoken_password
+from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.names import KEYWORDS, NameKind, name_kind
 
 _NAMED = re.compile(
     r"(?:\bprintenv(?: -0)?[ ]|\$(?:env:|\{)?|environ(?:\.get)?[\[(]\s?[\"']|getenv\([\"']"

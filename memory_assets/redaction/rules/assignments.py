@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import (
+from memory_assets.redaction.rules.anchored.rule import (
     mixed_password,
     spoken_password,
     typed_password,
 )
-from memory_assets.redaction.rules.likelihood import evidence, is_generated
-from memory_assets.redaction.rules.names import NameKind, name_kind
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 
 RULES = {
     NameKind.PASSWORD: "assigned-password",

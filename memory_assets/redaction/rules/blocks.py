@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.likelihood import is_generated
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
 
 _PEM_WORDS = re.compile(r"KEY(?: BLOCK)?-----")
 _PEM_HEAD = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE $")

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.formats import Template, compile_template
-from memory_assets.redaction.rules.names import ALSO_WORDS, VENDOR_END, lower_ascii
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.names import ALSO_WORDS, VENDOR_END, lower_ascii
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
 

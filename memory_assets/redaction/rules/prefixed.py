@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.likelihood import is_generated
-from memory_assets.redaction.rules.names import NameKind, name_kind
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 from memory_assets.redaction.rules.wordlist import word_set
 
 SHORTEST = 24

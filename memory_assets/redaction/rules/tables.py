@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import (
+from memory_assets.redaction.rules.anchored.rule import (
     mixed_password,
     spoken_password,
     typed_password,
 )
-from memory_assets.redaction.rules.likelihood import is_generated
-from memory_assets.redaction.rules.names import NameKind, name_kind
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 
 _LONGEST_LINE = 1_000
 _MOST_ROWS = 200

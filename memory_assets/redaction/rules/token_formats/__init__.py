@@ -1,5 +1,5 @@
 """Formats of vendors' tokens, by theme. Data only: rows of names and templates.
 
 Belongs here: what vendors' public documentation says their keys look like. Does not
-belong here: code that looks for them, words of ordinary names (`names.py`).
+belong here: code that looks for them, words of ordinary names (`judging/names.py`).
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.judging import values
 
 _SYMBOLS = "abcdefghijklmnopqrstuvwxyz0_"
 """Letters without case, `0` for any digit, `_` for an edge and for any other character."""

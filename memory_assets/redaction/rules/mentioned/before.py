@@ -2,7 +2,7 @@
 password", `X (the staging password)`, `echo X | base64 -d`.
 
 For the engine: `find_before` is asked where a word of `NOUNS` follows its links, and where a word
-for passwords stands (`mentioned_passwords.KEYWORDS`); it looks at `REACH` characters before it.
+for passwords stands (`passwords.KEYWORDS`); it looks at `REACH` characters before it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import base64
 import re
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import spoken_password
-from memory_assets.redaction.rules.likelihood import is_generated
+from memory_assets.redaction.rules.anchored.rule import spoken_password
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
 
 LINKED = rb"(?: (?:is|was|as|are)| [-(\x3c]?-?) ?(?i:the|my|our|your) (?:[A-Za-z0-9.\'/_\-]+ ){0,3}"
 """What stands before a noun that follows its value, in the ASCII copy of a text."""

@@ -1,11 +1,10 @@
-"""Secrets among the arguments of commands. Rows as in `anchored.py`."""
+"""Secrets among the arguments of commands. Rows as in `table.py`."""
 
 from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import (
+from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
     AnchoredRule,
@@ -15,7 +14,8 @@ from memory_assets.redaction.rules.anchored_rule import (
     rule,
     typed_password,
 )
-from memory_assets.redaction.rules.likelihood import is_generated
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
 
 _SECRET = r"[\"']?(?P<secret>(?<=\")[^\"\n]{4,200}|(?<=')[^'\n]{4,200}|[^\s\"'|;&<>()`,]{4,200})"
 _SHORT_ARGUMENTS = r"(?:[ \t]{1,4}[^\s|;&]{1,80}){0,12}?[ \t]{1,4}"

@@ -1,11 +1,10 @@
-"""Secrets in addresses: what lets whoever has an address do something. Rows as in `anchored.py`."""
+"""Secrets in addresses: what lets whoever has an address do something. Rows as in `table.py`."""
 
 from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import (
+from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
     AnchoredRule,
@@ -15,7 +14,8 @@ from memory_assets.redaction.rules.anchored_rule import (
     rule,
     typed_password,
 )
-from memory_assets.redaction.rules.likelihood import is_generated
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.wordlist import any_of, words
 
 _PARAMETERS = words(

@@ -1,12 +1,11 @@
 """Secrets in settings, dumps and tables, away from their name or without one. Rows as in
-`anchored.py`."""
+`table.py`."""
 
 from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import (
+from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
     AnchoredRule,
@@ -23,6 +22,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     token_value,
     typed_password,
 )
+from memory_assets.redaction.rules.judging import values
 
 _NAMES = ("password", "passwd", "secret", "token", "apikey", "api_key", "passphrase", "psk")
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"

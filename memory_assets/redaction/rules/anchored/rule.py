@@ -1,6 +1,6 @@
 """An anchored rule, and the functions that judge its value.
 
-The rows are in `anchored.py` and the modules `anchored_*.py`.
+The rows are in the other modules of this package.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.formats import sample_characters
-from memory_assets.redaction.rules.likelihood import is_generated
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
 
 FILL = sample_characters("A-Za-z0-9", 60)
 HEX = sample_characters("0-9a-f", 64)

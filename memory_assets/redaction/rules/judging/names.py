@@ -10,9 +10,15 @@ import re
 from enum import IntEnum
 from functools import cache, lru_cache
 
+from memory_assets.redaction.rules.judging.vendors import SERVICES
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
-from memory_assets.redaction.rules.vendors import SERVICES
 from memory_assets.redaction.rules.wordlist import any_of, word_set, words
+
+NO_SECRET = (
+    r"(?![^\n]{0,60}?(?<![a-z])(?:commit|hash|digest|sha\d{0,3}|fingerprint|checksum|file|revision)"
+    r"(?:e?s)?(?![a-z]))"
+)
+"""Fails if the rest of the line, after a word for secrets, says what else is below it."""
 
 
 class NameKind(IntEnum):

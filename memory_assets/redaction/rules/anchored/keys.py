@@ -1,4 +1,4 @@
-"""Private keys in other dress than PEM. Rows as `anchored.py` describes them.
+"""Private keys in other dress than PEM. Rows as `table.py` describes them.
 
 JSON Web Keys: RFC 7517/7518. DER prefixes: RFC 8017 (PKCS#1), RFC 5208 (PKCS#8), RFC 5915
 (EC), RFC 8410 (Ed25519), RFC 7292 (PKCS#12), each with the object identifier of its kind.
@@ -6,7 +6,7 @@ JSON Web Keys: RFC 7517/7518. DER prefixes: RFC 8017 (PKCS#1), RFC 5208 (PKCS#8)
 
 from __future__ import annotations
 
-from memory_assets.redaction.rules.anchored_rule import (
+from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
     AnchoredRule,

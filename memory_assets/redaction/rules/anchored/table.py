@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_commands import COMMANDS
-from memory_assets.redaction.rules.anchored_files import FILES
-from memory_assets.redaction.rules.anchored_keys import PRIVATE_KEYS
-from memory_assets.redaction.rules.anchored_prose import PROSE
-from memory_assets.redaction.rules.anchored_rule import (
+from memory_assets.redaction.rules.anchored.commands import COMMANDS
+from memory_assets.redaction.rules.anchored.files import FILES
+from memory_assets.redaction.rules.anchored.keys import PRIVATE_KEYS
+from memory_assets.redaction.rules.anchored.prose import PROSE
+from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
     AnchoredRule,
@@ -27,8 +26,9 @@ from memory_assets.redaction.rules.anchored_rule import (
     strong_value,
     token_value,
 )
-from memory_assets.redaction.rules.anchored_urls import URLS
-from memory_assets.redaction.rules.likelihood import is_generated
+from memory_assets.redaction.rules.anchored.urls import URLS
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
 
 _JDBC_PASSWORD = re.compile(
     r"(?i)password=[^&;\s]{3}|://[^/@\s]{1,80}:[^/@\s]{3,80}@|:[^/@\s]{1,40}/[^/@\s]{3,40}@"

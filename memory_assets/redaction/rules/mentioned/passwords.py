@@ -2,9 +2,9 @@
 
 `login admin / X`, `the pw for staging is X`, "Here is the password:" and X alone on the next line,
 `id/password: ann/X, bob/Y`. One judgement for all forms: what the value looks like beside ordinary
-text (`likelihood.py`), how strong the word is, and what stands between the two. For the engine:
-`find_mentions` is asked at every match of `KEYWORDS` in the ASCII copy of the text, and looks at
-`REACH` characters after it, or at a list of pairs. Values before the word: `mentioned_before.py`.
+text (`judging/likelihood.py`), how strong the word is, and what stands between the two. For the
+engine: `find_mentions` is asked at every match of `KEYWORDS` in the ASCII copy of the text, and
+looks at `REACH` characters after it, or at a list of pairs. Values before the word: `before.py`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import spoken_password
-from memory_assets.redaction.rules.likelihood import evidence, is_generated
+from memory_assets.redaction.rules.anchored.rule import spoken_password
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.wordlist import words
 
 _BEGINNINGS = words(

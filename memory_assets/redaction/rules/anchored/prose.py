@@ -1,10 +1,9 @@
-"""Secrets in sentences, in several languages. Rows as in `anchored.py`. An unquoted value in a
+"""Secrets in sentences, in several languages. Rows as in `table.py`. An unquoted value in a
 sentence must look generated, or at least mix letters and digits."""
 
 from __future__ import annotations
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import (
+from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
     AnchoredRule,
@@ -16,8 +15,9 @@ from memory_assets.redaction.rules.anchored_rule import (
     spoken_password,
     typed_password,
 )
-from memory_assets.redaction.rules.likelihood import evidence, is_generated
-from memory_assets.redaction.rules.mentioned_tokens import NO_SECRET
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
+from memory_assets.redaction.rules.judging.names import NO_SECRET
 
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
 _SAID = r"(?P<secret>[^\s\"'`()\[\]]{6,200}?)(?=[.,;:]{0,2}(?:[\s\"'`)\]]|$))"

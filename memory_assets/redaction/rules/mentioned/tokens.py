@@ -10,9 +10,15 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.likelihood import is_generated
-from memory_assets.redaction.rules.names import KEY_QUALIFIERS, NameKind, has_vendor, name_kind
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.names import (
+    KEY_QUALIFIERS,
+    NO_SECRET,
+    NameKind,
+    has_vendor,
+    name_kind,
+)
 
 QUOTES = b"\"'`"
 SHORTEST_QUOTED = 16
@@ -29,11 +35,6 @@ _SAID_AFTER = re.compile(
 )
 """What precedes a value that is mentioned after a name, read backwards: also over the bracket of a
 list, or the hyphen of its first entry."""
-NO_SECRET = (
-    r"(?![^\n]{0,60}?(?<![a-z])(?:commit|hash|digest|sha\d{0,3}|fingerprint|checksum|file|revision)"
-    r"(?:e?s)?(?![a-z]))"
-)
-"""Fails if the rest of the line, after a word for secrets, says what else is below it."""
 _ANNOUNCED = re.compile(
     r"(?i)(?<![a-z])(?:(?P<key>keys?)"
     rf"|(?:(?:{'|'.join(sorted(KEY_QUALIFIERS))})[ _-]?key"

@@ -1,0 +1,1 @@
+"""What a value or a name is judged by, whatever rule found it."""
