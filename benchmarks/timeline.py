@@ -21,7 +21,7 @@ from pathlib import Path
 
 from memory_assets.models import Chunk, Prompt, Summary
 from memory_assets.recall import open_memory
-from memory_assets.recall.timeline import timeline
+from memory_assets.recall.sessions.timeline import timeline
 from memory_assets.redacted_text import seal
 from memory_assets.settings import load_settings
 from memory_assets.stores.catalog.catalog import Catalog

@@ -33,7 +33,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
-    from memory_assets.recall.conversation import Conversations
+    from memory_assets.recall.sessions.conversation import Conversations
 
 
 class Memory(Searchable):
@@ -53,40 +53,40 @@ class Memory(Searchable):
                 rows = self.show(asked)
                 if not asked.records:
                     return {"id": asked.id, "rows": rows}
-                from memory_assets.recall.records import record_page
+                from memory_assets.recall.sessions.records import record_page
 
                 heads = [{**row, "passages": []} if "passages" in row else row for row in rows]
                 return {"id": asked.id, "rows": heads, **record_page(self, asked)}
             case TimelineRequest():
-                from memory_assets.recall.timeline import timeline
+                from memory_assets.recall.sessions.timeline import timeline
 
                 return timeline(self, asked).to_dict()
             case SessionRequest():
-                from memory_assets.recall.session import session_overview
+                from memory_assets.recall.sessions.session import session_overview
 
                 return session_overview(self, asked.session)
             case CrossQueryRequest():
-                from memory_assets.recall.cross_query import cross_query
+                from memory_assets.recall.cross_query.cross_query import cross_query
 
                 return cross_query(self, asked).to_dict()
             case BlameRequest():
-                from memory_assets.recall.blame import blame
+                from memory_assets.recall.files.blame import blame
 
                 return asdict(blame(self, asked.target, Path.cwd()))
             case ResumeRequest():
-                from memory_assets.recall.resume import resume_command
+                from memory_assets.recall.sessions.resume import resume_command
 
                 return resume_command(self, asked.session)
             case HowRequest():
-                from memory_assets.recall.tool_runs import how
+                from memory_assets.recall.sessions.tool_runs import how
 
                 return how(self, asked)
             case FrictionRequest():
-                from memory_assets.recall.friction import friction
+                from memory_assets.recall.sessions.friction import friction
 
                 return friction(self, asked)
             case RestoreRequest():
-                from memory_assets.recall.restore import restore
+                from memory_assets.recall.files.restore import restore
 
                 return restore(self, asked, Path.cwd())
             case AuditRequest():
@@ -96,8 +96,8 @@ class Memory(Searchable):
         raise TypeError(f"no question: {type(asked).__name__}")
 
     def _audit(self, any_id: str) -> dict[str, Any]:
-        from memory_assets.recall.audit import audit
-        from memory_assets.recall.tag_holders import is_tag, tag_holders
+        from memory_assets.recall.audit.audit import audit
+        from memory_assets.recall.audit.tag_holders import is_tag, tag_holders
 
         if is_tag(any_id):
             return tag_holders(self.lake, any_id)
@@ -113,7 +113,7 @@ class Memory(Searchable):
     @cached_property
     def conversations(self) -> Conversations:
         """The sessions, to be read as conversations."""
-        from memory_assets.recall.conversation import Conversations
+        from memory_assets.recall.sessions.conversation import Conversations
 
         return Conversations(self)
 

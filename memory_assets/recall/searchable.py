@@ -48,7 +48,7 @@ class Searchable(Stores):
         from memory_assets.embedding import is_endpoint, load_embedder
 
         if is_endpoint(self.settings.embedder):
-            from memory_assets.recall.redacted_queries import endpoint_for_queries
+            from memory_assets.recall.search.redacted_queries import endpoint_for_queries
 
             return endpoint_for_queries(self.settings)
         return load_embedder(self.settings.embedder)

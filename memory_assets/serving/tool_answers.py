@@ -11,8 +11,8 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.names import session_named
-from memory_assets.recall.records import records_behind
 from memory_assets.recall.search.excerpts import excerpt
+from memory_assets.recall.sessions.records import records_behind
 from memory_assets.recall.show import whole
 from memory_assets.requests.actions import HowRequest
 from memory_assets.requests.arguments import Arguments

@@ -12,7 +12,7 @@ from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Failed
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
-from memory_assets.recall.audit import audit
+from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 from memory_assets_tests.agent_memory.conftest import NOW, Agents

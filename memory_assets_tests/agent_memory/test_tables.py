@@ -22,8 +22,8 @@ from memory_assets.pipeline.removal import forget as forgetting
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.recall.audit.tag_holders import tag_holders
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.tag_holders import tag_holders
 from memory_assets.redaction import value_hash
 from memory_assets.serving.answer_lines import audit_lines
 from memory_assets.serving.pages.site import build_site
@@ -134,7 +134,7 @@ def test_it_is_searched_like_everything_else(ingested: Agents) -> None:
         "Which broker do we use?",
         "RabbitMQ, since the spring.",
     ]
-    from memory_assets.recall.audit import audit
+    from memory_assets.recall.audit.audit import audit
 
     found = audit(memory, hit.id, bytes(32))
     assert found.intact and found.kind == "memory"

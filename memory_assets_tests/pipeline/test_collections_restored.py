@@ -13,7 +13,7 @@ from memory_assets.pipeline.indexes import indexed_tables
 from memory_assets.pipeline.indexes.rebuild import rebuild
 from memory_assets.pipeline.removal.forget import forget_vectors
 from memory_assets.recall import Memory
-from memory_assets.recall.document_sources import document_source
+from memory_assets.recall.cross_query.document_sources import document_source
 from memory_assets.redacted_text import seal
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.stores.chroma import server as chroma_server

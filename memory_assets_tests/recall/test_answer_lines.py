@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from memory_assets.cli.rendering import print_lines
-from memory_assets.recall.audit import audit
-from memory_assets.recall.tag_holders import tag_holders
+from memory_assets.recall.audit.audit import audit
+from memory_assets.recall.audit.tag_holders import tag_holders
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.answer_lines import (
     LISTED,

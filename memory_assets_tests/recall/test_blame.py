@@ -26,7 +26,7 @@ from memory_assets.pipeline.tables import session_commits as commits
 from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.pipeline.tables.commit_links import link_commit, links_of, unlink_commit
-from memory_assets.recall.blame import blame
+from memory_assets.recall.files.blame import blame
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import whole
 from memory_assets.settings import load_settings

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
-from memory_assets.recall.cross_query import cross_query, shared_terms
-from memory_assets.recall.document_sources import other_collections
+from memory_assets.recall.cross_query.cross_query import cross_query, shared_terms
+from memory_assets.recall.cross_query.document_sources import other_collections
 from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, RETRIEVING, Asked, corpus_client
 
 QUESTION = "why does a migration hang on staging"

@@ -7,7 +7,7 @@ import pytest
 
 from memory_assets.errors import BadArgument, NotFound
 from memory_assets.recall import Memory
-from memory_assets.recall.cross_query import cross_query
+from memory_assets.recall.cross_query.cross_query import cross_query
 from memory_assets.serving.answer_lines import cross_query_lines
 from memory_assets_tests.recall.conftest import REPORT_DAYS, Asked
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from memory_assets.recall.friction import error_key
 from memory_assets.recall.memory import Memory
+from memory_assets.recall.sessions.friction import error_key
 from memory_assets.requests.actions import FrictionRequest
 from memory_assets.serving.action_lines import friction_lines
 from memory_assets.serving.http_api import build_app

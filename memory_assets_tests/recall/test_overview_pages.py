@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.recall import Memory
-from memory_assets.recall.activity import activity, changed_files, weeks
+from memory_assets.recall.sessions.activity import activity, changed_files, weeks
 from memory_assets.serving.pages import origin_pages
 from memory_assets.serving.pages.charts import heat_map, span_bar, week_bars
 from memory_assets.serving.pages.site import build_site

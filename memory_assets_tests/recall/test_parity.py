@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from memory_assets.cli.cli import app
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall import Memory
-from memory_assets.recall.cross_query import cross_query
-from memory_assets.recall.session import session_overview
-from memory_assets.recall.timeline import timeline
+from memory_assets.recall.cross_query.cross_query import cross_query
+from memory_assets.recall.sessions.session import session_overview
+from memory_assets.recall.sessions.timeline import timeline
 from memory_assets.requests.arguments import Arguments, Door, declared
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import ShowRequest

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall import records
-from memory_assets.recall.records import as_diff, record_page, records_behind
+from memory_assets.recall.sessions import records
+from memory_assets.recall.sessions.records import as_diff, record_page, records_behind
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.serving.record_lines import page_note, record_lines
 from memory_assets_tests.recall.conftest import Asked

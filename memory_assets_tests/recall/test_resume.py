@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall import resume
-from memory_assets.recall.resume import resume_command
+from memory_assets.recall.sessions import resume
+from memory_assets.recall.sessions.resume import resume_command
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.worked import Worked, shell

@@ -10,7 +10,7 @@ from hashlib import sha256
 import pytest
 from starlette.testclient import TestClient
 
-from memory_assets.recall.conversation import entries_of
+from memory_assets.recall.sessions.conversation import entries_of
 from memory_assets.serving.pages import session_page
 from memory_assets.serving.pages.prose import diff_lines, prose
 from memory_assets.serving.pages.site import build_site

@@ -13,9 +13,9 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables.commit_links import link_commit
 from memory_assets.recall import Memory, open_memory
-from memory_assets.recall.session import session_items, session_overview
+from memory_assets.recall.sessions.session import session_items, session_overview
+from memory_assets.recall.sessions.timeline import Timeline, timeline
 from memory_assets.recall.show import whole
-from memory_assets.recall.timeline import Timeline, timeline
 from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake

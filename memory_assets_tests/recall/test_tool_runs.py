@@ -9,8 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.recall import tool_runs
 from memory_assets.recall.memory import Memory
+from memory_assets.recall.sessions import tool_runs
 from memory_assets.requests.actions import HowRequest
 from memory_assets.serving.action_lines import how_lines, how_notes
 from memory_assets.serving.http_api import build_app

@@ -19,7 +19,7 @@ from memory_assets.pipeline.plan.workspaces import plan_workspace
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.recall.audit import audit
+from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import show
 from memory_assets.serving.mcp_server import call_tool, tools

@@ -57,8 +57,8 @@ def conversation_page(memory: Memory, request: Request) -> Response:
 
 def _shown(memory: Memory, memories: list[dict[str, Any]]) -> dict[str, Any]:
     """Return memories as templates show them, and the roots that projects are named by."""
-    from memory_assets.recall.activity import project_roots
     from memory_assets.recall.agent_rows import partition_about
+    from memory_assets.recall.sessions.activity import project_roots
 
     shown = [
         {**each, "lineage": lineage_url(memory, "agent_memory", partition_about(each["project"]))}

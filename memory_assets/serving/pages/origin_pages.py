@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def health_page(memory: Memory, request: Request) -> Response:
     """Return what is in memory, what is held back and why, and how checks and runs ended."""
-    from memory_assets.recall.activity import project_roots
+    from memory_assets.recall.sessions.activity import project_roots
 
     found = memory.status()
     shown: dict[str, Any] = {
@@ -50,7 +50,7 @@ def health_page(memory: Memory, request: Request) -> Response:
 
 def audit_page(memory: Memory, request: Request) -> Response:
     """Return the way from an id back to the bytes of its transcript, and the runs that made it."""
-    from memory_assets.recall.activity import project_roots
+    from memory_assets.recall.sessions.activity import project_roots
 
     answer = memory.ask(AuditRequest(request.path_params["id"]))
     bars = [
@@ -69,7 +69,7 @@ def audit_page(memory: Memory, request: Request) -> Response:
 
 def tag_page(memory: Memory, request: Request) -> Response:
     """Return the sessions in which a redacted value stood."""
-    from memory_assets.recall.activity import project_roots
+    from memory_assets.recall.sessions.activity import project_roots
 
     answer = memory.ask(AuditRequest(request.path_params["tag"]))
     return page(request, "tag.html", answer=answer, roots=project_roots(memory))

@@ -25,7 +25,7 @@ from memory_assets.serving.pages.search_page import shown_hits, turn_address
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
-    from memory_assets.recall.activity import ProjectActivity
+    from memory_assets.recall.sessions.activity import ProjectActivity
 
 _FILES = 15
 _SESSIONS = 50
@@ -36,7 +36,7 @@ _QUIET = timedelta(weeks=13)
 
 def projects_page(memory: Memory, request: Request) -> Response:
     """Return all projects, the one with the newest turn first, and the activity of all."""
-    from memory_assets.recall.activity import activity
+    from memory_assets.recall.sessions.activity import activity
 
     found = activity(memory)
     turns: Counter[date] = Counter()
@@ -49,7 +49,7 @@ def projects_page(memory: Memory, request: Request) -> Response:
 
 def project_page(memory: Memory, request: Request) -> Response:
     """Return one project: its activity, agents, files that were changed most, newest sessions."""
-    from memory_assets.recall.activity import activity, changed_files, weeks
+    from memory_assets.recall.sessions.activity import activity, changed_files, weeks
 
     name = memory.project_named(request.path_params["id"])
     found = activity(memory, name)
@@ -70,7 +70,7 @@ def project_page(memory: Memory, request: Request) -> Response:
 
 def timeline_page(memory: Memory, request: Request) -> Response:
     """Return what happened around an id, a session, a commit, a file or a time."""
-    from memory_assets.recall.activity import project_roots
+    from memory_assets.recall.sessions.activity import project_roots
 
     given = given_arguments(request.query_params)
     shown: dict[str, Any] = {"answer": None, "problem": ""}

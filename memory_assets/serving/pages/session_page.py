@@ -26,7 +26,7 @@ from memory_assets.serving.visible_text import visible
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
-    from memory_assets.recall.conversation import Conversation, Entry
+    from memory_assets.recall.sessions.conversation import Conversation, Entry
 
 WINDOW = 40
 """Turns that are shown at a time."""
@@ -115,7 +115,7 @@ def _number(request: Request, name: str) -> int | None:
 
 
 def _title(found: Conversation) -> dict[str, Any]:
-    from memory_assets.recall.session import one_line
+    from memory_assets.recall.sessions.session import one_line
 
     first = next((entry.text for turn in found.turns for entry in turn.entries), "")
     return {"title": found.summary.get("title") or one_line(first, 80) or found.session_id}
@@ -144,7 +144,7 @@ def _markdown(found: Conversation, only: int | None) -> Iterator[str]:
 
 
 def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
-    from memory_assets.recall.session import one_line
+    from memory_assets.recall.sessions.session import one_line
 
     if entry.kind == "prompt":
         yield "\n".join(f"> {line}" for line in entry.text.splitlines()) + "\n"

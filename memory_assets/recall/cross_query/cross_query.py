@@ -13,13 +13,13 @@ import numpy as np
 
 from memory_assets.errors import NotFound
 from memory_assets.keywords import WEAK_WORDS
-from memory_assets.recall.document_sources import DocumentSource, document_source
+from memory_assets.recall.cross_query.document_sources import DocumentSource, document_source
+from memory_assets.recall.cross_query.retrieved import RetrievedBy, retrieved_documents
+from memory_assets.recall.cross_query.shared_space import Space
 from memory_assets.recall.names import session_named
-from memory_assets.recall.retrieved import RetrievedBy, retrieved_documents
 from memory_assets.recall.rows import stored_vectors
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.excerpts import excerpt
-from memory_assets.recall.shared_space import Space
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS
 from memory_assets.stores.vector_store import Document

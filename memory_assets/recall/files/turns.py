@@ -15,7 +15,7 @@ from memory_assets.commits import Repository, RepositoryCommit, attribute, sessi
 from memory_assets.errors import GitFailed, NotFound
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.rows import rows_of
-from memory_assets.recall.session import session_title
+from memory_assets.recall.sessions.session import session_title
 from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.session_analysis.files import WRITING_TOOLS
 from memory_assets.stores.lake.lake import Lake

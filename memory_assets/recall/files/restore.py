@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.paths import on_this_machine
-from memory_assets.recall.file_events import FileEvent, file_events, named_files
-from memory_assets.recall.file_text import FileText
+from memory_assets.recall.files.events import FileEvent, file_events, named_files
+from memory_assets.recall.files.text import FileText
 from memory_assets.recall.names import listed, session_named
 from memory_assets.requests.actions import RestoreRequest
 from memory_assets.requests.times import spoken_time

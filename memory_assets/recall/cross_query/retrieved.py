@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memory_assets.models import Chunk, RetrievedDocument
 from memory_assets.recall.search.answer import Hit
-from memory_assets.recall.session import UNTIMED
+from memory_assets.recall.sessions.session import UNTIMED
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.lake.schemas import RETRIEVED_DOCUMENTS, TURN_CHUNKS

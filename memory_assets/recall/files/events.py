@@ -11,10 +11,10 @@ from typing import Literal
 
 from memory_assets.chunking import file_matches
 from memory_assets.models import RedactedRecord
-from memory_assets.recall.file_names import is_absolute
-from memory_assets.recall.file_text import Hunk
-from memory_assets.recall.records import edits_of
-from memory_assets.recall.session import UNTIMED
+from memory_assets.recall.files.names import is_absolute
+from memory_assets.recall.files.text import Hunk
+from memory_assets.recall.sessions.records import edits_of
+from memory_assets.recall.sessions.session import UNTIMED
 from memory_assets.session_analysis.files import tool_kind
 from memory_assets.session_analysis.shell import Segment, meaningful
 

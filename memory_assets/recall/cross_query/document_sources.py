@@ -13,12 +13,12 @@ import numpy as np
 
 from memory_assets.errors import BadArgument, ConfigurationError, NotFound, StoreError
 from memory_assets.paths import KNOWN_AGENTS, NO_EMBEDDER
+from memory_assets.recall.cross_query.shared_space import Space, require_same_space
 from memory_assets.recall.documents import chunk_rows, document_named
-from memory_assets.recall.file_names import is_absolute, only_file
+from memory_assets.recall.files.names import is_absolute, only_file
 from memory_assets.recall.rows import plain, stored_vectors
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.search import NO_DOCUMENTS
-from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.search import OF_DOCUMENTS
 from memory_assets.search_kinds import MEMORY_COLLECTIONS, SEARCH_KINDS

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.anchors import Anchor, resolve_anchor
-from memory_assets.recall.session import Item, missing_kinds, session_items, session_title
+from memory_assets.recall.sessions.anchors import Anchor, resolve_anchor
+from memory_assets.recall.sessions.session import Item, missing_kinds, session_items, session_title
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.requests.times import Reach
 

@@ -18,6 +18,7 @@ from memory_assets.errors import NotFound, StoreError
 from memory_assets.models import RedactedRecord
 from memory_assets.paths import NO_VECTORS
 from memory_assets.recall.agent_rows import NamedRow, journal_rows, lake_rows, trail_of, written_row
+from memory_assets.recall.audit.source_files import SourceState, source_states
 from memory_assets.recall.documents import (
     NamedDocument,
     chunk_rows,
@@ -26,9 +27,8 @@ from memory_assets.recall.documents import (
 )
 from memory_assets.recall.ids import MemoryId
 from memory_assets.recall.names import id_named
-from memory_assets.recall.records import session_turns
 from memory_assets.recall.rows import rows_of, stored_vectors
-from memory_assets.recall.source_files import SourceState, source_states
+from memory_assets.recall.sessions.records import session_turns
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.status import runs_in_history
 from memory_assets.stores.catalog.schema import Product

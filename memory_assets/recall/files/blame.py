@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.commits import SCORES, Evidence, Repository, uncontested
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.paths import on_this_machine
-from memory_assets.recall.file_names import is_absolute, only_file, touched_files
-from memory_assets.recall.file_turns import (
+from memory_assets.recall.files.names import is_absolute, only_file, touched_files
+from memory_assets.recall.files.turns import (
     ChangedBy,
     attribute_new_commit,
     projects_in,
     turns_that_changed,
 )
 from memory_assets.recall.rows import rows_of
-from memory_assets.recall.session import session_title
+from memory_assets.recall.sessions.session import session_title
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS, TURN_CHUNKS
 
 if TYPE_CHECKING:

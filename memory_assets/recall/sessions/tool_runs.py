@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from memory_assets.recall.file_turns import whole_session
-from memory_assets.recall.session import UNTIMED, one_line
+from memory_assets.recall.files.turns import whole_session
+from memory_assets.recall.sessions.session import UNTIMED, one_line
 from memory_assets.requests.actions import HowRequest
 from memory_assets.session_analysis.failures import Run, all_runs
 from memory_assets.session_analysis.shell import Segment, segments, shown

@@ -1,0 +1,1 @@
+"""Where an id comes from: records, source files, runs, redactions."""
