@@ -20,7 +20,7 @@ from pathlib import Path
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
-from memory_assets.stores.watcher_presence import WORKSPACES, present
+from memory_assets.stores.under_way.watcher import WORKSPACES, present
 
 _WORDS = ("gate", "tide", "lamp", "crane", "buoy", "quay", "pilot", "order", "queue", "ledger")
 _PATIENCE_SECONDS = 300.0

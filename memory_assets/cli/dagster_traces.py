@@ -27,9 +27,9 @@ from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.removal.forget import Names
 from memory_assets.pipeline.stage.components import components_of
 from memory_assets.settings import Settings
+from memory_assets.stores.files.sqlite import compact, opened, tables, transaction
 from memory_assets.stores.run_history.names import FORGOTTEN, projects_of
 from memory_assets.stores.run_history.superseded import ENDED
-from memory_assets.stores.sqlite_files import compact, opened, tables, transaction
 
 _NOT_ENDED = [status for status in dg.DagsterRunStatus if status.value not in ENDED]
 _CONFIGURATION = "dagster.yaml"

@@ -22,11 +22,11 @@ from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.settings import Settings
-from memory_assets.stores import watcher_presence
 from memory_assets.stores.agent_partitions import is_agent_memory
 from memory_assets.stores.run_history.history import UNDER_WAY, RunHistory
 from memory_assets.stores.run_history.names import projects_of
-from memory_assets.stores.watcher_presence import WatcherState
+from memory_assets.stores.under_way import watcher as watcher_presence
+from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 from memory_assets.watching import (
     Changes,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.paths import is_gone
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
-from memory_assets.stores.sqlite_files import connect
+from memory_assets.stores.files.sqlite import connect
 
 if TYPE_CHECKING:
     from memory_assets.transcripts import Known, Unlisted

@@ -18,7 +18,7 @@ from memory_assets.status.disk import Disk, last_runs, look
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.chroma.files import has_database, others_in, set_aside_directories
-from memory_assets.stores.sqlite_files import IN_MEMORY
+from memory_assets.stores.files.sqlite import IN_MEMORY
 from memory_assets.stores.stores import STORE_NAMES
 
 VERSIONS_FILE = "versions.json"
@@ -219,7 +219,7 @@ def _versions(catalog: Catalog, data_dir: Path) -> dict[str, Any]:
 def _watcher(data_dir: Path, of: str) -> dict[str, Any] | None:
     if not (data_dir / f"{of}.json").exists():
         return None
-    from memory_assets.stores.watcher_presence import present
+    from memory_assets.stores.under_way.watcher import present
 
     state = present(data_dir, of)
     return asdict(state) if state is not None else None

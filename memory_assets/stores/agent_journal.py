@@ -19,7 +19,7 @@ from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import ConfigurationError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.agent_journal_file import open_journal
-from memory_assets.stores.sqlite_files import (
+from memory_assets.stores.files.sqlite import (
     SqliteStore,
     compact,
     make_directory_of,

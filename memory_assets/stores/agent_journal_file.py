@@ -6,7 +6,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from memory_assets.stores.sqlite_files import connect
+from memory_assets.stores.files.sqlite import connect
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS turns (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from memory_assets.errors import StoreError
-from memory_assets.stores.sqlite_files import SqliteStore, open_shared
+from memory_assets.stores.files.sqlite import SqliteStore, open_shared
 
 if TYPE_CHECKING:
     from memory_assets.endpoint_use import EndpointUse

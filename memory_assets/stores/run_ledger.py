@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memory_assets.stores.sqlite_files import (
+from memory_assets.stores.files.sqlite import (
     IN_MEMORY,
     SqliteStore,
     compact,

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from memory_assets.errors import StoreError
 from memory_assets.record_identity import RecordIdentity
-from memory_assets.stores.sqlite_files import connect, transaction
+from memory_assets.stores.files.sqlite import connect, transaction
 
 State = Literal["begun", "erased", "done", "leaving", "left"]
 """begun: its names are still in the catalogue, by which an interrupted forgetting is

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError
-from memory_assets.stores.shared_files import locked, replace_text
+from memory_assets.stores.files.shared import locked, replace_text
 
 AGENT = "workspace"
 """Stands in the column `agent` of rows that no agent wrote."""

@@ -13,7 +13,7 @@ from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.plan.workspaces import plan_workspace
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.workspace.files import look_at, walk_again
-from memory_assets.stores.watcher_presence import WORKSPACES, WatcherState, watching
+from memory_assets.stores.under_way.watcher import WORKSPACES, WatcherState, watching
 from memory_assets.stores.workspaces import Workspace, Workspaces
 from memory_assets.watching.directories import Directories
 from memory_assets.watching.followed import Report

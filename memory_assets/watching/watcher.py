@@ -11,10 +11,10 @@ from memory_assets.errors import MemoryAssetsError
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores import watcher_presence
 from memory_assets.stores.catalog.connection import now
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.watcher_presence import WatcherState
+from memory_assets.stores.under_way import watcher as watcher_presence
+from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.watching.followed import Followed, Report
 from memory_assets.watching.pending import Changes, Pace, Pending
 

@@ -23,8 +23,8 @@ from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma.files import has_database
-from memory_assets.stores.ingest_progress import under_way
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
+from memory_assets.stores.under_way.ingest import under_way
 
 Started = list[workers._Worker]
 PROJECTS = ("-home-mara-code-mill", "-home-mara-code-oven", "-home-mara-code-yard")

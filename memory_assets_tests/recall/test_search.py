@@ -17,7 +17,7 @@ from memory_assets.recall import KINDS, Answer, Memory, open_memory
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.ingest_progress import IngestProgress, ingesting
+from memory_assets.stores.under_way.ingest import IngestProgress, ingesting
 from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets_tests.recall.conftest import Asked
 

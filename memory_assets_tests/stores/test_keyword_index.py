@@ -12,10 +12,10 @@ import pytest
 
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.redacted_text import RedactedText, seal
+from memory_assets.stores.files.sqlite import compact
 from memory_assets.stores.keyword_index.blocks import BLOCK_ROWS, KeywordRow, unpack_postings
 from memory_assets.stores.keyword_index.files import open_for_reading, open_for_writing
 from memory_assets.stores.keyword_index.index import KeywordIndex
-from memory_assets.stores.sqlite_files import compact
 
 WHERE = ("sessions", "-p", "s1", "claude-code")
 

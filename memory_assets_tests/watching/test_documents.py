@@ -18,7 +18,7 @@ from memory_assets.errors import NotFound
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
-from memory_assets.stores.watcher_presence import WORKSPACES, present
+from memory_assets.stores.under_way.watcher import WORKSPACES, present
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets.watching import Changes, Documents, Watcher
 from memory_assets_tests.command_line import run_here

@@ -20,7 +20,7 @@ from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.stores.watcher_presence import WatcherState
+from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"

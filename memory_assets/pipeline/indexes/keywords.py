@@ -22,11 +22,11 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.files.sqlite import compact
 from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.keyword_index.blocks import KeywordRow
 from memory_assets.stores.keyword_index.index import KeywordIndex
 from memory_assets.stores.lake.rows import texts_of
-from memory_assets.stores.sqlite_files import compact
 
 STAGE = "keyword_index"
 WORKSPACE_KEYWORDS = "workspace_keyword_index"

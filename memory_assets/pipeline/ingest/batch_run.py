@@ -20,13 +20,13 @@ from memory_assets.pipeline.ingest.workers import Workers, worker_count
 from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.stores.ingest_progress import IngestProgress, ingesting
 from memory_assets.stores.run_history.events import (
     AssetEvent,
     Evaluation,
     Materialization,
     Metadata,
 )
+from memory_assets.stores.under_way.ingest import IngestProgress, ingesting
 from memory_assets.transcripts import Source
 
 _STORE_SECONDS = 1.0

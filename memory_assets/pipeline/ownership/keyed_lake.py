@@ -13,8 +13,8 @@ import contextlib
 
 from memory_assets.errors import DamagedFile, NotFound, StoreBusy
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.files.sqlite import compact
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, TABLES
-from memory_assets.stores.sqlite_files import compact
 
 _OF_RECORDS = ("record_uuid", "parent_uuid", "prompt_uuid")
 _OF_AGENTS = ("tool_use_id", "message_id", "spawned_agent_id")

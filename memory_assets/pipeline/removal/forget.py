@@ -38,9 +38,9 @@ from memory_assets.stores.catalog.removal import remove_sessions
 from memory_assets.stores.chroma.files import is_deletable, set_aside_directories
 from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.chroma.rewrite import rewrite_files
+from memory_assets.stores.files.shared import locked
+from memory_assets.stores.files.sqlite import compact
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
-from memory_assets.stores.shared_files import locked
-from memory_assets.stores.sqlite_files import compact
 from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones, unfinished
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 

@@ -31,8 +31,8 @@ from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import expected_input
 from memory_assets.status.status import RETENTION_FILE
 from memory_assets.stores.catalog.facts import RETAINED
+from memory_assets.stores.files.shared import replace_text
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
-from memory_assets.stores.shared_files import replace_text
 
 _TABLES = tuple(stage.table for stage in STAGES if not stage.retained)
 _INDEXES = tuple(index for index in INDEXES if index.table in _TABLES)

@@ -12,7 +12,7 @@ from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status.status import VERSIONS_FILE
-from memory_assets.stores.shared_files import replace_text
+from memory_assets.stores.files.shared import replace_text
 from memory_assets.transcripts import READER_VERSIONS
 
 

@@ -25,8 +25,8 @@ from memory_assets.recall.search.hybrid import find
 from memory_assets.recall.search.newest import find_newest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.ingest_progress import under_way
 from memory_assets.stores.keyword_index import files as keyword_files
+from memory_assets.stores.under_way.ingest import under_way
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_assets.errors import StoreMismatch
 from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
-from memory_assets.stores.sqlite_files import SqliteStore, open_shared
+from memory_assets.stores.files.sqlite import SqliteStore, open_shared
 
 _REMEDY = "If it is damaged, move it away and run `memory ingest`: the lake is adopted."
 

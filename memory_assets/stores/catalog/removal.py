@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from memory_assets.stores.sqlite_files import opened, tables, transaction
+from memory_assets.stores.files.sqlite import opened, tables, transaction
 
 _REMOVED_IDS = "(SELECT session_id FROM removed)"
 _MENTIONS = (

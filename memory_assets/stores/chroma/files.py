@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_assets.errors import StoreError
-from memory_assets.stores.sqlite_files import connect
+from memory_assets.stores.files.sqlite import connect
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEADER_FILE, _ELEMENTS_FILE, _LENGTHS_FILE = "header.bin", "data_level0.bin", "length.bin"

@@ -23,7 +23,7 @@ from memory_assets.errors import StoreBusy, StoreError
 from memory_assets.private_files import create_private_files
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.gate import Gate, RustServer, ServerGone
-from memory_assets.stores.shared_files import locked, replace_text
+from memory_assets.stores.files.shared import locked, replace_text
 
 _POLL_SECONDS = 1.0
 _FINISH_SECONDS = 5.0

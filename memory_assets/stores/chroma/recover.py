@@ -26,8 +26,8 @@ from memory_assets.stores.chroma.files import (
     others_in,
     set_aside_directories,
 )
-from memory_assets.stores.shared_files import locked, replace_text
-from memory_assets.stores.sqlite_files import connect
+from memory_assets.stores.files.shared import locked, replace_text
+from memory_assets.stores.files.sqlite import connect
 
 _SCRATCH = "chroma.recovered"
 _LOCK = "chroma.recovered.lock"

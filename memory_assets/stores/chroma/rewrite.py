@@ -19,7 +19,7 @@ from memory_assets.errors import StoreBusy
 from memory_assets.stores.chroma import files, server
 from memory_assets.stores.chroma.client import ChromaClient
 from memory_assets.stores.chroma.copying import copy_collection, create_database
-from memory_assets.stores.sqlite_files import connect
+from memory_assets.stores.files.sqlite import connect
 
 BESIDE = "chroma.anew"
 """Directory below the data directory for the second server, with its own lock, token and log."""

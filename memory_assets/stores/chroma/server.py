@@ -27,7 +27,7 @@ from pathlib import Path
 from memory_assets.errors import StoreDamaged, StoreError
 from memory_assets.private_files import create_once
 from memory_assets.stores.chroma import files as chroma_files
-from memory_assets.stores.shared_files import is_locked, locked, state_of_holder
+from memory_assets.stores.files.shared import is_locked, locked, state_of_holder
 
 HOST = "127.0.0.1"
 TOKEN_FILE = "chroma.token"

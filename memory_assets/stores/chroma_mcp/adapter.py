@@ -20,7 +20,7 @@ from memory_assets.errors import ConfigurationError, StoreError
 from memory_assets.redacted_text import RedactedText, require_redacted
 from memory_assets.stores.chroma_mcp.rows import condition, memory_from, metadata_of, turn_from
 from memory_assets.stores.chroma_mcp.session import McpSession, ServerProcess
-from memory_assets.stores.shared_files import locked
+from memory_assets.stores.files.shared import locked
 
 HISTORY = "history"
 _NO_COLLECTIONS = "__NO_COLLECTIONS_FOUND__"

@@ -7,8 +7,8 @@ import uuid
 from pathlib import Path
 
 from memory_assets.errors import NotFound
+from memory_assets.stores.files.sqlite import connect, sqlite_errors
 from memory_assets.stores.keyword_index.index import REMEDY, KeywordIndex
-from memory_assets.stores.sqlite_files import connect, sqlite_errors
 
 FILE_NAME = "keywords.db"
 _CACHE_KIB = 16_384

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
+from memory_assets.stores.files.sqlite import SqliteStore, sqlite_errors, transaction
 from memory_assets.stores.keyword_index.blocks import (
     BLOCK_ROWS,
     KeywordRow,
@@ -24,7 +25,6 @@ from memory_assets.stores.keyword_index.blocks import (
     pack_postings,
     pack_vectors,
 )
-from memory_assets.stores.sqlite_files import SqliteStore, sqlite_errors, transaction
 
 REMEDY = "Delete it and run `memory ingest`, which makes it from the lake."
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from memory_assets.errors import StoreBusy
-from memory_assets.stores.sqlite_files import connect, sqlite_errors
+from memory_assets.stores.files.sqlite import connect, sqlite_errors
 
 LOCK = "instance.lock"
 """Held below DAGSTER_HOME by the one process that creates or opens its databases: two that

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from memory_assets.stores.files.sqlite import connect, sqlite_errors, transaction
 from memory_assets.stores.run_history.events import EventRow, Events
 from memory_assets.stores.run_history.names import PARTITIONS
 from memory_assets.stores.run_history.processes import PROCESS_TAG, is_alive
 from memory_assets.stores.run_history.recorded_run import RecordedRun
-from memory_assets.stores.sqlite_files import connect, sqlite_errors, transaction
 
 UNDER_WAY = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
 _COLUMNS = {

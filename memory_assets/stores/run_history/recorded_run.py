@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_assets.errors import safe_reason
+from memory_assets.stores.files.sqlite import transaction
 from memory_assets.stores.run_history import events
 from memory_assets.stores.run_history.events import (
     FAILURE,
@@ -21,7 +22,6 @@ from memory_assets.stores.run_history.events import (
     Materialization,
 )
 from memory_assets.stores.run_history.names import PARTITION_TAG
-from memory_assets.stores.sqlite_files import transaction
 
 
 class RecordedRun:

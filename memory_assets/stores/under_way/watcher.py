@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memory_assets.errors import StoreBusy
 from memory_assets.stores.catalog.connection import now
-from memory_assets.stores.shared_files import locked, replace_text, state_of_holder
+from memory_assets.stores.files.shared import locked, replace_text, state_of_holder
 
 TRANSCRIPTS = "watcher"
 WORKSPACES = "workspaces-watcher"

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from memory_assets.errors import StoreBusy
-from memory_assets.stores.shared_files import locked, replace_text, state_of_holder
+from memory_assets.stores.files.shared import locked, replace_text, state_of_holder
 
 _LOCK = "ingest.lock"
 _FILE = "ingest.json"
