@@ -21,7 +21,7 @@ from memory_policy import ASK, read_answer
 from memory_assets.agent_memory.context import ContextBuilder
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.errors import MemoryAssetsError
-from memory_assets.http_client import HttpServer, NoAnswer
+from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.private_files import create_private_files
 from memory_assets.settings import load_settings

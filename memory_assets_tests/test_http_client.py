@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from memory_assets.http_client import HttpServer, NoAnswer
+from memory_assets.http.client import HttpServer, NoAnswer
 
 
 class _Listener(ThreadingHTTPServer):

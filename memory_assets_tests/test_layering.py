@@ -25,13 +25,10 @@ FOUNDATION = {
     "settings",
     "paths",
     "private_files",
-    "http_access",
-    "http_client",
+    "http",
     "search_kinds",
     "install_key",
     "document_models",
-    "endpoint_use",
-    "model_endpoint",
     "agent_memory_models",
 }
 READS_SESSIONS = {"summaries", "observations", "commits"}
@@ -48,7 +45,7 @@ DOMAIN = {
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
     "chunking": {"models", "errors", "redacted_text", "keywords"},
-    "embedding": {"endpoint_use", "errors", "redacted_text", "http_client", "model_endpoint"},
+    "embedding": {"errors", "redacted_text", "http"},
     "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
     "transcripts": {"models", "errors", "redacted_text", "record_identity", "paths"},
     "documents": {"chunking", "embedding"},
@@ -59,8 +56,7 @@ MAY_IMPORT = {
         "errors",
         "redacted_text",
         "session_analysis",
-        "endpoint_use",
-        "model_endpoint",
+        "http",
     },
     "requests": {"errors", "paths", "search_kinds", "agent_memory"},
     "stores": FOUNDATION - {"settings", "install_key"} | {"agent_memory"},

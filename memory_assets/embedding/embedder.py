@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from memory_assets.errors import EmbedderUnavailable
-from memory_assets.model_endpoint import is_endpoint
+from memory_assets.http.model_endpoint import is_endpoint
 from memory_assets.redacted_text import RedactedText, require_redacted
 
 if TYPE_CHECKING:  # word pieces are counted without numpy, whose import takes 60 ms
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory_assets.endpoint_use import EndpointUse
+    from memory_assets.http.endpoint_use import EndpointUse
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 

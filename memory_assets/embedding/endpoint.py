@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_assets.endpoint_use import EndpointUse
 from memory_assets.errors import EmbedderUnavailable
-from memory_assets.http_client import HttpServer
-from memory_assets.model_endpoint import EndpointFailed, ModelEndpoint, Refused, parse_endpoint
+from memory_assets.http.client import HttpServer
+from memory_assets.http.endpoint_use import EndpointUse
+from memory_assets.http.model_endpoint import EndpointFailed, ModelEndpoint, Refused, parse_endpoint
 
 DIMENSION = 384
 """Numbers of a vector; the lake's tables are made for it."""

@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.http_access import host_of, token_of
+from memory_assets.http.access import host_of, token_of
 
 if TYPE_CHECKING:
     import uvicorn

@@ -12,7 +12,7 @@ from memory_assets.errors import StoreError
 from memory_assets.stores.files.sqlite import SqliteStore, open_shared
 
 if TYPE_CHECKING:
-    from memory_assets.endpoint_use import EndpointUse
+    from memory_assets.http.endpoint_use import EndpointUse
 
 FILE_NAME = "gateway_usage.db"
 """Where in the data directory the table is."""

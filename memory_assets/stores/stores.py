@@ -70,9 +70,10 @@ class opened_once(Generic[T]):  # noqa: N801 - written as `cached_property` is
     def __get__(self, stores: Stores | None, owner: type | None = None) -> T:
         if stores is None:  # of the class
             return self  # type: ignore[return-value]
-        with self._lock:
-            if self._name not in stores.opened:
-                stores.opened[self._name] = self._make(stores)
+        if self._name not in stores.opened:
+            with self._lock:
+                if self._name not in stores.opened:
+                    stores.opened[self._name] = self._make(stores)
         made: T = stores.opened[self._name]
         return made
 

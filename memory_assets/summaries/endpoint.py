@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from memory_assets.endpoint_use import EndpointUse
 from memory_assets.errors import ConfigurationError, RedactionFailed
-from memory_assets.model_endpoint import EndpointFailed, ModelEndpoint, Refused, parse_endpoint
+from memory_assets.http.endpoint_use import EndpointUse
+from memory_assets.http.model_endpoint import EndpointFailed, ModelEndpoint, Refused, parse_endpoint
 from memory_assets.models import Summary, Turn
 from memory_assets.redacted_text import RedactedText, compose, content_hash, join, require_redacted
 from memory_assets.session_analysis.phrases import shorten

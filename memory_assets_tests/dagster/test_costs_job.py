@@ -11,7 +11,7 @@ import dagster as dg
 from memory_assets.dagster.assets.gateway_costs import gateway_costs
 from memory_assets.dagster.jobs import costs_schedule
 from memory_assets.dagster.resources import MemoryResource
-from memory_assets.endpoint_use import EndpointUse
+from memory_assets.http.endpoint_use import EndpointUse
 from memory_assets.settings import load_settings
 from memory_assets.stores.gateway_usage import FILE_NAME, GatewayUsage
 

@@ -12,9 +12,9 @@ import pytest
 
 from memory_assets.embedding import load_embedder
 from memory_assets.embedding.endpoint import BATCH, EndpointEmbedder
-from memory_assets.endpoint_use import EndpointUse
 from memory_assets.errors import EmbedderUnavailable
-from memory_assets.http_client import HttpServer
+from memory_assets.http.client import HttpServer
+from memory_assets.http.endpoint_use import EndpointUse
 from memory_assets_tests.embedding.model_endpoint import KEY, ModelEndpoint, served
 
 SECRET_LOOKING = "the text of a session"

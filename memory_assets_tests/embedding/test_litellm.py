@@ -20,9 +20,9 @@ import pytest
 from filelock import FileLock
 
 from memory_assets.embedding.endpoint import BATCH, EndpointEmbedder
-from memory_assets.endpoint_use import EndpointUse
 from memory_assets.errors import EmbedderUnavailable
-from memory_assets.http_client import HttpServer
+from memory_assets.http.client import HttpServer
+from memory_assets.http.endpoint_use import EndpointUse
 from memory_assets_tests.embedding.model_endpoint import KEY, ModelEndpoint, served
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from memory_assets.chunking import build_turns
-from memory_assets.endpoint_use import EndpointUse
 from memory_assets.errors import ConfigurationError
-from memory_assets.http_client import HttpServer
-from memory_assets.model_endpoint import ModelEndpoint as Client
+from memory_assets.http.client import HttpServer
+from memory_assets.http.endpoint_use import EndpointUse
+from memory_assets.http.model_endpoint import ModelEndpoint as Client
 from memory_assets.models import Summary
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.redact import redacted_records as redact

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memory_assets.http_access import token_of
+from memory_assets.http.access import token_of
 from memory_assets.serving.pages.rendering import page
 
 LOGIN_PATH = "/page/login"

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from memory_assets.errors import StoreError
-from memory_assets.http_client import HttpServer, NoAnswer
+from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.vector_store import server_address, what_failed
 

@@ -25,7 +25,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import orjson
 
-from memory_assets.http_access import host_of, token_of
+from memory_assets.http.access import host_of, token_of
 
 LOOPBACK = "127.0.0.1"
 _HOSTS = (LOOPBACK, "localhost")

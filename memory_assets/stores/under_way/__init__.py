@@ -1,1 +1,1 @@
-"""What a process says of its work while it lasts, for others to show: an ingest, a watcher."""
+"""How far an ingest has come and what a watcher is doing, noted while it runs for others to show."""

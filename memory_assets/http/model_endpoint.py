@@ -17,8 +17,8 @@ from http.client import HTTPMessage
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from memory_assets.endpoint_use import EndpointUse
-from memory_assets.http_client import HttpServer, NoAnswer
+from memory_assets.http.client import HttpServer, NoAnswer
+from memory_assets.http.endpoint_use import EndpointUse
 
 _OF_ENDPOINTS = "openai:"
 _SECONDS = 30.0
