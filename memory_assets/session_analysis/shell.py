@@ -41,6 +41,9 @@ _SETTING_UP = names(
 )
 MOST_COMMANDS = 20
 _COMMAND_LIMIT = 140
+_VERB = re.compile(r"[a-z][a-z:-]{0,20}")
+_MOST_VERBS = 2
+_ASSIGNED = re.compile(r"(?<==).*")
 _HEREDOC = re.compile(r"(?:\s+-{1,2}[\w-]+[ =]?)?\s*[\"']?(?:\$\(cat\s*|-\s+)?<<.*$")
 _REDIRECTED = re.compile(r"(?:\s*\d?>(?:&\d|\s?/dev/null))+$")
 
@@ -215,6 +218,22 @@ def shown(segment: Segment) -> RedactedText:
     """Return the first line, without the start of a here-document and without redirections."""
     line = segment.text.lines()[0].sub(_HEREDOC, "").sub(_REDIRECTED, "")
     return shorten(line.squeezed(), _COMMAND_LIMIT)
+
+
+def form_of(segment: Segment) -> str:
+    """Return a command without what differs from use to use: of the arguments, the first two stay
+    where they are words, as in `docker compose up`; options stay without their values."""
+    kept, verbs = [segment.program], 0
+    for word in segment.words[1:]:
+        if word.startswith("-"):
+            kept.append(_ASSIGNED.sub("_", word))
+            continue
+        verbs += 1
+        if verbs <= _MOST_VERBS and _VERB.fullmatch(word):
+            kept.append(str(word))
+        elif kept[-1] != "_":
+            kept.append("_")
+    return " ".join(kept)
 
 
 def _rank(segment: Segment) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -14,7 +13,7 @@ from memory_assets.recall.files.turns import whole_session
 from memory_assets.recall.sessions.session import UNTIMED, one_line
 from memory_assets.requests.actions import HowRequest
 from memory_assets.session_analysis.failures import Run, all_runs
-from memory_assets.session_analysis.shell import Segment, segments, shown
+from memory_assets.session_analysis.shell import Segment, form_of, segments, shown
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 if TYPE_CHECKING:
@@ -24,9 +23,6 @@ MOST_SESSIONS = 200
 """Most sessions read for one answer, the newest first: 7 ms of CPU each."""
 _MOST_FAILURES = 3
 _ERROR_CHARACTERS = 160
-_VERB = re.compile(r"[a-z][a-z:-]{0,20}")
-_MOST_VERBS = 2
-_ASSIGNED = re.compile(r"(?<==).*")
 
 
 @dataclass(frozen=True)
@@ -162,22 +158,6 @@ def _is_of(segment: Segment, words: Sequence[str]) -> bool:
         and set(words[1:]) - set(verbs) <= {*segment.words}
         and any(given[at : at + len(verbs)] == verbs for at in begins)
     )
-
-
-def form_of(segment: Segment) -> str:
-    """Return a command without what differs from use to use: of the arguments, the first two stay
-    where they are words, as in `docker compose up`; options stay without their values."""
-    kept, verbs = [segment.program], 0
-    for word in segment.words[1:]:
-        if word.startswith("-"):
-            kept.append(_ASSIGNED.sub("_", word))
-            continue
-        verbs += 1
-        if verbs <= _MOST_VERBS and _VERB.fullmatch(word):
-            kept.append(str(word))
-        elif kept[-1] != "_":
-            kept.append("_")
-    return " ".join(kept)
 
 
 def _worked_in(project: str, runs: Sequence[_ToolRun]) -> dict[str, Worked]:

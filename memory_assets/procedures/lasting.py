@@ -1,0 +1,55 @@
+"""`Lasting`: something that sessions of a project show and the next one should know."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+_LAST_TURNS = 2
+
+
+class Evidence(Protocol):
+    """Something that happened in a turn."""
+
+    @property
+    def session_id(self) -> str:
+        """The session."""
+
+    @property
+    def turn_id(self) -> str:
+        """The id of the turn."""
+
+    @property
+    def at(self) -> datetime | None:
+        """When it happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """What sessions show. `topic` says what it is about: of a project there is one of each. `at`
+    is when it was seen last, `sources` are the ids of turns that show it: of each session that
+    does, the last two."""
+
+    topic: str
+    text: str
+    confidence: float
+    at: datetime | None
+    sources: tuple[str, ...]
+
+
+def shown_by(topic: str, text: str, evidence: Iterable[Evidence]) -> Lasting:
+    """Return what some evidence shows: it is surer, the more sessions and turns there are."""
+    turns: dict[str, dict[str, None]] = defaultdict(dict)
+    times = []
+    for each in evidence:
+        turns[each.session_id].pop(each.turn_id, None)
+        turns[each.session_id][each.turn_id] = None
+        if each.at is not None:
+            times.append(each.at)
+    count = sum(map(len, turns.values()))
+    confidence = min(0.7 + 0.05 * (len(turns) - 1) + 0.02 * (count - 1), 0.95)
+    sources = tuple(turn for of in turns.values() for turn in list(of)[-_LAST_TURNS:])
+    return Lasting(topic, text, round(confidence, 2), max(times, default=None), sources)

@@ -1,0 +1,192 @@
+"""How work is done in a project: the commands that worked again and again, by what they are for,
+and the tools that few other projects have."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from memory_assets.procedures.lasting import Lasting, shown_by
+from memory_assets.procedures.purposes import script_of, task_of
+from memory_assets.procedures.uses import Use
+from memory_assets.session_analysis.phrases import names
+
+LONGEST = 300
+_MOST_COMMANDS = 3
+_MOST_FORMS = 5
+_FEWEST_USES = 4
+_GOES_ON = " …"
+_FILE = re.compile(r"\S*/\S*\.\w{1,5}|\S*[._]test[._]\S*|test_\S+|\S*::\S*")
+_PROGRAM = re.compile(r"[a-z][\w.+-]{1,30}")
+_PLAIN = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?:npm|pnpm|yarn|bun)(?: run)? (?:test|build|lint|dev|start|format)",
+        r"(?:npm|pnpm|yarn|bun) (?:i|install|ci|add|test)(?: .*)?",
+        r"go (?:test|build|vet|fmt|run|generate|install|mod tidy)"
+        r"(?: -(?:v|race|short|count=\d|run \S+|o \S+))*(?: [^-\s]\S*)*",
+        r"(?:gofmt|goimports|gofumpt)(?: -\w+)*(?: .*)?",
+        r"cargo (?:test|build|check|clippy|fmt|run)(?: --(?:release|all|workspace|check))*",
+        r"(?:python3? -m )?(?:pytest|mypy|ruff|black|pip)"
+        r"(?: (?:-\w+|--tb=\w+|check|format|install.*|\.|tests?/?))*",
+        r"(?:npx |bunx )?tsc(?: --?(?:noEmit|skipLibCheck|pretty|p|b) ?(?:\.|tsconfig\.json)?)*",
+        r"(?:npx |bunx )?(?:eslint|prettier|biome|vitest|jest|playwright)(?: \w+)?"
+        r"(?: --?[\w-]+(?:=\S+)?)*(?: \.)?",
+        r"(?:golangci-lint|shellcheck)(?: [^-\s]\S*)*",
+        r"make|swift (?:build|test)|(?:pip|pip3|uv|poetry) (?:install|sync|add)(?: .*)?",
+        r"(?:bash|sh|zsh) -n .*|node (?:--check|-c) .*",
+        r"(?:(?:bash|sh|zsh|python3?|node|bun|deno run|tsx) )?[~.\w/-]+\.\w{1,4}",
+    )
+)
+"""Commands that anybody would try first: nobody needs to remember them."""
+_COMMON = names(
+    "git gh npm npx pnpm yarn bun bunx deno node python python3 pip pip3 uv poetry go cargo rustc "
+    "make cmake gcc g++ clang swift java javac ruby perl php bash sh zsh pwsh powershell cmd curl "
+    "wget ls find tree which type stat file du df ps env id uname whoami diff cmp jq yq awk sort "
+    "uniq wc xargs test [ [[ man apply_patch cut tr basename dirname readlink realpath hexdump xxd "
+    "md5sum sha256sum sha1sum strings kill pkill lsof cp mv rm chmod ln for rmdir tee history "
+    "return break continue case esac elif local function exit read let cat head tail less more nl "
+    "bat sed rg grep egrep ag ack fgrep unzip zip tar gzip base64 openssl od printenv hostname "
+    "ssh scp rsync sqlite3 brew apt apt-get sudo chown touch mkdir tsc eslint prettier pytest mypy "
+    "ruff black gofmt golangci-lint jest vitest memory entire claude codex pi open code nproc "
+    "sw_vers nvidia-smi top free uptime date seq shasum fd nc ping dig screen gitleaks mktemp wait "
+    "command alias set unset true false eval source xcode-select sysctl getconf locale dos2unix "
+    "iconv paste comm join split csplit expr bc dd sync mount umount ulimit vi vim nano ed patch "
+    "tmux cd pushd popd dir del copy move where findstr select-string get-childitem get-content "
+    "const let var await import function print"
+)
+"""Programs that any project may use, and agents themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A command and the uses in which it worked."""
+
+    command: str
+    uses: tuple[Use, ...]
+
+    @property
+    def turns(self) -> int:
+        """In how many turns it worked."""
+        return len({each.turn_id for each in self.uses})
+
+    @property
+    def sessions(self) -> int:
+        """In how many sessions it worked."""
+        return len({each.session_id for each in self.uses})
+
+    @property
+    def rank(self) -> tuple[int, int, str]:
+        """Sorts commands, those of most sessions and turns first."""
+        return -self.sessions, -self.turns, self.command
+
+
+def procedures(uses: Sequence[Use]) -> list[Lasting]:
+    """Return the procedures of a project, one a purpose."""
+    by_purpose: dict[str, list[Use]] = defaultdict(list)
+    for each in uses:
+        if each.purpose and not each.failed:
+            by_purpose[each.purpose].append(each)
+    found = []
+    for purpose, of_purpose in by_purpose.items():
+        shown = sorted(filter(_tells, _commands(of_purpose)), key=lambda each: each.rank)
+        best = shown[:_MOST_COMMANDS]
+        if best:
+            text = f"{_heading(purpose)}: {_listing(best)}."
+            found.append(shown_by(purpose, text, _uses(best)))
+    return found
+
+
+def tools(uses: Sequence[Use]) -> list[Lasting]:
+    """Return how the programs are called that few other projects use, one a program."""
+    by_program: dict[str, list[Use]] = defaultdict(list)
+    for each in uses:
+        if not each.purpose and not each.failed and each.program not in _COMMON:
+            by_program[each.program].append(each)
+    found = []
+    for program, of_program in by_program.items():
+        sessions = len({each.session_id for each in of_program})
+        if sessions < 2 or len(of_program) < _FEWEST_USES or not _PROGRAM.fullmatch(program):
+            continue
+        shown = _grouped(of_program, lambda use: use.form.replace("_", "…"))
+        best = sorted((each for each in shown if len(each.uses) > 1), key=lambda each: each.rank)
+        told = {each.command for each in best}
+        best = [each for each in best if each.command + _GOES_ON not in told]
+        if forms := best[:_MOST_FORMS]:
+            text = f"`{program}` is used in this project: {_listing(forms)}."
+            found.append(shown_by(f"tool {program}", text, _uses(forms)))
+    return found
+
+
+def _commands(uses: Iterable[Use]) -> list[Shown]:
+    """Return the commands of uses that were repeated: those typed alike, and of the rest those that
+    begin alike, with "…" for how they go on."""
+    exact = _grouped(uses, lambda use: use.command if use.text else "")
+    kept = [
+        each
+        for each in exact
+        if _repeated(each) and len(each.command) <= LONGEST and not names_files(each.uses[0])
+    ]
+    whole = {each.command for each in kept}
+    rest = [use for each in exact if each.command not in whole for use in each.uses]
+    begun = _grouped(rest, lambda use: start if (start := beginning(use)) not in whole else "")
+    kept += [
+        Shown(each.command + _GOES_ON, each.uses)
+        for each in begun
+        if _repeated(each) and len(each.command) <= LONGEST
+    ]
+    return kept
+
+
+def _grouped(uses: Iterable[Use], key: Callable[[Use], str]) -> list[Shown]:
+    groups: dict[str, list[Use]] = defaultdict(list)
+    for each in uses:
+        groups[key(each)].append(each)
+    return [Shown(command, tuple(of)) for command, of in groups.items() if command]
+
+
+def _repeated(shown: Shown) -> bool:
+    """Whether a command worked in two turns, or twice in one; a script's in two turns, because
+    many are written for one."""
+    return shown.turns > 1 or (len(shown.uses) > 1 and not script_of(list(shown.uses[0].words)))
+
+
+def names_files(use: Use) -> bool:
+    """Whether a command names files to work on, which are others the next time."""
+    words = list(use.words)
+    script = script_of(words)
+    return any(_FILE.fullmatch(word) for word in words[1:] if word.removeprefix("./") != script)
+
+
+def beginning(use: Use) -> str:
+    """Return a command up to the word that names its task or script, "" if all of it is that."""
+    words = list(use.words)
+    given = [word for word in words[1:] if not word.startswith("-")]
+    program = words[0].rsplit("/", 1)[-1]
+    last = script_of(words) or task_of(program, given)
+    at = use.command.find(last, len(use.command) - len(use.text)) if last and use.text else -1
+    start = use.command[: at + len(last)]
+    return start if at >= 0 and use.command[len(start) : len(start) + 1] == " " else ""
+
+
+def _tells(shown: Shown) -> bool:
+    """Whether a command is not the one that anybody would try first."""
+    command = shown.command.removesuffix(_GOES_ON)
+    return not any(pattern.fullmatch(command) for pattern in _PLAIN)
+
+
+def _heading(purpose: str) -> str:
+    kind, _, name = purpose.partition(" ")
+    if kind in ("script", "task"):
+        return f"The {kind} {name} is run so in this project"
+    return f"{purpose.capitalize()} in this project"
+
+
+def _listing(shown: Iterable[Shown]) -> str:
+    return ", ".join(f"`{each.command}`" for each in shown)
+
+
+def _uses(shown: Iterable[Shown]) -> list[Use]:
+    return [use for each in shown for use in each.uses]

@@ -1,0 +1,78 @@
+"""What a command is for: tests, lint, a build, ...; "" for what only looks, or is no work."""
+
+from __future__ import annotations
+
+import re
+
+from memory_assets.session_analysis.phrases import names
+from memory_assets.session_analysis.shell import Segment
+
+_RUNNERS = names(
+    "npm pnpm yarn bun deno node make mise just task rake mix cargo go gradle gradlew mvn dotnet "
+    "swift uv poetry hatch nx turbo invoke tox nox corepack"
+)
+"""Programs whose first words name a task."""
+_CHECKED = (
+    "lint|linter|clippy|eslint|golangci-lint|vet|biome|ruff|knip|oxlint|shellcheck|swiftlint|"
+    "check|dup"
+)
+_TASKS = tuple(
+    (purpose, re.compile(rf"(?:^|[\W_])(?:{words})(?:$|[\W_])"))
+    for purpose, words in (
+        ("tests", r"tests?|e2e|vitest|jest|pytest|playwright|unittest|ctest|mocha|phpunit|rspec"),
+        ("type checks", r"typecheck|types|tsc|tsgo|mypy|pyright|basedpyright"),
+        ("formatting", r"fmt|format|prettier|gofmt|gofumpt|goimports|black|oxfmt|rustfmt"),
+        ("migrations", r"migrate|migrations?|alembic|prisma|seed|flyway"),
+        ("code generation", r"generate|gen|codegen|proto|protoc|buf"),
+        ("deployment", r"deploy|wrangler|fly|vercel|netlify|helm|terraform|pulumi"),
+        ("release", r"publish|release|goreleaser|version"),
+        ("checks", _CHECKED),
+        ("build", r"build|compile|bundle|xcodebuild|webpack|rollup|esbuild|tsup|assemble\w*"),
+        ("server", r"dev|start|serve|preview|storybook|uvicorn|runserver|gunicorn|streamlit"),
+        ("installation", r"install|sync|setup|bootstrap|ci|restore|add"),
+    )
+)
+_SCRIPT = re.compile(r"(?:\.{1,2}/|~/)?[\w.@/-]+\.(?:sh|py|ts|mts|mjs|js|cjs|rb|ps1|bash|pl)")
+_FOREIGN = re.compile(r"node_modules|site-packages|^/|^~/|\.\./")
+_INTERPRETERS = names("python python3 node bun deno bash sh zsh ruby tsx ts-node pwsh perl uv")
+_OWN = names("test [ [[ memory")
+"""Programs that are no work of a project: the shell's own tests, and this memory."""
+
+
+def purpose_of(segment: Segment) -> str:
+    """Return what a command is for, by its program and the words that name its task. Of a script it
+    is `script <its path>`, of another task `task <its name>`."""
+    words = [str(word) for word in segment.words]
+    given = [word for word in words[1:] if not word.startswith("-")]
+    if segment.program in _OWN:
+        return ""
+    if script := script_of(words):
+        return f"script {script}"
+    task = task_of(segment.program, given)
+    for purpose, pattern in _TASKS:
+        if pattern.search(task):
+            return purpose
+    if segment.program in _RUNNERS and given[:1] == ["run"] and len(given) > 1:
+        return f"task {given[1]}"
+    return ""
+
+
+def task_of(program: str, given: list[str]) -> str:
+    """Return the word that names what a program is to do; its own name, if it does one thing."""
+    if program not in _RUNNERS:
+        return program
+    named = given[1:] if given[:1] in (["run"], ["exec"], ["x"], ["dlx"], ["pnpm"]) else given
+    named = named[1:] if named[:1] in (["run"], ["exec"]) else named
+    return " ".join(named[:1])
+
+
+def script_of(words: list[str]) -> str:
+    """Return the path of the script that a command runs, "" if it runs none."""
+    given = [word for word in words[1:] if not word.startswith("-")]
+    program = words[0].rsplit("/", 1)[-1]
+    if program not in _INTERPRETERS:
+        named = words[:1] if "/" in words[0] else []
+    else:
+        named = given[1:2] if given[:1] == ["run"] else given[:1]
+    paths = (each for each in named if _SCRIPT.fullmatch(each) and not _FOREIGN.search(each))
+    return next(paths, "").removeprefix("./")

@@ -1,0 +1,114 @@
+"""The commands of one session, each with what it is for, where it ran, and whether it worked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory_assets.procedures.purposes import purpose_of
+from memory_assets.session_analysis import SessionTurns
+from memory_assets.session_analysis.failures import Run, all_runs
+from memory_assets.session_analysis.shell import Segment, form_of, meaningful, segments
+
+_LONGEST = 1_000
+_HEREDOC = re.compile(r"\s*<<.*$")
+_REDIRECTED = re.compile(r"\s*(?:\d?>>?\s?(?:&\d|[\w./~-]+)|&>\s?\S+|<\s?\S+)")
+_DECORATION = re.compile(
+    r"^(?:(?:time|nohup|command|nice|exec|if|then|do|!)\s+|g?timeout\s+\d+\w?\s+)+"
+)
+_ONCE = re.compile(
+    r"\$(?!PATH\b|\{?HOME\b|PWD\b)|`|/tmp\b|/var/folders|\btmp\.|\bscratch|mktemp|<redacted|…"
+    r"|\b[0-9a-f]{7,}\b|\b\d{3,}\b|\bv?\d+\.\d+\.\d+|\d{4}-\d\d-\d\d"
+)
+"""What differs from use to use: values of variables, temporary files, ids, numbers, versions."""
+_ROOTED = re.compile(r"^(?:[/~]|[A-Za-z]:[\\/])")
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One command of a turn. `text` is how it was typed, without redirections and what only wraps
+    it; `where` the directory below the project's, "" for its root; `error` tells why it failed."""
+
+    text: str
+    purpose: str
+    program: str
+    words: tuple[str, ...]
+    form: str
+    where: str
+    failed: bool
+    error: str
+    session_id: str
+    turn_id: str
+    at: datetime | None
+
+    @property
+    def command(self) -> str:
+        """The command as it is run from the project's directory."""
+        return f"cd {self.where} && {self.text}" if self.where else self.text
+
+
+def uses(session: SessionTurns) -> Iterator[Use]:
+    """Yield the commands of a session whose outcome is known, in order, without those that could
+    not be run again: with temporary files, ids, variables, or more than a line."""
+    for run in all_runs(session):
+        if run.segment is None:
+            continue
+        exported = _exported(run)
+        parts = [run.segment] if run.failed else meaningful(run.record.command)
+        for part in parts:
+            text = typed(part, exported)
+            where = _where(session, run)
+            if where is None:
+                continue
+            yield Use(
+                text=text,
+                purpose=purpose_of(part),
+                program=part.program,
+                words=tuple(str(word) for word in part.words),
+                form=form_of(part),
+                where=where,
+                failed=run.failed,
+                error=str(run.head) if run.failed else "",
+                session_id=session.session_id,
+                turn_id=run.turn.id,
+                at=run.record.timestamp,
+            )
+
+
+def typed(segment: Segment, exported: Sequence[str] = ()) -> str:
+    """Return a command as it can be typed again, "" if it cannot."""
+    lines = segment.text.lines()
+    line = _REDIRECTED.sub("", _HEREDOC.sub("", str(lines[0])))
+    line = _DECORATION.sub("", " ".join(line.split()))
+    line = " ".join([*exported, line])
+    whole = len(lines) == 1 and line.count('"') % 2 == 0 and line.count("'") % 2 == 0
+    if not whole or len(line) > _LONGEST or _ONCE.search(line):
+        return ""
+    return line
+
+
+def _exported(run: Run) -> list[str]:
+    return [
+        str(word)
+        for part in segments(run.record.command)
+        if part.program == "export"
+        for word in part.words[1:]
+        if "=" in word
+    ]
+
+
+def _where(session: SessionTurns, run: Run) -> str | None:
+    """Return where a command ran, below the project's directory; None if that is elsewhere."""
+    root, at = str(session.project_root).rstrip("/\\"), str(run.record.cwd).rstrip("/\\")
+    for part in segments(run.record.command):
+        if part.program != "cd" or len(part.words) != 2:
+            continue
+        to = str(part.words[1]).rstrip("/\\")
+        at = to if _ROOTED.match(to) else f"{at}/{to}"
+    if "worktree" in at.removeprefix(root):
+        return ""
+    if not at.startswith(root) or "$" in at or ".." in at:
+        return None if at else ""
+    return at.removeprefix(root).replace("\\", "/").strip("/")
