@@ -19,6 +19,7 @@ _MOST_FORMS = 5
 _FEWEST_USES = 4
 _GOES_ON = " …"
 _FILE = re.compile(r"\S*/\S*\.\w{1,5}|\S*[._]test[._]\S*|test_\S+|\S*::\S*")
+_VERB = re.compile(r"\S+ (?:-\S+ )*[a-z]{2,}")
 _PROGRAM = re.compile(r"[a-z][\w.+-]{1,30}")
 _PLAIN = tuple(
     re.compile(pattern)
@@ -114,7 +115,8 @@ def tools(uses: Sequence[Use]) -> list[Lasting]:
         best = sorted((each for each in shown if len(each.uses) > 1), key=lambda each: each.rank)
         told = {each.command for each in best}
         best = [each for each in best if each.command + _GOES_ON not in told]
-        if forms := best[:_MOST_FORMS]:
+        if len(best) > 1 and any(_VERB.match(each.command) for each in best):
+            forms = best[:_MOST_FORMS]
             text = f"`{program}` is used in this project: {_listing(forms)}."
             found.append(shown_by(f"tool {program}", text, _uses(forms)))
     return found

@@ -56,7 +56,7 @@ def uses(session: SessionTurns) -> Iterator[Use]:
         if run.segment is None:
             continue
         exported = _exported(run)
-        parts = [run.segment] if run.failed else meaningful(run.record.command)
+        parts = [run.segment] if run.failed else meaningful(run.record.command) or [run.segment]
         for part in parts:
             text = typed(part, exported)
             where = _where(session, run)
@@ -107,8 +107,9 @@ def _where(session: SessionTurns, run: Run) -> str | None:
             continue
         to = str(part.words[1]).rstrip("/\\")
         at = to if _ROOTED.match(to) else f"{at}/{to}"
-    if "worktree" in at.removeprefix(root):
+    below = at.removeprefix(root)
+    if not at or "worktree" in below:
         return ""
-    if not at.startswith(root) or "$" in at or ".." in at:
-        return None if at else ""
-    return at.removeprefix(root).replace("\\", "/").strip("/")
+    if not at.startswith(root) or below[:1] not in ("", "/", "\\") or "$" in at or ".." in at:
+        return None
+    return below.replace("\\", "/").strip("/")
