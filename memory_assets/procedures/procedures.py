@@ -20,11 +20,13 @@ _FEWEST_USES = 4
 _GOES_ON = " …"
 _FILE = re.compile(r"\S*/\S*\.\w{1,5}|\S*[._]test[._]\S*|test_\S+|\S*::\S*")
 _VERB = re.compile(r"\S+ (?:-\S+ )*[a-z]{2,}")
+_CHOOSING = names("-run --run -k -t --grep --testNamePattern --test-name-pattern --only")
 _PROGRAM = re.compile(r"[a-z][\w.+-]{1,30}")
 _PLAIN = tuple(
     re.compile(pattern)
     for pattern in (
-        r"(?:npm|pnpm|yarn|bun)(?: run)? (?:test|build|lint|dev|start|format)",
+        r"(?:npm|pnpm|yarn|bun)(?: run)? "
+        r"(?:test|build|lint|dev|start|format|check|typecheck|type-check)",
         r"(?:npm|pnpm|yarn|bun) (?:i|install|ci|add|test)(?: .*)?",
         r"go (?:test|build|vet|fmt|run|generate|install|mod tidy)"
         r"(?: -(?:v|race|short|count=\d|run \S+|o \S+))*(?: [^-\s]\S*)*",
@@ -32,7 +34,7 @@ _PLAIN = tuple(
         r"cargo (?:test|build|check|clippy|fmt|run)(?: --(?:release|all|workspace|check))*",
         r"(?:python3? -m )?(?:pytest|mypy|ruff|black|pip)"
         r"(?: (?:-\w+|--tb=\w+|check|format|install.*|\.|tests?/?))*",
-        r"(?:npx |bunx )?tsc(?: --?(?:noEmit|skipLibCheck|pretty|p|b) ?(?:\.|tsconfig\.json)?)*",
+        r"(?:cd \S+ && )?(?:npx |bunx )?tsc(?: --?(?:noEmit|skipLibCheck|pretty|p|b) ?(?:\.|tsconfig\.json)?)*",
         r"(?:npx |bunx )?(?:eslint|prettier|biome|vitest|jest|playwright)(?: \w+)?"
         r"(?: --?[\w-]+(?:=\S+)?)*(?: \.)?",
         r"(?:golangci-lint|shellcheck)(?: [^-\s]\S*)*",
@@ -156,9 +158,11 @@ def _repeated(shown: Shown) -> bool:
 
 
 def names_files(use: Use) -> bool:
-    """Whether a command names files to work on, which are others the next time."""
+    """Whether a command names files or tests to work on, which are others the next time."""
     words = list(use.words)
     script = script_of(words)
+    if use.purpose == "tests" and _CHOOSING & set(words):
+        return True
     return any(_FILE.fullmatch(word) for word in words[1:] if word.removeprefix("./") != script)
 
 
@@ -167,7 +171,8 @@ def beginning(use: Use) -> str:
     words = list(use.words)
     given = [word for word in words[1:] if not word.startswith("-")]
     program = words[0].rsplit("/", 1)[-1]
-    last = script_of(words) or task_of(program, given)
+    verb = given[0] if program == "git" and given else ""
+    last = verb or script_of(words) or task_of(program, given)
     at = use.command.find(last, len(use.command) - len(use.text)) if last and use.text else -1
     start = use.command[: at + len(last)]
     return start if at >= 0 and use.command[len(start) : len(start) + 1] == " " else ""

@@ -57,7 +57,7 @@ def traps(uses: Sequence[Use]) -> list[Lasting]:
         turns = {pair.failed.turn_id for pair in pairs}
         again = [use for use in uses if last.worked and _as(last.worked, use)]
         known = len(turns) > 1 or len(again) >= _FEWEST
-        if known and not _worked_later(uses, last.failed) and not _is_there(uses, last):
+        if known and not _worked_later(uses, last) and not _is_there(uses, last):
             evidence = [use for pair in pairs for use in (pair.failed, pair.worked) if use]
             lasting.append(shown_by(topic, last.text, evidence))
     return lasting
@@ -83,9 +83,11 @@ def _is_there(uses: Iterable[Use], pair: _Pair) -> bool:
     )
 
 
-def _worked_later(uses: Iterable[Use], failed: Use) -> bool:
-    """Whether a command worked as it was the last time."""
-    alike = [use for use in uses if use.command == failed.command and use.text]
+def _worked_later(uses: Iterable[Use], pair: _Pair) -> bool:
+    """Whether a command worked as it was the last time, though nobody left the sandbox for it."""
+    if pair.worked is not None and pair.worked.command == pair.failed.command:
+        return False
+    alike = [use for use in uses if use.command == pair.failed.command and use.text]
     return bool(alike) and not max(alike, key=_time).failed
 
 
@@ -111,7 +113,7 @@ def _pair(failed: Use, later: Sequence[Use]) -> _Pair | None:
         return _of_missing(name, failed, later)
     for worked in (use for use in later if use.text and failed.text):
         if worked.command == failed.command:
-            if not _SANDBOX.search(failed.error):
+            if not _SANDBOX.search(failed.error) or not (failed.purpose or failed.program == "git"):
                 return None
             text = (
                 f"`{_short(failed)}` fails in the sandbox (“{error}”); it worked when it was run "
