@@ -262,7 +262,7 @@ class Settings(Arguments):
         reads=_routes,
     )
     promote: Literal["on", "off"] = argument(
-        "off", "Whether what users say in conversations, to be remembered, becomes a memory."
+        "off", "Whether what users ask to be remembered, and what sessions show, becomes a memory."
     )
     top_k: int = argument(8, "Most memories in a context.", ge=0, le=200)
     history_tail_n: int = argument(16, "Most turns in a context.", ge=0, le=10_000)

@@ -31,7 +31,7 @@ FOUNDATION = {
     "document_models",
     "agent_memory_models",
 }
-READS_SESSIONS = {"summaries", "observations", "commits"}
+READS_SESSIONS = {"summaries", "observations", "commits", "procedures"}
 DOMAIN = {
     "transcripts",
     "redaction",

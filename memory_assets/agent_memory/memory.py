@@ -28,6 +28,8 @@ from memory_assets.redacted_text import RedactedText
 Outcome = Literal["stored", "renewed", "merged", "refused"]
 MOST_LABELS = 20
 """Entities, and tags, of one memory."""
+FROM_SESSIONS = "promoted from sessions"
+"""The tag of a memory that sessions showed; `entities` has its topic."""
 _COMPARED = 20
 """Memories that a new one is compared with: those most similar to it."""
 
@@ -155,6 +157,14 @@ class MemoryService:
         for project in dict.fromkeys((self._around.project, "")):
             yield {**where, "project": project}
 
+    def id_of(self, text: str) -> str:
+        """Return the id that a text has as a memory."""
+        return self._id_of(self.redacted(text))
+
+    def redacted(self, text: str) -> RedactedText:
+        """Return a text as a memory keeps it."""
+        return self._around.redaction.redact(text).trimmed()
+
     def _id_of(self, text: str) -> str:
         same = " ".join(text.lower().split())
         said = f"{self._around.project}\0{same}"
@@ -188,6 +198,8 @@ class MemoryService:
         near = self._vectors.query(collection, memory.text, _COMPARED, {"project": memory.project})
         contradicts: list[str] = []
         for each in near:
+            if not comparable(memory, each.memory):
+                continue
             how = relation(memory.text, each.memory.text, each.similarity)
             if how == "same":
                 return self._renewed(each.memory, memory, "merged")
@@ -250,6 +262,15 @@ class MemoryService:
             f"{policy.window_minutes:g} minutes; the next is allowed at "
             f"{at.isoformat(timespec='seconds').replace('+00:00', 'Z')}"
         )
+
+
+def comparable(one: StoredMemory, other: StoredMemory) -> bool:
+    """Whether a memory can say what another says, or the opposite. What was promoted from sessions
+    can only where it is about one topic, and is never merged with what an agent wrote."""
+    promoted = FROM_SESSIONS in one.tags
+    if promoted != (FROM_SESSIONS in other.tags):
+        return False
+    return not promoted or one.entities == other.entities
 
 
 def said_again(known: StoredMemory, again: StoredMemory, *, merged: bool) -> StoredMemory:

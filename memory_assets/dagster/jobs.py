@@ -115,8 +115,10 @@ def retention_schedule(
 def upkeep_schedule(
     context: dg.ScheduleEvaluationContext, memory: MemoryParam
 ) -> dg.RunRequest | dg.SkipReason:
-    """Request a run of keep_memories once a day, if an agent ever wrote anything."""
-    if not (memory.settings.data_dir / AGENT_JOURNAL).exists():
+    """Request a run of keep_memories once a day, if an agent ever wrote anything or sessions are
+    promoted."""
+    promotes = memory.settings.promote == "on"
+    if not promotes and not (memory.settings.data_dir / AGENT_JOURNAL).exists():
         return dg.SkipReason("no agent wrote a memory")
     return dg.RunRequest()
 

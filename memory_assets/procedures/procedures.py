@@ -34,7 +34,8 @@ _PLAIN = tuple(
         r"cargo (?:test|build|check|clippy|fmt|run)(?: --(?:release|all|workspace|check))*",
         r"(?:python3? -m )?(?:pytest|mypy|ruff|black|pip)"
         r"(?: (?:-\w+|--tb=\w+|check|format|install.*|\.|tests?/?))*",
-        r"(?:cd \S+ && )?(?:npx |bunx )?tsc(?: --?(?:noEmit|skipLibCheck|pretty|p|b) ?(?:\.|tsconfig\.json)?)*",
+        r"(?:cd \S+ && )?(?:npx |bunx )?tsc"
+        r"(?: --?(?:noEmit|skipLibCheck|pretty|p|b) ?(?:\.|tsconfig\.json)?)*",
         r"(?:npx |bunx )?(?:eslint|prettier|biome|vitest|jest|playwright)(?: \w+)?"
         r"(?: --?[\w-]+(?:=\S+)?)*(?: \.)?",
         r"(?:golangci-lint|shellcheck)(?: [^-\s]\S*)*",

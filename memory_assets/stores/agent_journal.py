@@ -136,6 +136,17 @@ class AgentJournal(SqliteStore):
         """Note that the turns of a conversation up to this one were looked at."""
         self.put("promoted", conversation_id=turn.conversation_id, turn_index=turn.turn_index)
 
+    def sessions_seen(self, project: str) -> str:
+        """Return the state of a project's sessions that was noted last, "" for none."""
+        return self.find("promoted_sessions", "state", project=project) or ""
+
+    def note_sessions_seen(self, project: str, state: str) -> None:
+        """Note the state of a project's sessions that were looked at; with "" forget it."""
+        if state:
+            self.put("promoted_sessions", project=project, state=state)
+        else:
+            self.delete("promoted_sessions", project=project)
+
     def count(self, conversation_id: str) -> int:
         """Return the number of turns of a conversation."""
         return int(self.find("turns", "COUNT(*)", conversation_id=conversation_id) or 0)

@@ -35,11 +35,14 @@ CREATE INDEX IF NOT EXISTS trail_by_memory ON trail (memory_id);
 CREATE TABLE IF NOT EXISTS promoted (
     conversation_id TEXT PRIMARY KEY, turn_index INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS promoted_sessions (
+    project TEXT PRIMARY KEY, state TEXT NOT NULL
+);
 CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 """
 """`changed` numbers the writes, so that a conversation's greatest says whether it changed."""
-_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'promoted'"
+_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'promoted_sessions'"
 
 
 def open_journal(path: Path, seconds: float) -> sqlite3.Connection:

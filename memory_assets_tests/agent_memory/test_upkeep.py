@@ -97,6 +97,7 @@ def test_the_trail_is_forgotten_with_its_memory(agents: Agents) -> None:
     journal.write("DROP TABLE trail")
     journal.write("DROP TABLE archived")
     journal.write("DROP TABLE promoted")
+    journal.write("DROP TABLE promoted_sessions")
     again = AgentJournal(agents.data_dir / FILE_NAME)
     assert again.trail(memory_id) == [] and again.memories(archived=False) == []
     again.close()

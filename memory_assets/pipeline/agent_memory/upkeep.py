@@ -1,4 +1,5 @@
-"""The upkeep of memories: what has faded is archived, and other wordings of one memory are merged.
+"""The upkeep of memories: what has faded is archived, other wordings of one memory are merged, and
+what conversations and sessions show to last is promoted.
 
 An archived memory is in no context any more; it is still found by a search, shown and audited, and
 back when it is said again. Nothing is deleted.
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memory_assets.agent_memory.memory import said_again
+from memory_assets.agent_memory.memory import comparable, said_again
 from memory_assets.agent_memory.ports import StoredMemory
 from memory_assets.agent_memory.similarity import relation
 from memory_assets.agent_memory.trail import TrailEntry
@@ -17,8 +18,11 @@ from memory_assets.errors import EmbedderUnavailable
 from memory_assets.pipeline.agent_memory.calls import has_journal
 from memory_assets.pipeline.agent_memory.gateway import policy_of
 from memory_assets.pipeline.agent_memory.promotion import promote
+from memory_assets.pipeline.agent_memory.session_promotion import promote_from_sessions
 from memory_assets.pipeline.agent_memory.vector_store import vectors_of
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.engines import Engines
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,24 +35,31 @@ _WHO = "upkeep"
 @dataclass
 class UpkeepReport:
     """How many memories there are, how many of them are archived, and how many this upkeep archived
-    because they had faded, merged into another, or made of what users said."""
+    because they had faded, merged into another, made of what users said in conversations, or made
+    of what sessions show (`shown`)."""
 
     memories: int = 0
     archived: int = 0
     faded: int = 0
     merged: int = 0
     promoted: int = 0
+    shown: int = 0
 
 
-def keep_up(components: Engines) -> UpkeepReport:
-    """Archive and merge memories of every project. Killed at any moment, it has done with each
-    project all or nothing, and the next one goes on."""
+def keep_up(components: Components) -> UpkeepReport:
+    """Archive and merge memories of every project, and with MEMORY_PROMOTE=on promote what sessions
+    show. Killed at any moment, it has done with each project all or nothing, and the next one goes
+    on."""
     report = UpkeepReport()
+    promotes = components.settings.promote == "on"
+    if promotes:
+        for project in components.lake.projects(REDACTED_RECORDS):
+            report.shown += promote_from_sessions(components, project)
     if not has_journal(components.settings):
         return report
     journal = components.journal
     for project in journal.projects():
-        if components.settings.promote == "on":
+        if promotes:
             report.promoted += promote(components, project)
         with journal.transaction():
             for memory in _faded(components, project):
@@ -99,6 +110,7 @@ def _merge(components: Engines, project: str) -> int:
                 place
                 for place in kept
                 if memories[place].type == memory.type
+                and comparable(memory, memories[place])
                 and relation(memory.text, memories[place].text, float(cosines[at, place])) == "same"
             ),
             None,

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from memory_assets.errors import NotFound, StoreError
+from memory_assets.pipeline.agent_memory.session_promotion import promoted_from
 from memory_assets.pipeline.agent_memory.tables import forget_written
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
@@ -95,7 +96,8 @@ def forget(
     progress: Progress = lambda step: None,
     leaving: bool = False,
 ) -> ForgetReport:
-    """Forget these sessions, and return the report. `complete` finishes an interrupted call.
+    """Forget these sessions, and the memories that they showed (those that others show, too, are
+    promoted again), and return the report. `complete` finishes an interrupted call.
     `leaving`: they are all of a workspace, which may be taken in again.
 
     Raises:
@@ -106,9 +108,10 @@ def forget(
     progress("waiting for other writers of this memory")
     with lock_all_writers(components, keys):
         owned = list(_owned_records(components, set(keys)))
-        Tombstones(components.data_dir / FILE_NAME, components.install_key).begin(
-            keys, owned, "leaving" if leaving else "begun"
-        )
+        stones = Tombstones(components.data_dir / FILE_NAME, components.install_key)
+        stones.begin(keys, owned, "leaving" if leaving else "begun")
+        # What other sessions show, too, is promoted again: these leave no tombstone.
+        stones.begin(promoted_from(components, keys), state="leaving")
         return _complete(components, erase_traces, progress)
 
 
@@ -151,7 +154,8 @@ def _complete(
         gone = {project for project, _ in selected} - {
             project for project, session_id in known.keys() - selected
         }
-        report.sessions, report.projects_gone = len(selected), len(gone)
+        along = [key for key in selected if key in leaving and is_agent_memory(key[0])]
+        report.sessions, report.projects_gone = len(selected) - len(along), len(gone)
         # Paths of documents, and names of conversations, are too common to be searched for in the
         # run history.
         sessions = (

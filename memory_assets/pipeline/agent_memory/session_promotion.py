@@ -1,0 +1,209 @@
+"""Promotion from sessions: what the sessions of a project show again and again becomes a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from memory_assets.agent_memory.memory import FROM_SESSIONS
+from memory_assets.agent_memory.policy import MemoryPolicy
+from memory_assets.agent_memory.ports import StoredMemory
+from memory_assets.agent_memory.promotion import is_typed, promotable
+from memory_assets.agent_memory.trail import TrailEntry
+from memory_assets.errors import BadArgument, NotFound, RedactionFailed
+from memory_assets.pipeline.agent_memory.calls import has_journal
+from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of
+from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.procedures.lasting import shown_by
+from memory_assets.procedures.project import Findings, findings, lasting_of
+from memory_assets.session_analysis import SessionTurns
+from memory_assets.session_analysis.sentences import sentences
+from memory_assets.stores.agent_partitions import MEMORY_HEAD, partition_of
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+
+PROMOTER_ID = "promoter-1"
+"""Changes whenever the same sessions would show something else."""
+_TOPIC_CHARACTERS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What may become a memory. `topic` is what it is about: a project has one memory of each."""
+
+    topic: str
+    text: str
+    type: str
+    confidence: float
+    at: datetime | None
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A prompt in which something was said."""
+
+    session_id: str
+    turn_id: str
+    at: datetime | None
+
+
+def candidates(sessions: Iterable[SessionTurns]) -> list[Candidate]:
+    """Return what the sessions of a project show to last, and what their users said to last: the
+    surest first."""
+    found: list[Findings] = []
+    said: dict[str, list[tuple[str, float, _Said]]] = {}
+    for session in sessions:
+        if (one := findings(session)) is not None:
+            found.append(one)
+            for text, kind, confidence, where in _said(session):
+                said.setdefault(text, []).append((kind, confidence, where))
+    shown = [
+        Candidate(each.topic, each.text, "project", each.confidence, each.at, each.sources)
+        for each in lasting_of(found)
+    ]
+    for text, times in said.items():
+        kind, confidence, _ = times[0]
+        evidence = shown_by("", text, [where for _, _, where in times])
+        shown.append(
+            Candidate(f"said {text}", text, kind, confidence, evidence.at, evidence.sources)
+        )
+    return sorted(shown, key=lambda each: (-each.confidence, each.topic))
+
+
+def _said(session: SessionTurns) -> Iterator[tuple[str, str, float, _Said]]:
+    for turn in session.turns:
+        if turn.prompt is None or not is_typed(turn.prompt.text):
+            continue
+        for sentence in sentences(turn.prompt.text):
+            if (found := promotable(sentence.text)) is not None:
+                where = _Said(session.session_id, turn.id, turn.prompt.timestamp)
+                yield str(sentence.text), found.type, found.confidence, where
+
+
+def promote_from_sessions(components: Components, project: str) -> int:
+    """Write what the sessions of a project show as memories, under the policy of all memories, and
+    return the number of those stored or renewed. Sessions that did not change are not read again;
+    what the policy let wait, for there are three already, is written the next time."""
+    products = components.catalog.products.of_project(REDACTED_RECORDS.name, project)
+    marks = sorted(f"{name}:{each.output_hash}" for name, each in products.items())
+    state = input_hash(PROMOTER_ID, *marks)
+    journal = components.journal
+    if not products or journal.sessions_seen(project) == state:
+        return 0
+
+    def read() -> Iterator[SessionTurns]:
+        for product in products.values():
+            with suppress(NotFound):  # forgotten or retained meanwhile
+                if (session := components.sessions.session(product)) is not None:
+                    yield session
+
+    writer = _Writer(components, project)
+    for each in candidates(read()):
+        writer.write(each)
+    if not writer.waiting:
+        journal.note_sessions_seen(project, state)
+    return writer.count
+
+
+def promoted_from(
+    components: Components, sessions: Iterable[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return partition and name of the memories that these sessions, by project and id, showed
+    alone or with others."""
+    if not has_journal(components.settings):
+        return []
+    keys = list(sessions)
+    found: list[tuple[str, str]] = []
+    for project in sorted({project for project, _ in keys}):
+        ids = {session_id for of, session_id in keys if of == project}
+        for memory in _promoted(components, project):
+            sources = _sources(components, memory.memory_id)
+            if any(_session_of(turn) in ids for turn in sources):
+                name = memory.memory_id.removeprefix(MEMORY_HEAD)
+                found.append((partition_of(project), name))
+    return found
+
+
+class _Writer:
+    """Writes what sessions of a project show. `waiting`: the policy let something wait."""
+
+    def __init__(self, components: Components, project: str) -> None:
+        self._components, self._journal = components, components.journal
+        self._policy: MemoryPolicy = policy_of(components.settings)
+        self._memory = open_gateway(components, project).memory
+        self._partition = partition_of(project)
+        self._forgotten = tombstones(components).forgotten()
+        self._known = {each.entities: each for each in _promoted(components, project)}
+        self.count, self.waiting = 0, False
+
+    def write(self, candidate: Candidate) -> None:
+        """Store what is new, renew what was seen again since, and archive what it replaces."""
+        if not self._policy.should_store_memory(candidate.confidence, candidate.type):
+            return
+        try:
+            topic = (self._memory.redacted(candidate.topic[:_TOPIC_CHARACTERS]),)
+            memory_id = self._memory.id_of(candidate.text)
+            known = self._known.get(topic)
+            same = known is not None and known.memory_id == memory_id
+            if (self._partition, memory_id.removeprefix(MEMORY_HEAD)) in self._forgotten:
+                return
+            if same and known is not None and (candidate.at is None or candidate.at <= known.ts):
+                return
+            with self._journal.transaction():
+                self._write(candidate, topic[0], None if same else known)
+        except (BadArgument, RedactionFailed):  # of this one; the others are written
+            return
+
+    def _write(self, candidate: Candidate, topic: str, before: StoredMemory | None) -> None:
+        now = self._components.clock()
+        archived = self._journal.archived()
+        if before is not None:
+            self._journal.archive(before.memory_id, "said anew, with what was seen since")
+        moment = candidate.at or datetime.fromtimestamp(now, UTC)
+        written = self._memory.write(
+            candidate.text,
+            candidate.type,
+            candidate.confidence,
+            moment,
+            entities=(topic,),
+            tags=(FROM_SESSIONS,),
+            source="import",
+        )
+        if written.outcome == "refused":
+            self.waiting = True
+            if before is not None and before.memory_id not in archived:
+                self._journal.restore([before.memory_id])
+            return
+        if before is not None:
+            why = "said anew, with what was seen since"
+            entry = TrailEntry(
+                before.memory_id, now, "archived", "upkeep", (written.memory_id,), why
+            )
+            self._journal.note(entry)
+        named = set(_sources(self._components, written.memory_id))
+        new = tuple(turn for turn in candidate.sources if turn not in named)
+        why = "sessions show it"
+        self._journal.note(TrailEntry(written.memory_id, now, "promoted", "upkeep", new, why))
+        self.count += 1
+
+
+def _promoted(components: Components, project: str) -> Sequence[StoredMemory]:
+    """Return the memories of a project that sessions showed, those that are archived first."""
+    archived = components.journal.archived()
+    found = components.journal.memories({"project": project}, sort="stored_at")
+    shown = [each for each in found if FROM_SESSIONS in each.tags]
+    return sorted(shown, key=lambda each: each.memory_id not in archived)
+
+
+def _sources(components: Components, memory_id: str) -> list[str]:
+    """Return the turns that a memory was promoted from."""
+    trail = components.journal.trail(memory_id)
+    return [turn for entry in trail if entry.what == "promoted" for turn in entry.of]
+
+
+def _session_of(turn_id: str) -> str:
+    return turn_id.removeprefix("session::").rsplit("::turn::", 1)[0]
