@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -44,6 +45,25 @@ def transcripts(into: Path, generated_megabytes: int | None = None) -> dict[str,
     size = generated_megabytes or 100
     lifelike.generate(into, 1, size * 1_000_000, 10 * size, 3 + size // 4)
     return {variable: str(into / path) for path, (_, variable) in _LAYOUT.items()}
+
+
+def ingested(work: Path) -> Path:
+    """Bring a memory of the dev transcripts below `work` up to date, without vectors, and return
+    its data directory."""
+    roots = work / "roots"
+    if not roots.exists():
+        transcripts(work)
+    (work / "home").mkdir(exist_ok=True)
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")},
+        "HOME": str(work / "home"),
+        "MEMORY_DATA_DIR": str(work / "memory"),
+        "MEMORY_EMBEDDER": "none",
+        **{variable: str(roots / name) for name, variable in _LAYOUT.values()},
+    }
+    command = [str(Path(sys.executable).with_name("memory")), "ingest"]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return work / "memory"
 
 
 def unpack(archive: str, into: Path) -> Path:

@@ -15,16 +15,13 @@ once. Precision: the share of right ones among those with a verdict on the text 
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dev_data import transcripts
+from dev_data import ingested
 from retrieval import HERE, lines
 
 from memory_assets.models import Observation
@@ -57,22 +54,7 @@ def main() -> None:
 
 def observed(work: Path) -> list[Observation]:
     """Return the observations that `memory ingest` makes of the dev transcripts."""
-    roots = work / "roots"
-    if not roots.exists():
-        transcripts(work)
-    (work / "home").mkdir(exist_ok=True)
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")},
-        "HOME": str(work / "home"),
-        "MEMORY_DATA_DIR": str(work / "memory"),
-        "MEMORY_EMBEDDER": "none",
-        "MEMORY_PROJECTS_DIR": str(roots / "claude"),
-        "MEMORY_CODEX_DIR": str(roots / "codex"),
-        "MEMORY_PI_DIR": str(roots / "pi"),
-    }
-    command = [str(Path(sys.executable).with_name("memory")), "ingest"]
-    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-    lake = Lake(work / "memory" / "lake")
+    lake = Lake(ingested(work) / "lake")
     return [
         each
         for project in lake.projects(OBSERVATIONS)

@@ -29,7 +29,7 @@ _PLAIN = tuple(
         r"(?:test|build|lint|dev|start|format|check|typecheck|type-check)",
         r"(?:npm|pnpm|yarn|bun) (?:i|install|ci|add|test)(?: .*)?",
         r"go (?:test|build|vet|fmt|run|generate|install|mod tidy)"
-        r"(?: -(?:v|race|short|count=\d|run \S+|o \S+))*(?: [^-\s]\S*)*",
+        r"(?: -(?:v|race|short|count=\d|(?:timeout|run|o) \S+)| [^-\s]\S*)*",
         r"(?:gofmt|goimports|gofumpt)(?: -\w+)*(?: .*)?",
         r"cargo (?:test|build|check|clippy|fmt|run)(?: --(?:release|all|workspace|check))*",
         r"(?:python3? -m )?(?:pytest|mypy|ruff|black|pip)"

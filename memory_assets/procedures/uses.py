@@ -19,7 +19,7 @@ _DECORATION = re.compile(
     r"^(?:(?:time|nohup|command|nice|exec|if|then|do|!)\s+|g?timeout\s+\d+\w?\s+)+"
 )
 _ONCE = re.compile(
-    r"\$(?!PATH\b|\{?HOME\b|PWD\b)|`|/tmp\b|/var/folders|\btmp\.|\bscratch|mktemp|<redacted|…"
+    r"\$(?!PATH\b|\{?HOME\b|PWD\b)|`|/tmp\b|/var/folders|\btmp\.|\bscratch|mktemp|…"
     r"|\b[0-9a-f]{7,}\b|\b\d{3,}\b|\bv?\d+\.\d+\.\d+|\d{4}-\d\d-\d\d"
 )
 """What differs from use to use: values of variables, temporary files, ids, numbers, versions."""
@@ -83,7 +83,12 @@ def typed(segment: Segment, exported: Sequence[str] = ()) -> str:
     line = _REDIRECTED.sub("", _HEREDOC.sub("", str(lines[0])))
     line = _DECORATION.sub("", " ".join(line.split()))
     line = " ".join([*exported, line])
-    whole = len(lines) == 1 and line.count('"') % 2 == 0 and line.count("'") % 2 == 0
+    whole = (
+        len(lines) == 1
+        and "<redacted" not in segment.text
+        and line.count('"') % 2 == 0
+        and line.count("'") % 2 == 0
+    )
     if not whole or len(line) > _LONGEST or _ONCE.search(line):
         return ""
     return line

@@ -1,0 +1,175 @@
+"""Promotion of what ingested sessions show: by whose evidence, how much at once, and how it is
+forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memory_assets.agent_memory.ports import StoredMemory
+from memory_assets.pipeline.agent_memory.gateway import open_gateway
+from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport, keep_up
+from memory_assets.pipeline.removal.forget import forget
+from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import load_settings
+from memory_assets_tests.recall.worked import Call, Worked, shell
+
+APP = "/work/app"
+PROJECT = "-work-app"
+DAY = 86_400.0
+GO_ON = Call(text="Go on.")
+TESTS = "Tests in this project: `mise run test`."
+
+
+class Upkeep(Worked):
+    """Sessions, and the nights after them."""
+
+    now = 1_800_000_000.0
+    promote = "on"
+
+    def night(self) -> UpkeepReport:
+        """Ingest what is new, and keep memories, a day later."""
+        self.memory()
+        self.now += DAY
+        return keep_up(self.components())
+
+    def components(self) -> Components:
+        """What the memory is made of."""
+        settings = load_settings(**self.settings(), promote=self.promote)
+        return Components(settings, clock=lambda: self.now)
+
+    def remembered(self) -> dict[str, StoredMemory]:
+        """The memories of the project that are not archived, by their text."""
+        found = self.components().journal.memories({"project": PROJECT}, archived=False)
+        return {str(each.text): each for each in found}
+
+    def trail(self, text: str) -> list[tuple[str, str, tuple[str, ...]]]:
+        """What happened to a memory: what, by whom, from what."""
+        trail = self.components().journal.trail(self.remembered()[text].memory_id)
+        return [(each.what, each.who, each.of) for each in trail]
+
+    def forget(self, **selection: str) -> int:
+        """Forget what is selected, and return the number of sessions."""
+        found = select(self.components(), Selection(**selection))
+        return forget(self.components(), found, erase_traces=lambda names: 0).sessions
+
+    def files_with(self, word: str) -> list[Path]:
+        """The files of the memory in which a word stands."""
+        files = (path for path in (self.root / "data").rglob("*") if path.is_file())
+        return [path for path in files if word.encode() in path.read_bytes()]
+
+
+@pytest.fixture
+def upkeep(tmp_path: Path) -> Upkeep:
+    """No session yet."""
+    return Upkeep(tmp_path)
+
+
+@pytest.fixture
+def twice(upkeep: Upkeep) -> Callable[..., str]:
+    """Writes a session that runs commands in two turns."""
+
+    def written(name: str, *commands: str, days: int = 0) -> str:
+        calls = [shell(command) for command in commands]
+        return upkeep.session(name, *calls, GO_ON, *calls, cwd=APP, days=days)
+
+    return written
+
+
+def test_it_is_asked_for_and_at_most_three_a_night(
+    upkeep: Upkeep, twice: Callable[..., str]
+) -> None:
+    """The surest first, the others the next night, and then nothing, for no session is new. The
+    trail names the turns."""
+    one = twice("1", "mise run test", "mise run fmt", "mise run lint", "mise run build")
+    two = twice("2", "mise run test", days=1)
+    upkeep.promote = "off"
+    assert upkeep.night() == UpkeepReport()
+    upkeep.promote = "on"
+    assert upkeep.night().shown == 3 and TESTS in upkeep.remembered()
+    assert upkeep.night().shown == 1 and len(upkeep.remembered()) == 4
+    assert upkeep.night().shown == 0
+    memory = upkeep.remembered()[TESTS]
+    assert (memory.type, memory.source, memory.contradicts) == ("project", "import", ())
+    assert memory.ts.isoformat().startswith("2026-03-31")
+    turns = tuple(f"session::{name}::turn::{at}" for name in (one, two) for at in (0, 1))
+    assert upkeep.trail(TESTS) == [("stored", "import", ()), ("promoted", "upkeep", turns)]
+
+
+def test_what_is_seen_again_is_renewed(upkeep: Upkeep, twice: Callable[..., str]) -> None:
+    """With the newer time, and the new turns in the trail; not by an older session."""
+    twice("1", "mise run test", days=1)
+    upkeep.night()
+    twice("2", "mise run test")
+    assert upkeep.night().shown == 0
+    new = twice("3", "mise run test", days=5)
+    assert upkeep.night().shown == 1
+    (memory,) = upkeep.remembered().values()
+    assert memory.ts.isoformat().startswith("2026-04-04")
+    *_, renewed, promoted = upkeep.trail(TESTS)
+    assert renewed[0] == "renewed" and f"session::{new}::turn::1" in promoted[2]
+
+
+def test_what_is_said_anew_takes_the_place(upkeep: Upkeep, twice: Callable[..., str]) -> None:
+    """A project has one memory of each topic; the one before is archived."""
+    twice("1", "mise run test")
+    upkeep.night()
+    (old,) = upkeep.remembered().values()
+    twice("2", "mise run test", "mise run test:ci", days=1)
+    upkeep.night()
+    assert list(upkeep.remembered()) == [
+        "Tests in this project: `mise run test`, `mise run test:ci`."
+    ]
+    assert list(upkeep.components().journal.archived()) == [old.memory_id]
+
+
+def test_what_an_agent_wrote_stays_as_it_is(upkeep: Upkeep, twice: Callable[..., str]) -> None:
+    """Though it says nearly what sessions show."""
+    said = "Tests in this project run by `mise run test`."
+    gateway = open_gateway(upkeep.components(), PROJECT)
+    gateway.write_memory(said, "project", 0.9, "2026-03-01T09:00:00Z")
+    twice("1", "mise run test", "mise run fmt")
+    upkeep.night()
+    remembered = upkeep.remembered()
+    assert remembered[said].also == () and TESTS in remembered and len(remembered) == 3
+    assert all(each.contradicts == () for each in remembered.values())
+
+
+def test_what_a_user_says_in_sessions_to_last_is_promoted(upkeep: Upkeep) -> None:
+    """Once, however often it is said."""
+    said = "Never commit without signing."
+    for name in ("1", "2"):
+        upkeep.session(name, Call(text=f"Look at it. {said}"), shell("ls"), cwd=APP)
+    assert upkeep.night().shown == 1
+    (memory,) = upkeep.remembered().values()
+    assert (str(memory.text), memory.type) == (said, "preference")
+
+
+def test_forgetting_a_session_forgets_what_it_showed(
+    upkeep: Upkeep, twice: Callable[..., str]
+) -> None:
+    """No byte of it stays. What another session shows, too, is promoted again from that alone."""
+    gone = twice("1", "mise run test", "mise run reef", days=1)
+    kept = twice("2", "mise run test")
+    assert upkeep.night().shown == 2
+    assert upkeep.forget(session=gone) == 1
+    assert upkeep.remembered() == {}
+    assert upkeep.files_with(gone) == [] and upkeep.files_with("reef") == []
+    assert upkeep.night().shown == 1
+    assert list(upkeep.remembered()) == [TESTS]
+    assert upkeep.trail(TESTS)[-1][2] == tuple(f"session::{kept}::turn::{at}" for at in (0, 1))
+
+
+def test_a_memory_that_was_forgotten_is_not_promoted_again(
+    upkeep: Upkeep, twice: Callable[..., str]
+) -> None:
+    """Though sessions go on to show it."""
+    twice("1", "mise run test")
+    upkeep.night()
+    (memory,) = upkeep.remembered().values()
+    upkeep.forget(session=memory.memory_id.removeprefix("memory::"))
+    twice("2", "mise run test", days=1)
+    assert upkeep.night().shown == 0 and upkeep.remembered() == {}

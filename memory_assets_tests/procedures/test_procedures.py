@@ -1,0 +1,173 @@
+"""What the sessions of a project show again and again, and what they do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memory_assets.chunking import build_turns
+from memory_assets.procedures.project import findings, lasting_of
+from memory_assets.redacted_text import seal
+from memory_assets.session_analysis import session_turns
+from memory_assets_tests.redacted_sessions import ROOT, Script
+
+MISSING = "Exit code 127\nzsh:1: command not found: {}"
+
+
+def shown(*scripts: Script, root: str = ROOT) -> dict[str, str]:
+    """What sessions show together, by topic."""
+    found = []
+    for script in scripts:
+        records = [replace(each, project_root=seal(root)) for each in script.records]
+        one = findings(session_turns(records, build_turns(records)))
+        found += [one] if one is not None else []
+    return {each.topic: each.text for each in lasting_of(found)}
+
+
+def twice(*commands: str) -> Script:
+    """A session that runs commands in two turns."""
+    script = Script()
+    for _ in range(2):
+        script.prompt("Go on with the harbour.")
+        for command in commands:
+            script.run(command)
+    return script
+
+
+def test_a_command_that_worked_in_two_turns_is_a_procedure() -> None:
+    """By what it is for, those of one purpose together, without what only filters its output."""
+    script = twice("mise run test 2>&1 | tail -20", "mise run test:ci", "mise run fmt")
+    assert shown(script) == {
+        "tests": "Tests in this project: `mise run test`, `mise run test:ci`.",
+        "formatting": "Formatting in this project: `mise run fmt`.",
+    }
+
+
+def test_where_and_with_what_it_ran_is_part_of_a_command() -> None:
+    """The directory below the project's, variables, and an option that names a package."""
+    script = twice("cd apps/api && pnpm api:generate", "export TZ=UTC; pytest -q -p tide")
+    assert shown(script) == {
+        "code generation": "Code generation in this project: `cd apps/api && pnpm api:generate`.",
+        "tests": "Tests in this project: `TZ=UTC pytest -q -p tide`.",
+    }
+
+
+def test_files_and_names_of_tests_are_left_out() -> None:
+    """They are others the next time; what is before them stays."""
+    script = Script().prompt("Test.").run("mise run test -- a/tide_test.go")
+    script.prompt("Again.").run("mise run test -- b/reef_test.go")
+    assert shown(script) == {"tests": "Tests in this project: `mise run test …`."}
+
+
+def test_what_is_seen_once_is_nobodys_habit() -> None:
+    """Nor is what failed, what anybody would try first, what is in a temporary directory, has an
+    id or a secret in it, or ran in another project or a home directory."""
+    assert shown(Script().prompt("Test.").run("mise run test")) == {}
+    for command in (
+        "npm test",
+        "go test ./... -count=1",
+        "cd web && npx tsc --noEmit",
+        "python /tmp/try/fix.py --all",
+        "mise run test --seed 48211",
+        "mise run test --token <redacted:github-token:0123456789ab>",
+        'mise run test --only "$NAME"',
+        "cd /work/other && mise run test",
+        "test -f mise.toml",
+    ):
+        assert shown(twice(command)) == {}, command
+    failing = Script().prompt("Test.")
+    for _ in range(2):
+        failing.run("mise run test", "Exit code 1\nFAIL tide_test", error=True)
+    assert shown(failing) == {}
+    home = twice("mise run test")
+    assert shown(home, root="/home/mara") == {}
+
+
+def test_a_tool_that_few_projects_use_is_told_with_its_forms() -> None:
+    """In two sessions, with two forms that were repeated; what is given to it is left out."""
+    one, other = (
+        Script(name).prompt("What is there to do?").run("bd list").run(f"bd show {name} --json")
+        for name in ("s1", "s2")
+    )
+    text = "`bd` is used in this project: `bd list`, `bd show … --json`."
+    assert shown(one, other) == {"tool bd": text}
+    assert shown(one) == {}
+
+
+def test_a_command_that_works_only_with_a_variable_is_told_with_its_error() -> None:
+    """As long as it did not work without it later."""
+    error = "Exit code 1\nModuleNotFoundError: No module named 'tide'"
+    scripts = []
+    for name in ("s1", "s2"):
+        script = Script(name).prompt("Test.").run("pytest -q", error, error=True)
+        scripts.append(script.run("PYTHONPATH=. pytest -q"))
+    found = shown(*scripts)
+    assert found["instead of pytest -q"] == (
+        "`pytest -q` fails here (“ModuleNotFoundError: No module named 'tide'”); "
+        "`PYTHONPATH=. pytest -q` works."
+    )
+    scripts[1].prompt("It is installed now.").run("pytest -q")
+    assert "instead of pytest -q" not in shown(*scripts)
+
+
+def test_a_program_that_is_not_found_is_told_with_its_path() -> None:
+    """If it worked by that three times; without one, that it is not installed."""
+    script = Script().prompt("Look.").run("gh pr list", MISSING.format("gh"), error=True)
+    for verb in ("list", "status", "checks"):
+        script.run(f"/opt/bin/gh pr {verb}")
+    assert shown(script) == {
+        "missing gh": "`gh` alone is not found here; `/opt/bin/gh …` works.",
+    }
+    absent = Script()
+    for _ in range(2):
+        absent.prompt("Look.").run("yq '.a' b.yaml", MISSING.format("yq"), error=True)
+    assert shown(absent) == {"missing yq": "`yq` is not installed here."}
+
+
+def test_a_command_that_a_sandbox_stops_is_told() -> None:
+    """It failed in two turns with what only a sandbox says, and worked as it was afterwards."""
+    script = Script()
+    for _ in range(2):
+        script.prompt("Test.").run("mise run test", "Error: listen EPERM: 127.0.0.1", error=True)
+        script.run("mise run test")
+    assert shown(script)["sandbox tests"] == (
+        "`mise run test` fails in the sandbox (“Error: listen EPERM: 127.0.0.1”); it worked when "
+        "it was run again outside of it."
+    )
+
+
+def test_files_that_are_changed_together_are_told() -> None:
+    """Three times, and alike: translations, manifests; not a program and its test."""
+    script = Script()
+    for _ in range(3):
+        script.prompt("Add a word.").touch("Edit", f"{ROOT}/i18n/de.json", f"{ROOT}/i18n/en.json")
+        script.touch("Edit", f"{ROOT}/src/tide.py", f"{ROOT}/tests/test_tide.py")
+    text = "Changed together, so look at all of them: `i18n/de.json`, `i18n/en.json`."
+    assert shown(script) == {"together i18n/de.json": text}
+
+
+def test_what_most_sessions_read_or_change_is_told() -> None:
+    """Documents that three of them read, and settings that three of them change."""
+    scripts = []
+    for name in ("s1", "s2", "s3"):
+        script = Script(name).prompt("Go on.").touch("Read", f"{ROOT}/docs/tides.md")
+        scripts.append(script.touch("Edit", f"{ROOT}/setup.sh").touch("Read", f"{ROOT}/README.md"))
+    found = shown(*scripts)
+    assert found.keys() == {"documents", "kept setup.sh"}
+    assert found["documents"].endswith("read before they work: `docs/tides.md`.")
+    assert shown(*scripts[:2]) == {}
+
+
+def test_how_commits_are_made_is_told() -> None:
+    """Their wording and branch, if nearly all of several sessions agree."""
+    scripts = []
+    for name in ("s1", "s2", "s3"):
+        script = Script(name).prompt("Commit.")
+        for number in range(2):
+            subject = f"feat(tide): count {name}, {number}"
+            script.run(f'git commit -m "{subject}"', f"[main abc{number}def] {subject}")
+        scripts.append(script)
+    assert shown(*scripts) == {
+        "commit subjects": "Commit subjects here are conventional commits with a scope; "
+        "types used: `feat`.",
+        "main branch": "Commits are made on `main` itself here, without a branch.",
+    }
