@@ -58,7 +58,7 @@ def uses(session: SessionTurns) -> Iterator[Use]:
         exported = _exported(run)
         parts = [run.segment] if run.failed else meaningful(run.record.command) or [run.segment]
         for part in parts:
-            text = typed(part, exported)
+            text = "" if "<redacted" in run.record.command else typed(part, exported)
             where = _where(session, run)
             if where is None:
                 continue
@@ -83,12 +83,7 @@ def typed(segment: Segment, exported: Sequence[str] = ()) -> str:
     line = _REDIRECTED.sub("", _HEREDOC.sub("", str(lines[0])))
     line = _DECORATION.sub("", " ".join(line.split()))
     line = " ".join([*exported, line])
-    whole = (
-        len(lines) == 1
-        and "<redacted" not in segment.text
-        and line.count('"') % 2 == 0
-        and line.count("'") % 2 == 0
-    )
+    whole = len(lines) == 1 and line.count('"') % 2 == 0 and line.count("'") % 2 == 0
     if not whole or len(line) > _LONGEST or _ONCE.search(line):
         return ""
     return line

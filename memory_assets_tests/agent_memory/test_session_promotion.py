@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ class Upkeep(Worked):
         trail = self.components().journal.trail(self.remembered()[text].memory_id)
         return [(each.what, each.who, each.of) for each in trail]
 
-    def forget(self, **selection: str) -> int:
+    def forget(self, **selection: Any) -> int:
         """Forget what is selected, and return the number of sessions."""
         found = select(self.components(), Selection(**selection))
         return forget(self.components(), found, erase_traces=lambda names: 0).sessions

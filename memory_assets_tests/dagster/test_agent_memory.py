@@ -72,7 +72,8 @@ def test_the_upkeep_is_an_asset_that_counts(tmp_path: Path) -> None:
     assert isinstance(tick(), dg.RunRequest)
     result = kept_memories(memory=MemoryResource(settings))
     assert isinstance(result, dg.MaterializeResult)
-    counts = {"memories": 1, "memories_archived": 0, "faded": 0, "merged": 0, "promoted": 0}
+    names = ("memories_archived", "faded", "merged", "promoted", "promoted_from_sessions")
+    counts = {"memories": 1} | dict.fromkeys(names, 0)
     assert result.metadata == {"work": "nothing to do", **counts}
     defs = build_defs(settings)
     assert defs.resolve_schedule_def("upkeep_schedule").job_name == UPKEEP_JOB
