@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,7 @@ from retrieval import HERE, lines
 
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.errors import TranscriptError
+from memory_assets.models import Turn
 from memory_assets.pipeline.agent_memory.session_promotion import Candidate, candidates
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import Redactor, load_redactor
@@ -41,8 +43,10 @@ from memory_assets.transcripts import read_session
 AGENTS = {"claude", "codex", "pi"}
 LOCOMO = "locomo_dev/messages.jsonl"
 VERDICTS = HERE / "promotion.jsonl"
-MOST_SHOWN = 12
-"""Commands of a turn that a reader is shown."""
+MOST_SHOWN = 8
+"""Calls of a turn that a reader is shown."""
+MOST_CHARACTERS = 240
+"""Of each of them."""
 
 
 def main() -> None:
@@ -73,11 +77,7 @@ def shown(components: Components) -> Iterator[dict[str, Any]]:
         products = components.catalog.products.of_project(REDACTED_RECORDS.name, project)
         sessions = [components.sessions.session(each) for each in products.values()]
         found = [each for each in sessions if each is not None]
-        evidence = {
-            turn.id: [str(one.command) for one in turn.records if one.command][-MOST_SHOWN:]
-            for session in found
-            for turn in session.turns
-        }
+        turns = {turn.id: turn for session in found for turn in session.turns}
         for each in candidates(found):
             yield {
                 "id": identity(project, each),
@@ -88,8 +88,24 @@ def shown(components: Components) -> Iterator[dict[str, Any]]:
                 "confidence": each.confidence,
                 "last": each.at.isoformat() if each.at is not None else None,
                 "turns": list(each.sources),
-                "commands": {turn: evidence.get(turn, []) for turn in each.sources},
+                "evidence": {name: evidence(each.text, turns[name]) for name in each.sources},
             }
+
+
+def evidence(text: str, turn: Turn) -> list[str]:
+    """Return the calls of a turn that have a word in common with what a memory quotes, and whether
+    they failed; else its prompt."""
+    quoted = {word for part in re.findall(r"`([^`]+)`", text) for word in part.split()}
+    words = {word for word in quoted if len(word) > 3 or word == "git"}
+    calls = dict[str, None]()
+    for record in turn.records:
+        called = str(record.command) or " ".join(map(str, record.paths))
+        if record.kind == "tool_result" and any(word in called for word in words):
+            outcome = "failed" if record.is_error else "ended"
+            calls[f"{outcome}: {called[:MOST_CHARACTERS]}"] = None
+    if not calls and turn.prompt is not None:
+        return [f"prompt: {turn.prompt.text[:MOST_CHARACTERS]}"]
+    return list(calls)[-MOST_SHOWN:]
 
 
 def half_of(project: str) -> str:

@@ -56,7 +56,8 @@ def traps(uses: Sequence[Use]) -> list[Lasting]:
         last = pairs[-1]
         turns = {pair.failed.turn_id for pair in pairs}
         again = [use for use in uses if last.worked and _as(last.worked, use)]
-        known = len(turns) > 1 or len(again) >= _FEWEST
+        other = last.worked is not None and last.worked.command != last.failed.command
+        known = len(turns) > 1 or (other and len(again) >= _FEWEST)
         if known and not _worked_later(uses, last) and not _is_there(uses, last):
             evidence = [use for pair in pairs for use in (pair.failed, pair.worked) if use]
             lasting.append(shown_by(topic, last.text, evidence))
