@@ -41,7 +41,7 @@ def test_promotion_is_asked_for_and_names_its_turn(tmp_path: Path, engines: dict
     """Off, nothing is promoted. On, what a user typed is, once each, redacted, at most three in a
     window, with the turn in its trail; not what the assistant said. What was forgotten stays so."""
     given = {"embedder": "none"}
-    agents = Agents(tmp_path / "memory", engines, given=given)
+    agents = Agents(tmp_path / "memory", engines, given=given | {"promote": "off"})
     turns = (
         ("user", f"Never commit without signing. Remember that the key is {TOKEN}."),
         ("assistant", "Always run the linter before a commit."),

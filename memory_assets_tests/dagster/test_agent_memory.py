@@ -61,13 +61,16 @@ def test_the_sensor_requests_what_the_job_makes(tmp_path: Path) -> None:
 
 def test_the_upkeep_is_an_asset_that_counts(tmp_path: Path) -> None:
     """Its materialization says how many memories there are, have faded and were merged; a job has
-    it every night once there is one."""
-    settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
+    it every night once there is one, or sessions are promoted."""
+    settings = load_settings(data_dir=tmp_path / "memory", embedder="none", promote="off")
 
     def tick() -> object:
         return upkeep_schedule(dg.build_schedule_context(), memory=MemoryResource(settings))
 
     assert isinstance(tick(), dg.SkipReason)
+    promotes = load_settings(data_dir=tmp_path / "memory", embedder="none", promote="on")
+    context = dg.build_schedule_context()
+    assert isinstance(upkeep_schedule(context, memory=MemoryResource(promotes)), dg.RunRequest)
     open_gateway(Engines(settings)).write_memory("The keeper lights the lamps.", "fact", 0.9, NOW)
     assert isinstance(tick(), dg.RunRequest)
     result = kept_memories(memory=MemoryResource(settings))

@@ -57,10 +57,9 @@ def candidates(sessions: Iterable[SessionTurns]) -> list[Candidate]:
     found: list[Findings] = []
     said: dict[str, list[tuple[str, float, _Said]]] = {}
     for session in sessions:
-        if (one := findings(session)) is not None:
-            found.append(one)
-            for text, kind, confidence, where in _said(session):
-                said.setdefault(text, []).append((kind, confidence, where))
+        found += [one] if (one := findings(session)) is not None else []
+        for text, kind, confidence, where in _said(session):
+            said.setdefault(text, []).append((kind, confidence, where))
     shown = [
         Candidate(each.topic, each.text, "project", each.confidence, each.at, each.sources)
         for each in lasting_of(found)
@@ -148,13 +147,13 @@ class _Writer:
             topic = (self._memory.redacted(candidate.topic[:_TOPIC_CHARACTERS]),)
             memory_id = self._memory.id_of(candidate.text)
             known = self._known.get(topic)
-            same = known is not None and known.memory_id == memory_id
             if (self._partition, memory_id.removeprefix(MEMORY_HEAD)) in self._forgotten:
                 return
-            if same and known is not None and (candidate.at is None or candidate.at <= known.ts):
-                return
+            if known is not None and (candidate.at is None or candidate.at <= known.ts):
+                return  # by nothing newer: what it comes from may be cut by retention since
+            before = None if known is None or known.memory_id == memory_id else known
             with self._journal.transaction():
-                self._write(candidate, topic[0], None if same else known)
+                self._write(candidate, topic[0], before)
         except (BadArgument, RedactionFailed):  # of this one; the others are written
             return
 
