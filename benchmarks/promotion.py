@@ -32,7 +32,11 @@ from retrieval import HERE, lines
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Turn
-from memory_assets.pipeline.agent_memory.session_promotion import Candidate, candidates
+from memory_assets.pipeline.agent_memory.session_promotion import (
+    Candidate,
+    candidates,
+    sessions_read,
+)
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import Redactor, load_redactor
 from memory_assets.session_analysis.sentences import sentences
@@ -74,9 +78,7 @@ def main() -> None:
 def shown(components: Components) -> Iterator[dict[str, Any]]:
     """Yield what the sessions of each project show, with the turns that show it."""
     for project in components.lake.projects(REDACTED_RECORDS):
-        products = components.catalog.products.of_project(REDACTED_RECORDS.name, project)
-        sessions = [components.sessions.session(each) for each in products.values()]
-        found = [each for each in sessions if each is not None]
+        found = list(sessions_read(components, project))
         turns = {turn.id: turn for session in found for turn in session.turns}
         for each in candidates(found):
             yield {

@@ -12,10 +12,13 @@ import pytest
 from memory_assets.agent_memory.ports import StoredMemory
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport, keep_up
+from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
+from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
+from memory_assets.stores.lake.schemas import MEMORY_TRAIL
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
 APP = "/work/app"
@@ -41,6 +44,12 @@ class Upkeep(Worked):
         """What the memory is made of."""
         settings = load_settings(**self.settings(), promote=self.promote)
         return Components(settings, clock=lambda: self.now)
+
+    def take_in(self) -> None:
+        """Make tables of the memories, as an ingest does."""
+        components = self.components()
+        for work in list(plan_agent_memory(components)):
+            list(run_task(components, Task(work.project, WRITTEN.assets)))
 
     def remembered(self) -> dict[str, StoredMemory]:
         """The memories of the project that are not archived, by their text."""
@@ -156,9 +165,12 @@ def test_forgetting_a_session_forgets_what_it_showed(
     gone = twice("1", "mise run test", "mise run reef", days=1)
     kept = twice("2", "mise run test")
     assert upkeep.night().shown == 2
+    upkeep.take_in()
+    assert upkeep.files_with(gone) and upkeep.files_with("memory_trail")
     assert upkeep.forget(session=gone) == 1
     assert upkeep.remembered() == {}
     assert upkeep.files_with(gone) == [] and upkeep.files_with("reef") == []
+    assert upkeep.components().lake.projects(MEMORY_TRAIL) == []
     assert upkeep.night().shown == 1
     assert list(upkeep.remembered()) == [TESTS]
     assert upkeep.trail(TESTS)[-1][2] == tuple(f"session::{kept}::turn::{at}" for at in (0, 1))

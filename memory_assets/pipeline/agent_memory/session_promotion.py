@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 PROMOTER_ID = "promoter-1"
 """Changes whenever the same sessions would show something else."""
+MOST_SESSIONS = 200
+"""Most sessions of a project that are read for what they show, the newest: 20 ms of CPU each."""
 _TOPIC_CHARACTERS = 120
 
 
@@ -94,18 +97,25 @@ def promote_from_sessions(components: Components, project: str) -> int:
     if not products or journal.sessions_seen(project) == state:
         return 0
 
-    def read() -> Iterator[SessionTurns]:
-        for product in products.values():
-            with suppress(NotFound):  # forgotten or retained meanwhile
-                if (session := components.sessions.session(product)) is not None:
-                    yield session
-
     writer = _Writer(components, project)
-    for each in candidates(read()):
+    for each in candidates(sessions_read(components, project)):
         writer.write(each)
     if not writer.waiting:
         journal.note_sessions_seen(project, state)
     return writer.count
+
+
+def sessions_read(components: Components, project: str) -> Iterator[SessionTurns]:
+    """Yield the newest sessions of a project, the oldest of them first."""
+    ended: dict[str, str] = defaultdict(str)
+    for row in components.catalog.sources.rows(project):
+        at = str(row.facts.get("last_timestamp") or "")
+        ended[row.session_id] = max(ended[row.session_id], at)
+    products = components.catalog.products.of_project(REDACTED_RECORDS.name, project)
+    for name in sorted(products, key=lambda name: (ended[name], name))[-MOST_SESSIONS:]:
+        with suppress(NotFound):  # forgotten or retained meanwhile
+            if (session := components.sessions.session(products[name])) is not None:
+                yield session
 
 
 def promoted_from(

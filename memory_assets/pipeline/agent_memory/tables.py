@@ -110,16 +110,15 @@ def memories_of(components: Components, conversation_id: str) -> list[str]:
 
 def forget_written(components: Components, keys: Iterable[tuple[str, str]]) -> int:
     """Delete conversations and memories by partition and name, leaving no byte of them in the
-    journal; return the number of turns and memories. Of the sessions among them, only that their
-    projects were looked at is deleted."""
+    journal; return the number of turns and memories. Sessions are not in the journal, but their
+    projects are to be looked at again for what is promoted."""
     if not (components.data_dir / FILE_NAME).exists():
         return 0
     journal, names = components.journal, list[str]()
     for partition, name in keys:
-        if is_agent_memory(partition):
-            names.append(name)
-        else:
-            journal.note_sessions_seen(partition, "")
+        names += [name] if is_agent_memory(partition) else []
+        project = project_in(partition) if is_agent_memory(partition) else partition
+        journal.note_sessions_seen(project, "")
     removed = journal.delete_conversations(names)
     removed += journal.delete_memories(f"{MEMORY_HEAD}{name}" for name in names)
     journal.compact()

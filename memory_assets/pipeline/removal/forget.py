@@ -109,9 +109,10 @@ def forget(
     with lock_all_writers(components, keys):
         owned = list(_owned_records(components, set(keys)))
         stones = Tombstones(components.data_dir / FILE_NAME, components.install_key)
-        stones.begin(keys, owned, "leaving" if leaving else "begun")
-        # What other sessions show, too, is promoted again: these leave no tombstone.
+        # What other sessions show, too, is promoted again: these leave no tombstone. They come
+        # first, since nothing leads to them when the sessions are gone.
         stones.begin(promoted_from(components, keys), state="leaving")
+        stones.begin(keys, owned, "leaving" if leaving else "begun")
         return _complete(components, erase_traces, progress)
 
 
@@ -154,8 +155,9 @@ def _complete(
         gone = {project for project, _ in selected} - {
             project for project, session_id in known.keys() - selected
         }
-        along = [key for key in selected if key in leaving and is_agent_memory(key[0])]
-        report.sessions, report.projects_gone = len(selected) - len(along), len(gone)
+        along = {key for key in selected if key in leaving and is_agent_memory(key[0])}
+        report.sessions = len(selected - along)
+        report.projects_gone = len(gone & {project for project, _ in selected - along})
         # Paths of documents, and names of conversations, are too common to be searched for in the
         # run history.
         sessions = (
