@@ -49,6 +49,8 @@ def project_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> st
     found: set[str] = set()
     if text.strip():
         found = next(filter(None, _meanings(catalog, text.strip(), known)), found)
+    # What agents wrote about a project is named as the project is, and is not meant by it.
+    found -= {name for name in found if is_agent_memory(name) and project_in(name) in found}
     if len(found) == 1:
         return next(iter(found))
     if found:

@@ -17,6 +17,7 @@ from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.recall.names import project_named
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import MEMORY_TRAIL
 from memory_assets_tests.recall.worked import Call, Worked, shell
@@ -146,6 +147,18 @@ def test_what_an_agent_wrote_stays_as_it_is(upkeep: Upkeep, twice: Callable[...,
     remembered = upkeep.remembered()
     assert remembered[said].also == () and TESTS in remembered and len(remembered) == 3
     assert all(each.contradicts == () for each in remembered.values())
+
+
+def test_a_project_with_memories_is_still_named_by_its_end(
+    upkeep: Upkeep, twice: Callable[..., str]
+) -> None:
+    """The partition of its memories ends alike, and is not meant."""
+    twice("1", "mise run test")
+    upkeep.night()
+    upkeep.take_in()
+    catalog = upkeep.components().catalog
+    assert f"agent-memory:{PROJECT}" in catalog.projects()
+    assert project_named(catalog, "app") == PROJECT
 
 
 def test_what_a_user_says_in_sessions_to_last_is_promoted(upkeep: Upkeep) -> None:
