@@ -20,9 +20,10 @@ _DECORATION = re.compile(
 )
 _ONCE = re.compile(
     r"\$(?!PATH\b|\{?HOME\b|PWD\b)|`|/tmp\b|/var/folders|\btmp\.|\bscratch|mktemp|…"
-    r"|\b[0-9a-f]{7,}\b|\b\d{3,}\b|\bv?\d+\.\d+\.\d+|\d{4}-\d\d-\d\d"
+    r"|\b[0-9a-f]{7,}\b|\b\d{3,}\b|\bv?\d+\.\d+\.\d+|\d{4}-\d\d-\d\d|\bPATH="
 )
-"""What differs from use to use: values of variables, temporary files, ids, numbers, versions."""
+"""What differs from use to use, or from machine to machine: values of variables, temporary files,
+ids, numbers, versions, search paths."""
 _ROOTED = re.compile(r"^(?:[/~]|[A-Za-z]:[\\/])")
 
 

@@ -51,6 +51,12 @@ def test_where_and_with_what_it_ran_is_part_of_a_command() -> None:
     }
 
 
+def test_a_command_with_a_search_path_of_its_own_is_no_procedure() -> None:
+    """It names the directories of one machine."""
+    script = twice("env PATH=~/.cache/runtime/bin:/usr/bin ./node_modules/.bin/vitest run")
+    assert shown(script) == {}
+
+
 def test_files_and_names_of_tests_are_left_out() -> None:
     """They are others the next time; what is before them stays."""
     script = Script().prompt("Test.").run("mise run test -- a/tide_test.go")
