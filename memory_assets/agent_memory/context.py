@@ -38,7 +38,8 @@ class Context:
 class ContextBuilder:
     """Builds contexts. `count_tokens` is the tokenizer that the budget is stated in; `framed` puts
     lines between marks that nothing in them can close, and is the same for the same lines;
-    `summaries_before` returns what was said in a conversation before a turn, in order."""
+    `summaries_beside` returns, in order, what was said in a conversation beside these turns of
+    it."""
 
     def __init__(
         self,
@@ -46,7 +47,9 @@ class ContextBuilder:
         count_tokens: Callable[[str], int],
         framed: Callable[[Sequence[str]], str],
         limits: ContextLimits,
-        summaries_before: Callable[[ConversationTurn], Sequence[Summarized]] = lambda turn: (),
+        summaries_beside: Callable[
+            [Sequence[ConversationTurn]], Sequence[Summarized]
+        ] = lambda turns: (),
     ) -> None:
         if limits.budget < LEAST_BUDGET:
             raise BadArgument(f"budget: give at least {LEAST_BUDGET} tokens, not {limits.budget}")
@@ -54,7 +57,7 @@ class ContextBuilder:
         self._count = count_tokens
         self._framed = framed
         self._limits = limits
-        self._summaries_before = summaries_before
+        self._summaries_beside = summaries_beside
 
     def build_context(self, conversation_id: str, latest_user_text: str = "") -> Context:
         """Return the memories that suit the latest message, then summaries of earlier turns and
@@ -63,8 +66,8 @@ class ContextBuilder:
         is cut with a mark. Empty where there is nothing to say."""
         limits = self._limits
         turns = self._gateway.tail_history(conversation_id, limits.tail_n)
-        reaches_back = not turns or turns[0].turn_index == 0
-        earlier = [] if reaches_back else list(self._summaries_before(turns[0]))
+        is_whole = not turns or turns[-1].turn_index == len(turns) - 1
+        earlier = [] if is_whole else list(self._summaries_beside(turns))
         latest = latest_user_text.strip()
         if turns and turns[-1].role == "user" and turns[-1].text.strip() == latest:
             turns.pop()

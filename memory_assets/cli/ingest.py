@@ -62,6 +62,13 @@ class IngestResult:
     warnings: list[str] = field(default_factory=list)
     step_seconds: dict[str, float] = field(default_factory=dict)
 
+    def include(self, other: IngestResult) -> None:
+        """Add the result of a run of other projects."""
+        self.projects += other.projects
+        self.failed |= other.failed
+        self.checks_failed += other.checks_failed
+        self.warnings += other.warnings
+
     def add(self, outcome: Outcome) -> None:
         """Add what came of a step or a check. The newest result of a check counts: words are
         indexed before the summaries that a killed run had begun are made again."""

@@ -201,8 +201,9 @@ def retain(
 ) -> None:
     """Cut old sessions down now.
 
-    Sessions older than MEMORY_RETENTION keep only their prompts and summaries. Dagster's daemon
-    does this every night. The agents' own transcript files are not deleted.
+    Sessions, and conversations that agents wrote, older than MEMORY_RETENTION keep only what the
+    user said and summaries. Dagster's daemon does this every night. The agents' own transcript
+    files are not deleted.
     """
     from memory_assets.pipeline.removal import retention
     from memory_assets.pipeline.stage.components import Components
@@ -242,8 +243,10 @@ def retain(
 def _retained(settings: Settings, console: Console) -> dict[str, Any]:
     """Apply the policy, run the projects it changed, and return the counts of both."""
     from memory_assets.cli.dagster_runs import apply_retention
+    from memory_assets.cli.index_runs import index_agent_memory
     from memory_assets.cli.ingest import STEPS_OF_ALL, advancing, run_plans
     from memory_assets.pipeline.plan import plan
+    from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
     from memory_assets.pipeline.scan import on_disk
     from memory_assets.pipeline.stage.components import Components
 
@@ -260,6 +263,9 @@ def _retained(settings: Settings, console: Console) -> dict[str, Any]:
     with rendering.progress_bar(console, "steps", transient=True) as bar:
         advance = advancing(bar, bar.add_task("starting", total=len(works) * STEPS_OF_ALL))
         result = run_plans(settings, works, limit=0, progress=advance)
+    for work in list(plan_agent_memory(Components(settings))):
+        if work.project in touched:
+            result.include(index_agent_memory(settings, work))
     return {"removed": removed, **asdict(result)}
 
 

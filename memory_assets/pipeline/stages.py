@@ -302,6 +302,7 @@ _MADE = (
             **dict.fromkeys(("text", "content_hash"), ("text", "role")),
             "summarizer_id": (),
         },
+        retained=True,
     ),
 )
 

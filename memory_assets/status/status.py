@@ -160,7 +160,7 @@ def _archive(catalog: Catalog) -> dict[str, Any]:
         " HAVING COUNT(gone_at) = COUNT(*))) AS sessions_source_gone,"
         " (SELECT COUNT(DISTINCT session_id) FROM sources"
         f" WHERE path LIKE '%/{HISTORY_FILE}') AS sessions_prompts_only,"
-        " (SELECT COUNT(*) FROM products WHERE stage = 'redacted_records'"
+        " (SELECT COUNT(*) FROM products WHERE stage IN ('redacted_records', 'agent_history')"
         f" AND json_extract(facts, '$.{RETAINED}') IS NOT NULL) AS sessions_retained"
     )
     return dict(counts)

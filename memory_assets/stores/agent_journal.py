@@ -19,6 +19,7 @@ from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import ConfigurationError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.agent_journal_file import open_journal
+from memory_assets.stores.cut_turns import CutTurns
 from memory_assets.stores.files.sqlite import (
     SqliteStore,
     compact,
@@ -58,10 +59,11 @@ class AgentJournal(SqliteStore):
         with sqlite_errors(path, _REMEDY):
             connection = open_journal(path, seconds)
         super().__init__(path, connection, _REMEDY)
+        self.cut_turns = CutTurns(self, self._changing)
 
     def append_turn(self, turn: ConversationTurn) -> bool:
-        """Store a turn, and return True; False if it is stored already. A conversation stays with
-        the project of its first turn.
+        """Store a turn, and return True; False if it is stored already, or was and retention has
+        cut it. A conversation stays with the project of its first turn.
 
         Raises:
             ConfigurationError: another turn has its place or its id; names both.
@@ -90,6 +92,8 @@ class AgentJournal(SqliteStore):
                     f"{there}; message {turn.message_id} says something else. Append it as "
                     f"another turn"
                 )
+            if self.cut_turns.holds(turn):
+                return False
             first = "SELECT project FROM turns WHERE conversation_id = ? LIMIT 1"
             of = self.value(first, turn.conversation_id)
             values = {**_as_values(turn), "project": turn.project if of is None else of}
@@ -148,8 +152,9 @@ class AgentJournal(SqliteStore):
             self.delete("promoted_sessions", project=project)
 
     def count(self, conversation_id: str) -> int:
-        """Return the number of turns of a conversation."""
-        return int(self.find("turns", "COUNT(*)", conversation_id=conversation_id) or 0)
+        """Return the number of turns of a conversation, those that retention cut included."""
+        there = int(self.find("turns", "COUNT(*)", conversation_id=conversation_id) or 0)
+        return there + self.cut_turns.count(conversation_id)
 
     def projects(self) -> list[str]:
         """Return the projects that something was written about, "" for none, sorted."""
@@ -320,6 +325,7 @@ class AgentJournal(SqliteStore):
             ids = list(conversation_ids)
             for each in ids:
                 self.delete("promoted", conversation_id=each)
+                self.cut_turns.forget(each)
             return sum(self.delete("turns", conversation_id=each) for each in ids)
 
     def compact(self) -> None:

@@ -38,11 +38,15 @@ CREATE TABLE IF NOT EXISTS promoted (
 CREATE TABLE IF NOT EXISTS promoted_sessions (
     project TEXT PRIMARY KEY, state TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS cut_turns (
+    message_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, turn_index INTEGER
+);
+CREATE INDEX IF NOT EXISTS cut_turns_by_place ON cut_turns (conversation_id, turn_index);
 CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 """
 """`changed` numbers the writes, so that a conversation's greatest says whether it changed."""
-_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'promoted_sessions'"
+_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'cut_turns'"
 
 
 def open_journal(path: Path, seconds: float) -> sqlite3.Connection:

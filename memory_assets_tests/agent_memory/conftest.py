@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.agent_memory.gateway import MemoryGateway
@@ -17,6 +18,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import load_redactor_of_tests
 from memory_assets_tests.loaded_engines import give
+from memory_assets_tests.nested import strings_in
 
 NOW = "2026-11-23T09:00:00Z"
 TOKEN = "ghp_" + "k3VxQ9rTz7Lw2NbYc8HsJ4Md6PfUe1GaXoRi"
@@ -42,10 +44,12 @@ class Agents:
         return open_gateway(self.components, project)
 
     def bytes_at_rest(self) -> bytes:
-        """Every byte of the memory's files."""
-        return b"".join(
-            path.read_bytes() for path in sorted(self.data_dir.rglob("*")) if path.is_file()
-        )
+        """Every byte of the memory's files, and every text in its Parquet files, whose pages are
+        compressed."""
+        files = [path for path in sorted(self.data_dir.rglob("*")) if path.is_file()]
+        tables = (pq.ParquetFile(path).read() for path in files if path.suffix == ".parquet")
+        texts = (text.encode() for rows in tables for text in strings_in(rows.to_pylist()))
+        return b"\n".join((*(path.read_bytes() for path in files), *texts))
 
 
 @pytest.fixture(scope="session")

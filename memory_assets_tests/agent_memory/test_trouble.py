@@ -79,7 +79,7 @@ def test_a_read_only_directory_is_read_and_refuses_to_be_written(wordy: Agents) 
     wordy.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
     wordy.components.journal.close()
     with closing(sqlite3.connect(wordy.data_dir / FILE_NAME)) as connection:
-        connection.execute("DROP TABLE promoted")
+        connection.execute("DROP TABLE cut_turns")
     before = (wordy.data_dir / FILE_NAME).read_bytes()
     for path in (*wordy.data_dir.iterdir(), wordy.data_dir):
         path.chmod(0o500 if path.is_dir() else 0o400)

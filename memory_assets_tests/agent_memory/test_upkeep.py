@@ -94,10 +94,9 @@ def test_the_trail_is_forgotten_with_its_memory(agents: Agents) -> None:
     journal.archive(memory_id, "why not")
     journal.delete_memories([memory_id])
     assert journal.trail(memory_id) == [] and journal.archived() == {}
-    journal.write("DROP TABLE trail")
-    journal.write("DROP TABLE archived")
-    journal.write("DROP TABLE promoted")
-    journal.write("DROP TABLE promoted_sessions")
+    for table in ("trail", "archived", "promoted", "promoted_sessions", "cut_turns"):
+        journal.write(f"DROP TABLE {table}")
     again = AgentJournal(agents.data_dir / FILE_NAME)
     assert again.trail(memory_id) == [] and again.memories(archived=False) == []
+    assert again.count("c1") == 0
     again.close()

@@ -18,7 +18,8 @@ from memory_assets.pipeline.stages import STAGES
 )
 @no_text_in_errors()
 def retained_sessions(memory: MemoryParam) -> dg.MaterializeResult[None]:
-    """Sessions older than MEMORY_RETENTION, cut down to their prompts and summary.
+    """Sessions, and conversations of agents, older than MEMORY_RETENTION, cut down to prompts and
+    summaries.
 
     One asset without [partitions](https://docs.dagster.io/guides/build/partitions-and-backfills),
     because all projects share the Chroma collections, whose files are rewritten. The next run

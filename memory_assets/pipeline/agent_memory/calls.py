@@ -13,7 +13,7 @@ from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings
 from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
-from memory_assets.stores.agent_partitions import partition_of
+from memory_assets.stores.agent_partitions import MESSAGE_HEAD, partition_of
 from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
@@ -57,16 +57,17 @@ class AgentCalls:
         )
         limits = replace(limits, budget=budget) if budget else limits
         count = self.engines.tokens.count_tokens
-        before = partial(summaries_before, self.engines)
-        builder = ContextBuilder(self.gateway(project), count, framed, limits, before)
+        beside = partial(summaries_beside, self.engines)
+        builder = ContextBuilder(self.gateway(project), count, framed, limits, beside)
         made = builder.build_context(conversation_id, latest)
         return {**asdict(made), "budget": limits.budget}
 
 
-def summaries_before(stores: Stores, turn: ConversationTurn) -> list[Summarized]:
-    """Return the last summaries of a conversation that begin before a turn, in order; none where
-    it is not ingested, or the lake cannot be read."""
-    key = (partition_of(turn.project), turn.conversation_id)
+def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[Summarized]:
+    """Return the last summaries of a conversation that cover others than these turns of it, in
+    order: turns before them, or those that retention has cut between them. None where it is not
+    ingested, or the lake cannot be read."""
+    key = (partition_of(turns[0].project), turns[0].conversation_id)
     try:
         made = stores.catalog.products.of_session(*key).get("history_summaries")
         if made is None or not made.rows:
@@ -76,10 +77,11 @@ def summaries_before(stores: Stores, turn: ConversationTurn) -> list[Summarized]
         rows = stores.lake.read_rows(HISTORY_SUMMARIES, *key)
     except (NotFound, StoreError):
         return []
+    shown = {f"{MESSAGE_HEAD}{turn.message_id}" for turn in turns}
     found = [
         Summarized(row.id, row.first_turn, row.last_turn, row.ended_at, row.text)
         for row in rows
-        if row.text and row.first_turn < turn.turn_index
+        if row.text and not shown.issuperset(row.message_ids)
     ]
     return found[-_MOST_SUMMARIES:]
 

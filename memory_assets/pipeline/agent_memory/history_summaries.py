@@ -1,7 +1,8 @@
 """The stage of history_summaries: what the older turns of each conversation were about.
 
 A window is summarized when it is complete: 16 turns, or fewer where the conversation rested after
-them. So windows never change when turns are appended, and what no summary covers is the end.
+them. So windows never change when turns are appended, and what no summary covers is the end. The
+summaries of turns that retention has cut stay.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
+from memory_assets.errors import NotFound
 from memory_assets.models import Kind, RedactedRecord, Role, Turn
+from memory_assets.pipeline.agent_memory.tables import made_with
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.redact_composed import redact_composed
-from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.pipeline.stage.report import StageReport, input_hash
 from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
 from memory_assets.redacted_text import compose
 from memory_assets.session_analysis.session import SessionTurns, session_turns
+from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets.summaries import ExtractiveSummarizer
@@ -36,8 +40,17 @@ _KINDS: dict[str, tuple[Role, Kind]] = {
 """Role and kind of the record that a turn becomes, by the turn's role."""
 _EXTRACTIVE = ExtractiveSummarizer()
 _EMPTY = compose("")
+_VERSION = f"windows-1+{_EXTRACTIVE.summarizer_id}"
+
+
+def _version(components: Components) -> str:
+    """Return the version of the code, with that of the redaction: summaries of turns that were cut
+    are redacted again, too."""
+    return input_hash(_VERSION, made_with(components))
+
+
 SUMMARISED_HISTORY = DerivedTable(
-    HISTORY_SUMMARIES, f"windows-1+{_EXTRACTIVE.summarizer_id}", upstream=AGENT_HISTORY
+    HISTORY_SUMMARIES, _VERSION, chosen=_version, upstream=AGENT_HISTORY
 )
 
 
@@ -66,12 +79,35 @@ def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
 
 def _make(components: Components, source: Product) -> Made:
     turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
-    return _rows(components, turns, 0), {}
+    kept = _of_cut_turns(components, source, turns)
+    since = kept[-1].last_turn if kept else -1
+    new = [turn for turn in turns if turn.turn_index > since]
+    return [*kept, *_rows(components, new, len(kept))], {}
+
+
+def _of_cut_turns(
+    components: Components, source: Product, turns: Sequence[AgentTurn]
+) -> list[HistorySummary]:
+    """Return the stored summaries of a conversation up to the last one that names a turn which is
+    not on record any more, redacted under the present rules and with all known secrets."""
+    try:
+        rows = components.lake.read_rows(HISTORY_SUMMARIES, source.project, source.session_id)
+    except NotFound:
+        return []
+    there = {turn.id for turn in turns}
+    cut = [at for at, row in enumerate(rows, 1) if not there.issuperset(row.message_ids)]
+    if not cut:
+        return []
+    known = frozenset(components.catalog.known_secrets.rules())
+    redactor = components.redactor.session(source.session_id, known)
+    return [redact_composed(redactor, row) for row in rows[: cut[-1]]]
 
 
 def _extend(
     components: Components, source: Product, before: Product, growth: Growth
 ) -> Extension | None:
+    if RETAINED in source.facts:
+        return None
     key = (source.project, source.session_id)
     rows = components.lake.read_rows(HISTORY_SUMMARIES, *key)
     covered = sum(len(row.message_ids) for row in rows)

@@ -2,7 +2,7 @@
 
 The journal has redacted text only. When the rules have changed, or a secret has become known, its
 texts are redacted again and replaced there, too. What the lake has and the journal has lost is
-put back into the journal; only forgetting removes rows.
+put back into the journal; only forgetting and retention remove rows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from memory_assets.agent_memory.router import DEFAULT_COLLECTION
 from memory_assets.agent_memory_models import AgentTurn
 from memory_assets.chunking import content_hash
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
+from memory_assets.pipeline.agent_memory.lost_turns import put_back
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.report import StageReport, input_hash
@@ -30,7 +31,6 @@ from memory_assets.stores.agent_rows import (
     memory_of_row,
     row_of_memory,
     row_of_turn,
-    turn_of_row,
 )
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
@@ -132,22 +132,15 @@ class _History:
         self._components, self._partition = components, partition
         self._journal, self._version = components.journal, made_with(components)
         self._replaced = False
-        project = project_in(partition)
-        known = self._journal.conversation_states(project)
-        lake = components.lake
-        for lost in set(lake.sessions(AGENT_HISTORY, partition)) - known.keys():
-            turns = list(map(turn_of_row, lake.read_rows(AGENT_HISTORY, partition, lost)))
-            self._journal.replace_turns(turns)
-            self._journal.note_promoted(turns[-1])  # or what was forgotten since may come back
-        self._states = self._journal.conversation_states(project)
+        self._before = components.catalog.products.of_project(AGENT_HISTORY.name, partition)
+        for name in components.lake.sessions(AGENT_HISTORY, partition):
+            if self._growth(name) is None:
+                put_back(components, partition, name)
+        self._states = self._journal.conversation_states(project_in(partition))
 
     def made(self) -> StageReport:
         """Make the rows, and return the report."""
-        before = self._components.catalog.products.of_project(AGENT_HISTORY.name, self._partition)
-        sources = {
-            name: self._source(name, state, before.get(name))
-            for name, state in self._states.items()
-        }
+        sources = {name: self._source(name, state) for name, state in self._states.items()}
         report = derive_table(
             self._components,
             self._partition,
@@ -160,17 +153,28 @@ class _History:
             self._journal.compact()
         return report
 
-    def _source(self, name: str, state: str, before: Product | None) -> Product:
+    def _growth(self, name: str) -> Growth | None:
+        """Return how a conversation has grown since it was made; None where it was not only
+        appended to."""
+        before = self._before.get(name)
+        noted = before.facts.get("journal") if before is not None else None
+        if not noted:
+            return None
+        count, changed = map(int, noted.split(":"))
+        appended_to = self._journal.begins_with(name, count, changed)
+        return Growth(noted, count) if appended_to else None
+
+    def _source(self, name: str, state: str) -> Product:
         """Return a conversation as an upstream product, with how it has grown since it was made."""
-        facts: ProductFacts = {}
-        if before is not None and (noted := before.facts.get("journal")):
-            count, changed = map(int, noted.split(":"))
-            if self._journal.begins_with(name, count, changed):
-                facts["appended"] = Growth(noted, count).fact()
+        growth = self._growth(name)
+        facts: ProductFacts = {} if growth is None else {"appended": growth.fact()}
         return Product(_JOURNAL, self._partition, name, state, state, facts=facts)
 
     def _facts(self, source: Product) -> ProductFacts:
-        return {"agent": AGENT, "journal": source.output_hash}
+        facts: ProductFacts = {"agent": AGENT, "journal": source.output_hash}
+        if cut := self._journal.cut_turns.count(source.session_id):
+            facts["retained_blocks"] = cut
+        return facts
 
     def _make(self, source: Product) -> Made:
         redact = redaction_for(self._components, source.session_id).redact

@@ -1,9 +1,12 @@
-"""Retention: cutting old sessions down to their prompts and summary.
+"""Retention: cutting old sessions, and conversations of agents, down to prompts and summaries.
 
 The records of such a session are written again with its prompts only. Chunks, observations
 and commits are removed with their vectors, collection rows and keywords, by the code that
 forgets sessions, and the next run makes them from the prompts. The sessions are noted first,
 so that the next call finishes an interrupted one.
+
+Conversations are cut in the journal and the lake (`old_conversations.py`); what is made of their
+turns is removed in the same way.
 
 A retained session is treated as one whose source is deleted. When it grows, or the policy
 keeps more, it becomes whole again if its files still exist.
@@ -17,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory_assets.pipeline.indexes.indexed_tables import INDEXES
+from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF, INDEXES
 from memory_assets.pipeline.indexes.keywords import forget_keywords, stage_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.project_sessions import session_files
@@ -26,16 +29,21 @@ from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.redact.due import RedactionState
 from memory_assets.pipeline.redact.redacted_records import redact_project
 from memory_assets.pipeline.removal.forget import forget_vectors, lock_all_writers
+from memory_assets.pipeline.removal.old_conversations import (
+    cut_conversations,
+    due_conversations,
+)
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import expected_input
 from memory_assets.status.status import RETENTION_FILE
-from memory_assets.stores.catalog.facts import RETAINED
+from memory_assets.stores.agent_partitions import is_agent_memory
+from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.files.shared import replace_text
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, REDACTED_RECORDS, SESSION_SUMMARIES
 
 _TABLES = tuple(stage.table for stage in STAGES if not stage.retained)
-_INDEXES = tuple(index for index in INDEXES if index.table in _TABLES)
+_INDEXES = (*(index for index in INDEXES if index.table in _TABLES), INDEX_OF["history"])
 _KINDS = tuple(index.kind.name for index in _INDEXES)
 
 Progress = Callable[[str], None]
@@ -43,7 +51,8 @@ Progress = Callable[[str], None]
 
 @dataclass
 class RetentionReport:
-    """The result of a retention run: `due` sessions were old enough and up to date; `waiting`
+    """The result of a retention run, in which a conversation of agents counts as a session, and a
+    turn of it as a record: `due` sessions were old enough and up to date; `waiting`
     ones are old enough, but left to the next run because they or their summaries are out of
     date. `cut` sessions lost `blocks` records; `retained` counts all that are cut down."""
 
@@ -92,7 +101,8 @@ def due(components: Components) -> Due:
                 found.add(key)
             else:
                 waiting += 1
-    return Due(frozenset(found), waiting)
+    conversations, unfinished = due_conversations(components)
+    return Due(frozenset(found | conversations), waiting + unfinished)
 
 
 def retain(components: Components, progress: Progress = lambda step: None) -> RetentionReport:
@@ -115,7 +125,7 @@ def retain(components: Components, progress: Progress = lambda step: None) -> Re
             if selected:
                 _cut(components, selected, report, progress)
                 begun.unlink()
-    report.retained = len(components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED))
+    report.retained = len(_retained(components))
     report.seconds = round(time.perf_counter() - started, 2)
     return report
 
@@ -129,6 +139,16 @@ def _begin(begun: Path, sessions: frozenset[SessionKey]) -> frozenset[SessionKey
     return sessions
 
 
+def _retained(components: Components) -> dict[SessionKey, ProductFacts]:
+    """Return the facts of the sessions and conversations that are cut down, by key."""
+    products = components.catalog.products
+    return {
+        key: facts
+        for table in (REDACTED_RECORDS, AGENT_HISTORY)
+        for key, facts in products.facts_with(table.name, RETAINED).items()
+    }
+
+
 def _cut(
     components: Components,
     selected: frozenset[SessionKey],
@@ -138,11 +158,14 @@ def _cut(
     catalog, lake = components.catalog, components.lake
     for project in sorted({project for project, _ in selected}):
         progress(f"cutting down old sessions of {project}")
+        names = {name for where, name in selected if where == project}
+        if is_agent_memory(project):
+            cut_conversations(components, project, names)
+            continue
         on_record = catalog.products.hashes(REDACTED_RECORDS.name, project).keys()
-        mine = {name for where, name in selected if where == project} & on_record
-        if mine:
+        if mine := names & on_record:
             redact_project(components, project, retain=mine)
-    retained = catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED)
+    retained = _retained(components)
     cut = selected & retained.keys()
     stages = [table.name for table in _TABLES]
     stages += [*(index.stage for index in _INDEXES), *map(stage_of, _KINDS)]

@@ -1,0 +1,54 @@
+"""Giving a journal that was lost what the lake has of its conversations: their turns, and which
+turns retention had cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from memory_assets.agent_memory_models import HistorySummary
+from memory_assets.errors import DamagedFile, NotFound
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.agent_partitions import MESSAGE_HEAD
+from memory_assets.stores.agent_rows import turn_of_row
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
+
+
+def put_back(components: Components, partition: str, conversation_id: str) -> None:
+    """Add to the journal the turns of a conversation that only the lake has, unless retention cut
+    them; turns that only a summary names are noted as cut. What the journal has stays as it is,
+    so an append that came first keeps its place."""
+    journal, lake, key = components.journal, components.lake, (partition, conversation_id)
+    try:
+        turns = list(map(turn_of_row, lake.read_rows(AGENT_HISTORY, *key)))
+    except (NotFound, DamagedFile):
+        return
+    summaries: list[HistorySummary] = []
+    with suppress(NotFound, DamagedFile):
+        summaries = lake.read_rows(HISTORY_SUMMARIES, *key)
+    with journal.transaction():
+        present = journal.turns(conversation_id)
+        ids = {turn.message_id for turn in present} | journal.cut_turns.ids(conversation_id)
+        places = {turn.turn_index for turn in present}
+        lost = [
+            turn for turn in turns if turn.message_id not in ids and turn.turn_index not in places
+        ]
+        journal.cut_turns.put(
+            conversation_id, _cut_places(summaries, ids | {turn.message_id for turn in turns})
+        )
+        if lost:
+            journal.replace_turns(lost)
+            journal.note_promoted(lost[-1])  # or what was forgotten since may come back
+
+
+def _cut_places(summaries: Sequence[HistorySummary], known: set[str]) -> dict[str, int | None]:
+    """Return by message id the places of the turns that summaries name and that are not among the
+    `known` ones; None where the places of a summary have gaps."""
+    found: dict[str, int | None] = {}
+    for row in summaries:
+        whole = row.last_turn - row.first_turn + 1 == len(row.message_ids)
+        for at, name in enumerate(row.message_ids):
+            message_id = name.removeprefix(MESSAGE_HEAD)
+            if message_id not in known:
+                found[message_id] = row.first_turn + at if whole else None
+    return found

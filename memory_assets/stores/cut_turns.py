@@ -1,0 +1,99 @@
+"""The turns that retention cut off conversations: their ids and places in the journal, without a
+text, so that a turn that is appended again is known, and its place is not taken by another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+
+from memory_assets.agent_memory.ports import ConversationTurn
+from memory_assets.errors import ConfigurationError
+from memory_assets.stores.files.sqlite import SqliteStore
+
+_TABLE = "cut_turns"
+
+
+class CutTurns:
+    """The cut turns of a journal. `changing` numbers a change of it for a block."""
+
+    def __init__(
+        self, journal: SqliteStore, changing: Callable[[], AbstractContextManager[int]]
+    ) -> None:
+        self._journal = journal
+        self._changing = changing
+
+    def holds(self, turn: ConversationTurn) -> bool:
+        """Whether this turn was cut off. Its text is not compared: an id that was derived is of
+        one text only.
+
+        Raises:
+            ConfigurationError: a cut turn has its place, or its id at another place; names both.
+        """
+        name, place = turn.conversation_id, turn.turn_index
+        for conversation, at in self._journal.select(
+            _TABLE, "conversation_id, turn_index", message_id=turn.message_id
+        ):
+            if (conversation, at) in ((name, place), (name, None)):
+                return True
+            raise ConfigurationError(
+                f"message {turn.message_id} is turn {at} of conversation {conversation}, which "
+                f"retention has cut; give a new message_id to turn {place} of {name}"
+            )
+        where = {"conversation_id": name, "turn_index": place}
+        if there := self._journal.find(_TABLE, "message_id", **where):
+            raise ConfigurationError(
+                f"turn {place} of conversation {name} is message {there}, which retention has "
+                f"cut; message {turn.message_id} says something else. Append it as another turn"
+            )
+        return False
+
+    def count(self, conversation_id: str) -> int:
+        """Return the number of cut turns of a conversation."""
+        return int(self._journal.find(_TABLE, "COUNT(*)", conversation_id=conversation_id) or 0)
+
+    def ids(self, conversation_id: str) -> set[str]:
+        """Return the message ids of the cut turns of a conversation."""
+        rows = self._journal.select(_TABLE, "message_id", conversation_id=conversation_id)
+        return {row[0] for row in rows}
+
+    def over_before(self, project: str, moment: datetime) -> list[str]:
+        """Return the conversations of a project whose last turn was said before a moment, if
+        others than the user spoke in them; sorted."""
+        sql = (
+            "SELECT conversation_id FROM turns WHERE project = ? GROUP BY 1"
+            " HAVING MAX(ts) < ? AND SUM(role != 'user') > 0 ORDER BY 1"
+        )
+        until = moment.astimezone(UTC).isoformat()
+        return [row[0] for row in self._journal.rows(sql, project, until)]
+
+    def cut(self, conversation_id: str, message_ids: Iterable[str]) -> int:
+        """Delete these turns of a conversation, note that they were cut, and return their number.
+        Its last turn counts as changed, so that the conversation is in a state of its own."""
+        of = {"conversation_id": conversation_id}
+        removed = 0
+        with self._changing() as number:
+            for each in message_ids:
+                place = self._journal.find("turns", "turn_index", message_id=each, **of)
+                if place is not None:
+                    self.put(conversation_id, {each: place})
+                    removed += self._journal.delete("turns", message_id=each)
+            self._journal.write(
+                "UPDATE turns SET changed = ?1 WHERE conversation_id = ?2 AND turn_index ="
+                " (SELECT MAX(turn_index) FROM turns WHERE conversation_id = ?2)",
+                number,
+                conversation_id,
+            )
+        return removed
+
+    def put(self, conversation_id: str, places: Mapping[str, int | None]) -> None:
+        """Note cut turns of a conversation by message id, each with its place, None where that is
+        not known."""
+        with self._journal.transaction():
+            for message_id, place in places.items():
+                values = {"conversation_id": conversation_id, "turn_index": place}
+                self._journal.put(_TABLE, message_id=message_id, **values)
+
+    def forget(self, conversation_id: str) -> None:
+        """Delete what is noted of a conversation."""
+        self._journal.delete(_TABLE, conversation_id=conversation_id)

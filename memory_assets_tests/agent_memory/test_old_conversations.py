@@ -1,0 +1,354 @@
+"""MEMORY_RETENTION: of an old conversation, what the user said and the summaries stay."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets import status as overview
+from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.errors import ConfigurationError
+from memory_assets.pipeline.agent_memory.calls import AgentCalls
+from memory_assets.pipeline.checks.checks import verify_project
+from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
+from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.removal import forget, old_conversations, retention
+from memory_assets.pipeline.removal.retention import retain
+from memory_assets.redaction import value_hash
+from memory_assets.serving.agent_memory import framed_under
+from memory_assets.status.status import RETENTION_FILE
+from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.cut_turns import CutTurns
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
+from memory_assets_tests.agent_memory.conftest import Agents
+from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
+from memory_assets_tests.command_line import run_here
+
+BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
+DAY = 86_400.0
+KEPT = [*range(0, 16, 2), *range(16, 20)]
+"""Places that stay of 20 turns: the user's, and the end, which no summary covers."""
+NAME = "zanzibar-quilt-77-orchid-lantern"
+"""Said by the user and in summaries; no rule takes it for a secret."""
+
+
+def opened(data_dir: Path, engines: Any, **given: Any) -> Agents:
+    """A memory that keeps 30 days, 40 days after the old conversation."""
+    settings = {"embedder": "none", "retention": "30d", **given}
+    return Agents(data_dir, engines, BEGIN.timestamp() + 40 * DAY, settings)
+
+
+@pytest.fixture
+def old(tmp_path: Path, engines: dict[str, Any]) -> Agents:
+    """Two conversations of 20 turns, ingested, of which one rested for 40 days."""
+    return written(opened(tmp_path / "memory", engines))
+
+
+def written(agents: Agents) -> Agents:
+    """Write the two conversations and a memory, and take them in."""
+    for name, begin in (("old", BEGIN), ("new", BEGIN + timedelta(days=20))):
+        append(agents.gateway(), name, begin, 0, 20)
+    agents.gateway().write_memory("The user likes brief answers.", "preference", 0.9, BEGIN, "old")
+    ingest(agents)
+    return agents
+
+
+def said(name: str, at: int) -> tuple[str, str]:
+    """Role and text of a turn: of the user at even places."""
+    if at % 2:
+        answer = f"I moved part {at} of the {name} archive, because quay {at} was flooded."
+        return "assistant", answer
+    return "user", f"Please move part {at} of the {name} archive {NAME} to the harbour."
+
+
+def append(gateway: MemoryGateway, name: str, begin: datetime, first: int, last: int) -> list[bool]:
+    """Append turns to a conversation; return which of them are new."""
+    return [
+        gateway.append_history(name, *said(name, at), at, begin + timedelta(minutes=at)).new
+        for at in range(first, last)
+    ]
+
+
+def places(agents: Agents, name: str) -> list[int]:
+    """The places of the turns of a conversation in the lake, which are those in the journal."""
+    found = [row["turn_index"] for row in rows(agents, AGENT_HISTORY) if row["session_id"] == name]
+    assert found == [turn.turn_index for turn in agents.components.journal.turns(name)]
+    return found
+
+
+def summaries(agents: Agents) -> dict[str, list[str]]:
+    """The texts of the summaries by conversation."""
+    found: dict[str, list[str]] = {}
+    for row in rows(agents, HISTORY_SUMMARIES):
+        found.setdefault(row["session_id"], []).append(row["text"])
+    return found
+
+
+def gone(agents: Agents) -> list[bytes]:
+    """What was said in the old conversation and stands in no summary, turn by turn."""
+    shown = "".join(summaries(agents)["old"])
+    found = [at for at in range(1, 16, 2) if f"quay {at} was" not in shown]
+    assert len(found) > 3
+    return [f"part {at} of the old archive, because".encode() for at in found]
+
+
+def lose_journal(agents: Agents, **given: Any) -> Agents:
+    """The memory without its journal, opened again."""
+    agents.components.journal.close()
+    agents.components.catalog.close()
+    for path in agents.data_dir.glob(f"{FILE_NAME}*"):
+        path.unlink()
+    return Agents(agents.data_dir, agents.engines, agents.now, {**agents.given, **given})
+
+
+def test_an_old_conversation_keeps_what_the_user_said_and_its_summaries(old: Agents) -> None:
+    """And its end, which no summary covers, and its memories; no byte of the rest is left. Younger
+    conversations are as before. Nothing more is due, and the status counts it."""
+    before, cut = summaries(old), gone(old)
+    assert all(text in old.bytes_at_rest() for text in cut)
+    report = retain(old.components)
+    assert (report.due, report.cut, report.waiting, report.blocks) == (1, 1, 0, 8)
+    assert not [text for text in cut if text in old.bytes_at_rest()]
+    ingest(old)
+    assert places(old, "old") == KEPT and places(old, "new") == [*range(20)]
+    assert summaries(old) == before and len(old.components.journal.memories()) == 1
+    assert not [text for text in cut if text in old.bytes_at_rest()]
+    assert (retain(old.components).cut, retain(old.components).retained) == (0, 1)
+    assert overview.status(old.components.settings)["archive"]["sessions_retained"] == 1
+
+
+def test_unset_nothing_is_cut(old: Agents) -> None:
+    """However old it is, be a call noted that was interrupted under a policy; nor by an ingest
+    under one."""
+    everything = Agents(old.data_dir, old.engines, old.now + 9_999 * DAY, {"embedder": "none"})
+    assert retain(everything.components).cut == 0
+    (old.data_dir / RETENTION_FILE).write_text(json.dumps([[PLAIN, "old"]]))
+    assert retain(everything.components).cut == 0
+    assert not (old.data_dir / RETENTION_FILE).exists()
+    ingest(old)
+    assert places(old, "old") == [*range(20)]
+
+
+def test_a_conversation_that_is_not_summarized_as_it_is_waits(old: Agents) -> None:
+    """A summary is made of all turns, so an ingest comes first."""
+    append(old.gateway(), "old", BEGIN, 20, 24)
+    assert retain(old.components).waiting == 1
+    assert len(old.components.journal.turns("old")) == 24
+
+
+def test_what_no_summary_says_is_not_cut(old: Agents) -> None:
+    """Fewer turns than are summarized, and turns of which the summary has no word."""
+    append(old.gateway(), "short", BEGIN, 0, 15)
+    for at in range(20):
+        old.gateway().append_history("mute", "system", "ok", at, BEGIN)
+    ingest(old)
+    assert summaries(old).get("mute") == [""] and "short" not in summaries(old)
+    assert retain(old.components).cut == 1
+    assert places(old, "short") == [*range(15)] and places(old, "mute") == [*range(20)]
+
+
+def test_the_last_turn_stays(old: Agents) -> None:
+    """Where a summary covers it, too, so a conversation is never without any turn."""
+    gateway = old.gateway()
+    for at in range(16):
+        text = f"The harbour office closed quay {at}, because the storm had flooded it."
+        gateway.append_history("report", "assistant", text, at, BEGIN)
+    ingest(old)
+    assert retain(old.components).cut == 2
+    ingest(old)
+    assert places(old, "report") == [15] and summaries(old)["report"]
+    assert old.components.journal.count("report") == 16
+
+
+def test_a_cut_turn_that_is_appended_again_is_known(old: Agents) -> None:
+    """It is not new and does not come back; another text at its place, and its id at another one,
+    are refused with both ids."""
+    retain(old.components)
+    ingest(old)
+    assert append(old.gateway(), "old", BEGIN, 0, 20) == [False] * 20
+    history = old.gateway().history
+    with pytest.raises(ConfigurationError, match=r"turn 3 .* is message (m-\w+), which") as refused:
+        history.append("old", "assistant", "Something else.", 3, BEGIN)
+    known = str(refused.value).split("is message ")[1].split(",")[0]
+    with pytest.raises(ConfigurationError, match=f"{known} is turn 3 .*turn 30"):
+        history.append("old", "assistant", "Once more.", 30, BEGIN, message_id=known)
+    assert ingest(old) == {} and places(old, "old") == KEPT
+    assert [turn.turn_index for turn in history.tail("old", 5)] == [14, *range(16, 20)]
+
+
+def test_an_old_conversation_goes_on(old: Agents) -> None:
+    """Its new turns are summarized after the summaries that it has, a context has both, and the
+    turns that a window of memories counts go on, too. It is cut again when it is old again."""
+    (first,) = summaries(old)["old"]
+    retain(old.components)
+    ingest(old)
+    calls = AgentCalls(old.components.settings, 30.0)
+    text = calls.context("", "old", "", 2_000, framed_under(bytes(32)))["text"]
+    assert "- turns 0 to 15, 2026-01-05: " in text and "part 14" in text
+    assert old.components.journal.count("old") == 20
+    append(old.gateway(), "old", BEGIN + timedelta(days=41), 20, 36)
+    assert retain(old.components).due == 0
+    ingest(old)
+    again, *others = summaries(old)["old"]
+    assert again == first and len(others) == 2
+    text = calls.context("", "old", "", 2_000, framed_under(bytes(32)))["text"]
+    assert "- turns 0 to 15, 2026-01-05: " in text and "user, 2026-02-15" in text
+    old.now += 100 * DAY
+    assert retain(old.components).cut == 2
+    ingest(old)
+    assert summaries(old)["old"] == [first, *others]
+    assert places(old, "old") == [*range(0, 36, 2), 35]
+
+
+def test_a_secret_that_becomes_known_leaves_summaries_of_what_was_cut(old: Agents) -> None:
+    """They are redacted again, though the turns that they were made of are gone."""
+    retain(old.components)
+    ingest(old)
+    assert NAME in "".join(summaries(old)["old"])
+    known = value_hash(NAME, bytes(32))
+    assert known is not None
+    old.components.catalog.known_secrets.add("elsewhere", {known: "generic-secret"})
+    for _ in range(2):  # the journal's own change is taken in by the second
+        for work in list(plan_agent_memory(old.components)):
+            list(run_task(old.components, Task(work.project, WRITTEN.assets)))
+    assert NAME not in "".join(summaries(old)["old"])
+    assert NAME.encode() not in old.bytes_at_rest()
+
+
+def test_a_conversation_that_went_on_since_a_call_was_interrupted_is_not_cut(old: Agents) -> None:
+    """What was noted as due must be due still."""
+    assert killed(old, CutTurns, "cut", 0) == -signal.SIGKILL
+    assert (old.data_dir / RETENTION_FILE).exists()
+    append(old.gateway(), "old", BEGIN + timedelta(days=39), 20, 22)
+    ingest(old)
+    assert retain(old.components).cut == 0
+    ingest(old)
+    assert places(old, "old") == [*range(22)]
+
+
+def test_a_journal_that_is_lost_knows_what_was_cut(old: Agents) -> None:
+    """From the lake, and from the ids that summaries name. What was appended before that keeps its
+    place."""
+    before = summaries(old)
+    retain(old.components)
+    ingest(old)
+    again = lose_journal(old)
+    append(again.gateway(), "old", BEGIN, 20, 21)
+    ingest(again)
+    assert places(again, "old") == [*KEPT, 20] and places(again, "new") == [*range(20)]
+    assert append(again.gateway(), "old", BEGIN, 0, 20) == [False] * 20
+    assert again.components.journal.count("old") == 21
+    assert summaries(again) == before
+    again.components.catalog.products.drop(AGENT_HISTORY.name, PLAIN, "old")
+    ingest(again)
+    assert summaries(again) == before
+
+
+def test_without_a_journal_the_lake_keeps_its_turns(old: Agents) -> None:
+    """Also those of a conversation that was noted for cutting, or cut in the journal alone; they
+    are due when the journal is there again."""
+    assert killed(old, old_conversations, "_cut_rows", 0) == -signal.SIGKILL
+    assert len(AgentJournal(old.data_dir / FILE_NAME).turns("old")) == 12
+    again = lose_journal(old)
+    assert retain(again.components).cut == 0
+    assert not (again.data_dir / FILE_NAME).exists()
+    ingest(again)
+    assert places(again, "old") == [*range(20)]
+    assert retain(again.components).cut == 1
+    ingest(again)
+    assert places(again, "old") == KEPT
+
+
+STEPS: tuple[tuple[Any, str, int], ...] = (
+    (CutTurns, "cut", 0),
+    (Lake, "write", 0),
+    (AgentJournal, "compact", 0),
+    (old_conversations, "_cut_rows", 0),
+    (retention, "forget_vectors", 0),
+    (forget, "rewrite_files", 0),
+    (retention, "forget_keywords", 0),
+    (Lake, "delete", 3),
+)
+"""What ends, and before which call of it."""
+
+
+@pytest.fixture
+def embedded(tmp_path: Path, engines: dict[str, Any]) -> Iterator[Agents]:
+    """The two conversations with vectors, in a Chroma of their own."""
+    data_dir = tmp_path / "memory"
+    yield written(opened(data_dir, engines, embedder="auto"))
+    chroma_server.stop(data_dir)
+
+
+@pytest.mark.long
+def test_killed_in_the_middle_it_is_completed_by_the_next_time(embedded: Agents) -> None:
+    """`kill -9` in turn within each step, with a run of the pipeline in between: in the end no byte
+    is left in journal, lake, Chroma and keyword index, and every check passes."""
+    before, cut = summaries(embedded), gone(embedded)
+    for owner, step, after in STEPS:
+        assert killed(embedded, owner, step, after) == -signal.SIGKILL, step
+        embedded = Agents(embedded.data_dir, embedded.engines, embedded.now, embedded.given)
+        assert (embedded.data_dir / RETENTION_FILE).exists()
+        ingest(embedded)
+        assert summaries(embedded) == before
+    report = retain(embedded.components)
+    assert (report.retained, report.cut) == (1, 1) and report.collection_rows > 0
+    ingest(embedded)
+    assert places(embedded, "old") == KEPT and summaries(embedded) == before
+    assert not (embedded.data_dir / RETENTION_FILE).exists()
+    assert [each for each in verify_project(embedded.components, PLAIN) if each.failed] == []
+    embedded.components.catalog.close()
+    chroma_server.stop(embedded.data_dir)
+    assert not [text for text in cut if text in embedded.bytes_at_rest()]
+
+
+def test_the_command_brings_up_to_date_what_it_cut(old: Agents, tmp_path: Path) -> None:
+    """Tables and indexes, in a run of the job of what agents wrote."""
+    (tmp_path / "projects").mkdir()
+    environment = {
+        "MEMORY_DATA_DIR": str(old.data_dir),
+        "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),
+        "MEMORY_EMBEDDER": "none",
+        "MEMORY_RETENTION": "1d",
+    }
+    done = json.loads(run_here(environment, "retain", "--json").stdout)
+    assert (done["removed"]["sessions_cut"], done["projects"], done["failed"]) == (2, 1, {})
+    assert places(old, "old") == KEPT
+
+
+def killed(agents: Agents, owner: Any, step: str, after: int) -> int:
+    """Let a process of its own begin, and kill itself in a step; return its exit code. It is
+    a fork, so that it need not load the redactor."""
+    agents.components.catalog.close()
+    agents.components.journal.close()
+    vars(agents.components).pop("journal")
+    vars(agents.components).pop("catalog")
+    process = os.fork()
+    if not process:
+        try:
+            setattr(owner, step, ending(getattr(owner, step), after))
+            retain(Agents(agents.data_dir, agents.engines, agents.now, agents.given).components)
+        finally:  # whatever happens, no test goes on in here
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def ending(step: Any, after: int) -> Any:
+    """A step that kills its process at a call after so many."""
+    calls = iter(range(after))
+
+    def ends(*given: Any, **named: Any) -> Any:
+        if next(calls, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(*given, **named)
+
+    return ends
