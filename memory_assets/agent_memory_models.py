@@ -94,6 +94,6 @@ class HistorySummary:
     message_ids: Annotated[tuple[str, ...], "Ids of its turns, in order."]
     timestamp: Annotated[datetime, "When its first turn was said."]
     ended_at: Annotated[datetime, "When its last turn was said."]
-    text: Annotated[RedactedText, "What they were about; empty where nothing stands out."]
+    text: Annotated[RedactedText, "What they were about."]
     content_hash: ContentHash
     summarizer_id: Annotated[str, "Summarizer that made it."]

@@ -19,7 +19,8 @@ class SearchKind:
     joined by commas; of `counted` ones only the length is stored); `time` is the column of the
     time. `passages` is the column of the number of what passages belong to, if it is cut into them:
     those of one turn or chunk count as one hit. `archive` is the table that all of it is made
-    of, from which it can be made again.
+    of, from which it can be made again. `within`: the kind that it is searched with, and not asked
+    for alone.
     """
 
     name: str
@@ -32,6 +33,7 @@ class SearchKind:
     time: str = "timestamp"
     passages: str = ""
     archive: str = "redacted_records"
+    within: str = ""
 
     @property
     def keywords(self) -> str:
@@ -53,6 +55,8 @@ class SearchKind:
 
 MEMORY_COLLECTIONS = ("mem_episodic", "mem_semantic", "mem_procedural", "mem_narrative")
 """The collections beside `memory` that memories may be kept in, by their type (MEMORY_ROUTES)."""
+HISTORY_COLLECTIONS = ("history_messages",)
+"""The collections beside `history` that turns of conversations may be kept in (MEMORY_ROUTES)."""
 
 
 def _same(*names: str) -> dict[str, tuple[str, ...]]:
@@ -140,6 +144,17 @@ SEARCH_KINDS = {
             collection="history",
             metadata=_same("turn_index", "role", "channel"),
             archive="agent_history",
+        ),
+        SearchKind(
+            "history_summaries",
+            table="history_summaries",
+            embeddings="history_summary_embeddings",
+            asset="history_summary_collection",
+            collection="history_summaries",
+            metadata={**_same("first_turn", "last_turn", "ended_at"), "turns": ("message_ids",)},
+            counted=("turns",),
+            archive="agent_history",
+            within="history",
         ),
     )
 }

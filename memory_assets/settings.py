@@ -20,7 +20,7 @@ from memory_assets.agent_memory.policy import MEMORY_TYPES
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import DATA_DIR, KNOWN_AGENTS, transcript_roots
 from memory_assets.requests.arguments import Arguments, argument, chosen, declared
-from memory_assets.search_kinds import MEMORY_COLLECTIONS
+from memory_assets.search_kinds import HISTORY_COLLECTIONS, MEMORY_COLLECTIONS
 
 PERSONAL_DATA = ("home-directory", "email", "phone", "ipv4")
 _PREFIX = "MEMORY_"
@@ -86,13 +86,15 @@ def _pairs(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _routes(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of a list of `type=collection`, of memories, spelled as we spell them."""
+    """Return the parts of a list of `type=collection`, of memories and of `history`, spelled as we
+    spell them."""
     routes = dict[str, str]()
     for name, _, collection in (pair.partition("=") for pair in _pairs(value)):
-        (of_type,) = _known((name,), MEMORY_TYPES, "type")
+        (of_type,) = _known((name,), (*MEMORY_TYPES, "history"), "type")
         if of_type in routes:
             raise ConfigurationError(f"type {of_type!r} is given twice; give each type once")
-        (routes[of_type],) = _known((collection,), MEMORY_COLLECTIONS, "collection")
+        known = HISTORY_COLLECTIONS if of_type == "history" else MEMORY_COLLECTIONS
+        (routes[of_type],) = _known((collection,), known, "collection")
     return tuple(map("=".join, routes.items()))
 
 
@@ -258,7 +260,8 @@ class Settings(Arguments):
     )
     routes: tuple[str, ...] = argument(
         (),
-        "The collection of each type of memory, as in fact=mem_semantic; else `memory`.",
+        "The collection of each type of memory, as in fact=mem_semantic, else `memory`; of turns "
+        "history=history_messages, else `history`.",
         reads=_routes,
     )
     promote: Literal["on", "off"] = argument(

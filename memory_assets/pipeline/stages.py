@@ -286,11 +286,11 @@ _MADE = (
         SUMMARISED_HISTORY,
         summarise_history,
         "What older turns of each conversation were about, in a few sentences of theirs.\n\n"
-        "One for each 16 turns, or fewer before a rest of eight hours. Extracted, deterministic, "
-        "no model involved.",
+        "One for each 16 turns, or fewer before a rest of eight hours, if anything in them stands "
+        "out. Extracted, deterministic, no model involved.",
         AGENTS,
         Expectations(
-            bounds={"first_turn": AT_LEAST_0},
+            bounds={"first_turn": AT_LEAST_0, "text": NOT_EMPTY},
             one_of={"agent": (AGENT_MEMORY_AGENT,)},
             ordered=(("first_turn", "last_turn"),),
         ),

@@ -1,5 +1,5 @@
 """What agents wrote themselves: memories and conversations from the journal, and rows by id
-(`memory::<hash>`, `message::<message id>`)."""
+(`memory::<hash>`, `message::<message id>`, `history-summary::<conversation>::<n>`)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,20 @@ from memory_assets.recall.names import listed, project_written_about
 from memory_assets.recall.rows import plain, rows_of
 from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.stores.agent_journal import FILE_NAME
-from memory_assets.stores.agent_partitions import MEMORY_HEAD, MESSAGE_HEAD, partition_of
+from memory_assets.stores.agent_partitions import (
+    MEMORY_HEAD,
+    MESSAGE_HEAD,
+    SUMMARY_HEAD,
+    partition_of,
+)
 from memory_assets.stores.agent_rows import row_of_memory, row_of_turn
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, Table
+from memory_assets.stores.lake.schemas import (
+    AGENT_HISTORY,
+    AGENT_MEMORY,
+    HISTORY_SUMMARIES,
+    Table,
+)
 from memory_assets.stores.stores import Stores
 
 _NOT_SHOWN = ("stored_at", "at_turn")
@@ -31,7 +41,8 @@ _LEFT_OUT = ("content_hash", "project_root", "ruleset_version")
 
 @dataclass(frozen=True)
 class NamedRow:
-    """A memory or a turn that an id names, and the products of its partition by stage."""
+    """A memory, a turn, or a summary of turns that an id names, and the products of its partition
+    by stage."""
 
     id: str
     table: Table
@@ -41,8 +52,8 @@ class NamedRow:
 
     @property
     def kind(self) -> str:
-        """The word for such a row: "memory" or "message"."""
-        return "memory" if self.table == AGENT_MEMORY else "message"
+        """The word for such a row: "memory", "message" or "history-summary"."""
+        return self.id.partition("::")[0]
 
 
 def memories(stores: Stores, asked: MemoriesRequest) -> list[dict[str, Any]]:
@@ -109,6 +120,8 @@ def written_row(stores: Stores, text: str) -> NamedRow | None:
         ConfigurationError: several memories begin so; lists them.
         NotFound: no agent wrote anything of this id.
     """
+    if text.startswith(SUMMARY_HEAD):
+        return _summary(stores, text)
     if not text.startswith((MEMORY_HEAD, MESSAGE_HEAD)):
         return None
     if text.startswith(MEMORY_HEAD) and _has_journal(stores):
@@ -127,6 +140,18 @@ def written_row(stores: Stores, text: str) -> NamedRow | None:
     return NamedRow(text, table, partition, session_id, products)
 
 
+def _summary(stores: Stores, text: str) -> NamedRow:
+    """Return the summary of turns with an id; raise `NotFound` if there is none."""
+    conversation = text.removeprefix(SUMMARY_HEAD).rpartition("::")[0]
+    catalog, stage = stores.catalog, HISTORY_SUMMARIES.name
+    for partition, *_ in catalog.products.spans(session_id=conversation, stage=stage):
+        products = catalog.products.of_session(partition, conversation)
+        named = NamedRow(text, HISTORY_SUMMARIES, partition, conversation, products)
+        if lake_rows(stores, named):
+            return named
+    raise NotFound(f"no {text} in memory; `memory search --in history` finds summaries of turns")
+
+
 def _memory_beginning(stores: Stores, text: str) -> str:
     """Return the id of the only memory that begins so, or the text itself."""
     if stores.journal.place_of(text) is not None:
@@ -142,7 +167,9 @@ def _memory_beginning(stores: Stores, text: str) -> str:
 
 def journal_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
     """Return the row of an id as the journal has it, so that it need not be ingested; of a turn,
-    also so many turns before and after."""
+    also so many turns before and after. A summary is in the lake alone."""
+    if named.table == HISTORY_SUMMARIES:
+        return lake_rows(stores, named)
     if named.table == AGENT_MEMORY:
         (memory,) = stores.journal.memories({"memory_id": named.id})
         return [_columns(row_of_memory(memory, content_hash(memory.text), ""))]
@@ -165,7 +192,7 @@ def lake_rows(stores: Stores, named: NamedRow) -> list[dict[str, Any]]:
 
 
 def shown_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
-    """Return the row of an id, with turns around it, as `memory show` prints it."""
+    """Return the row of an id, or a turn with those around it, as `memory show` prints it."""
     return [
         {name: value for name, value in plain(row).items() if name not in _LEFT_OUT}
         for row in journal_rows(stores, named, around)

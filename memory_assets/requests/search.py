@@ -22,28 +22,33 @@ Concept = Literal[
 KINDS = tuple(SEARCH_KINDS)
 MODES: tuple[str, ...] = get_args(Mode)
 MAX_HITS = 200
-_KIND_NAMES = (*KINDS, "all")
+_KIND_NAMES = (*(name for name, kind in SEARCH_KINDS.items() if not kind.within), "all")
 _FILTERS = ("project", "agent", "session", "since", "until", "tool", "file", "concept", "type")
 OF_DOCUMENTS = ("file_type", "service", "domain")
 """Filters that only documents of workspaces have."""
 
 
 def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds for one or several names; `all` means every kind.
+    """Return the kinds for one or several names, each with those that are searched with it; `all`
+    means every kind.
 
     Raises:
         ConfigurationError: there is none, or one is not known.
     """
     names = tuple([name] if isinstance(name, str) else name)
-    found = {each: chosen(each, _KIND_NAMES) for each in names}
+    found = {each: chosen(each, (*KINDS, "all")) for each in names}
     unknown = [str(each) for each, kind in found.items() if kind is None]
     if unknown or not names:
         raise BadArgument(
             f"cannot search in {', '.join(unknown) or 'nothing'}; "
             f"choose from {', '.join(_KIND_NAMES)}"
         )
-    kinds = tuple(dict.fromkeys(filter(None, found.values())))
-    return KINDS if "all" in kinds else kinds
+    kinds = set(found.values())
+    if "all" in kinds:
+        return KINDS
+    wanted = [name for name in found.values() if name is not None]
+    within = [name for name, kind in SEARCH_KINDS.items() if kind.within in kinds]
+    return tuple(dict.fromkeys((*wanted, *within)))
 
 
 _UNLISTED: dict[str, Any] = {"names": {"mcp": None}}

@@ -26,7 +26,7 @@ _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
 _WHEN = ("timestamp", "ts")
 """Fields that are times, besides those whose names end in `_at`."""
-_WITH_TEXT = ("memory::", "message::")
+_WITH_TEXT = ("memory::", "message::", "history-summary::")
 """Beginnings of the ids of rows whose text is none of their other fields, nor passages."""
 _NOT_SHOWN = ("id", "project", "passages", "text", "content_hash")
 
@@ -94,7 +94,8 @@ def _place(hit: Mapping[str, Any]) -> str:
         place = f"{hit['file_path']}:{lines}  {hit['section_heading']}".rstrip()
         return f"{place}  {also_there(hit)}".rstrip()
     agent = f"{hit['agent']}  " if "agent" in hit else ""
-    return f"{clock(hit['time'])}  {agent}{hit['project']}"
+    turns = f"  turns {hit['first_turn']} to {hit['last_turn']}" if "first_turn" in hit else ""
+    return f"{clock(hit['time'])}  {agent}{hit['project']}{turns}"
 
 
 def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:

@@ -8,6 +8,8 @@ MEMORY_HEAD = "memory::"
 """The ids of memories begin so."""
 MESSAGE_HEAD = "message::"
 """The ids of turns begin so."""
+SUMMARY_HEAD = "history-summary::"
+"""The ids of summaries of turns begin so."""
 
 
 def partition_of(project: str) -> str:

@@ -146,12 +146,12 @@ def test_a_conversation_that_is_not_summarized_as_it_is_waits(old: Agents) -> No
 
 
 def test_what_no_summary_says_is_not_cut(old: Agents) -> None:
-    """Fewer turns than are summarized, and turns of which the summary has no word."""
+    """Fewer turns than are summarized, and turns of which nothing stands out."""
     append(old.gateway(), "short", BEGIN, 0, 15)
     for at in range(20):
         old.gateway().append_history("mute", "system", "ok", at, BEGIN)
     ingest(old)
-    assert summaries(old).get("mute") == [""] and "short" not in summaries(old)
+    assert summaries(old).keys() == {"old", "new"}
     assert retain(old.components).cut == 1
     assert places(old, "short") == [*range(15)] and places(old, "mute") == [*range(20)]
 

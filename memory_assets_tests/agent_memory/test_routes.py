@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from memory_assets.errors import ConfigurationError
@@ -10,11 +12,13 @@ from memory_assets.pipeline.indexes import collections
 from memory_assets.pipeline.indexes.rebuild import collections_of, rebuild
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Failed
+from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
+from memory_assets.stores.agent_partitions import partition_of
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest
 
@@ -81,6 +85,8 @@ def test_memories_move_to_the_collections_of_their_types(
         ("wish=mem_semantic", "decision"),
         ("fact=prompts", "mem_procedural"),
         ("fact=mem_semantic,Fact=mem_episodic", "'fact' is given twice"),
+        ("history=mem_semantic", "history_messages"),
+        ("fact=history_messages", "mem_procedural"),
     ],
 )
 def test_a_route_that_leads_nowhere_is_refused(routes: str, allowed: str) -> None:
@@ -94,6 +100,62 @@ def test_routes_hold_in_any_case_and_with_spaces() -> None:
     given = "FACT=MEM_SEMANTIC, decision = mem_semantic"
     wanted = ("fact=mem_semantic", "decision=mem_semantic")
     assert load_settings(routes=given).routes == wanted
+
+
+@pytest.mark.long
+def test_turns_move_to_their_collection_and_back(agents: Agents) -> None:
+    """Without embedding; a search and the checks find them there, and what is forgotten is
+    forgotten there."""
+    for name in ("c1", "c2"):
+        agents.gateway().append_history(name, "user", f"Stripe it is, says {name}.", 0, NOW)
+    ingest(agents)
+    assert len(texts(agents, "history")) == 2
+    routed = Agents(agents.data_dir, agents.engines, given={"routes": "history=history_messages"})
+    assert ingest(routed)["agent_history_embeddings"].changed == 0
+    assert texts(routed, "history") == set() and len(texts(routed, "history_messages")) == 2
+    assert [each for each in verify_project(routed.components, PLAIN) if each.failed] == []
+    memory = Memory(routed.components.settings)
+    vars(memory)["embedder"] = routed.components.embedder
+    assert len(memory.search("payments by stripe", kinds=("history",)).hits) == 2
+    back = Agents(agents.data_dir, agents.engines)
+    found = select(back.components, Selection(conversation="c1"))
+    forget(back.components, found, erase_traces=lambda names: 0)
+    ingest(back)
+    assert texts(back, "history") == {"Stripe it is, says c2."}
+    assert texts(back, "history_messages") == set()
+
+
+@pytest.mark.long
+def test_processes_make_the_collections_at_once(agents: Agents) -> None:
+    """Four, each about a project of its own: every collection that the settings name is there
+    once, empty ones too, and nobody's rows are missing in it."""
+    given = {"routes": "fact=mem_semantic,history=history_messages"}
+    projects = [f"-srv-{name}" for name in ("a", "b", "c", "d")]
+    split = Agents(agents.data_dir, agents.engines, given=given)
+    for name in projects:
+        split.gateway(name).append_history(f"c-{name}", "user", f"Stripe, {name}.", 0, NOW)
+    _ = split.components.vectors.names()  # the server is there
+    split.components.journal.close()
+    split.components.catalog.close()
+    running = []
+    for name in projects:
+        if not (process := os.fork()):
+            try:
+                own = Agents(agents.data_dir, agents.engines, given=given)
+                outcomes = list(run_task(own.components, Task(partition_of(name), WRITTEN.assets)))
+                os._exit(sum(isinstance(each, Failed) for each in outcomes))
+            finally:  # whatever happens, no test goes on in here
+                os._exit(99)
+        running.append(process)
+    assert [os.waitpid(each, 0)[1] for each in running] == [0, 0, 0, 0]
+    after = Agents(agents.data_dir, agents.engines, given=given)
+    names = after.components.vectors.names()
+    assert names == ["history_messages", "history_summaries", "mem_semantic", "memory"]
+    assert list(plan_agent_memory(after.components)) == []
+    assert after.components.vectors.get("history_messages").count() == 4
+    for name in projects:
+        verdicts = list(verify_project(after.components, partition_of(name)))
+        assert [each for each in verdicts if each.failed] == []
 
 
 def _stopped(*_: object) -> None:

@@ -277,7 +277,7 @@ def test_project_takes_just_that_project(empty: Cli, run_here: Run) -> None:
     assert by_words in done.stdout
     current = json.loads(run_here(empty, "status", "--json").stdout)
     assert list(current["projects"]) == ["-home-mara-code-lantern"]
-    for kind in ("workspace", "memory", "history"):
+    for kind in ("workspace", "memory", "history", "history_summaries"):
         assert current["coverage"].pop(kind)["rows"] == 0
     for kind, covered in current["coverage"].items():
         assert covered["complete"] and covered["keywords"] == covered["rows"] > 0, kind

@@ -69,7 +69,7 @@ def test_nothing_of_real_sessions_is_held_back(
     assert current["quarantined"] == [] and current["unlisted"] == []
     sessions = {agent: counts["sessions"] for agent, counts in current["agents"].items()}
     assert sum(sessions.values()) >= 20 and sessions.keys() == {"claude-code", "codex", "pi"}
-    for kind in ("workspace", "memory", "history"):
+    for kind in ("workspace", "memory", "history", "history_summaries"):
         assert current["coverage"].pop(kind)["rows"] == 0
     for kind, covered in current["coverage"].items():
         assert covered["complete"] and covered["indexed"] == covered["rows"] > 0, kind

@@ -45,7 +45,7 @@ def test_the_figures_are_those_of_status_and_the_checks_tell_what_is_lost(
     assert run_plans(settings, works).failed == {}
     figures, checks = _reported(settings)
     current = overview.status(settings)
-    for kind in ("workspace", "memory", "history"):
+    for kind in ("workspace", "memory", "history", "history_summaries"):
         assert current["coverage"].pop(kind)["rows"] == 0
     for kind, each in current["coverage"].items():
         assert figures[f"{kind}_rows"] == each["rows"] > 0

@@ -81,7 +81,7 @@ def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[
     found = [
         Summarized(row.id, row.first_turn, row.last_turn, row.ended_at, row.text)
         for row in rows
-        if row.text and not shown.issuperset(row.message_ids)
+        if not shown.issuperset(row.message_ids)
     ]
     return found[-_MOST_SUMMARIES:]
 

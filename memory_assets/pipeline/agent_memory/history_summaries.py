@@ -1,8 +1,8 @@
 """The stage of history_summaries: what the older turns of each conversation were about.
 
 A window is summarized when it is complete: 16 turns, or fewer where the conversation rested after
-them. So windows never change when turns are appended, and what no summary covers is the end. The
-summaries of turns that retention has cut stay.
+them. So windows never change when turns are appended, and what no summary covers is the end. One
+in which nothing stands out has no summary. The summaries of turns that retention has cut stay.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from memory_assets.pipeline.stage.report import StageReport, input_hash
 from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
 from memory_assets.redacted_text import compose
 from memory_assets.session_analysis.session import SessionTurns, session_turns
+from memory_assets.stores.agent_partitions import SUMMARY_HEAD
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
@@ -40,7 +41,7 @@ _KINDS: dict[str, tuple[Role, Kind]] = {
 """Role and kind of the record that a turn becomes, by the turn's role."""
 _EXTRACTIVE = ExtractiveSummarizer()
 _EMPTY = compose("")
-_VERSION = f"windows-1+{_EXTRACTIVE.summarizer_id}"
+_VERSION = f"windows-2+{_EXTRACTIVE.summarizer_id}"
 
 
 def _version(components: Components) -> str:
@@ -80,9 +81,7 @@ def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
 def _make(components: Components, source: Product) -> Made:
     turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
     kept = _of_cut_turns(components, source, turns)
-    since = kept[-1].last_turn if kept else -1
-    new = [turn for turn in turns if turn.turn_index > since]
-    return [*kept, *_rows(components, new, len(kept))], {}
+    return [*kept, *_rows(components, _after(turns, kept), kept)], {}
 
 
 def _of_cut_turns(
@@ -100,7 +99,7 @@ def _of_cut_turns(
         return []
     known = frozenset(components.catalog.known_secrets.rules())
     redactor = components.redactor.session(source.session_id, known)
-    return [redact_composed(redactor, row) for row in rows[: cut[-1]]]
+    return [redact_composed(redactor, row) for row in rows[: cut[-1]] if row.text]
 
 
 def _extend(
@@ -114,19 +113,27 @@ def _extend(
     if growth.kept < covered:
         return None
     turns = components.lake.read_rows(AGENT_HISTORY, *key, skip=covered)
-    return Extension(before.rows, _rows(components, turns, before.rows))
+    return Extension(before.rows, _rows(components, _after(turns, rows), rows))
+
+
+def _after(turns: Sequence[AgentTurn], summaries: Sequence[HistorySummary]) -> Sequence[AgentTurn]:
+    """Return the turns after the last one that these summaries cover."""
+    since = summaries[-1].last_turn if summaries else -1
+    return [turn for turn in turns if turn.turn_index > since]
 
 
 def _rows(
-    components: Components, turns: Sequence[AgentTurn], number: int
+    components: Components, turns: Sequence[AgentTurn], before: Sequence[HistorySummary]
 ) -> Iterator[HistorySummary]:
-    """Yield the summaries of the complete windows of some turns, numbered from `number` on."""
-    spans = windows([turn.timestamp for turn in turns])
-    for at, (begin, end) in enumerate(spans, number):
+    """Yield the summaries of the complete windows of some turns, numbered on from those before."""
+    number = int(before[-1].id.rpartition("::")[2]) + 1 if before else 0
+    for begin, end in windows([turn.timestamp for turn in turns]):
         of = turns[begin:end]
         made = _EXTRACTIVE.summarize(_as_session(of))
+        if not made.text:
+            continue
         row = HistorySummary(
-            id=f"history-summary::{of[0].session_id}::{at}",
+            id=f"{SUMMARY_HEAD}{of[0].session_id}::{number}",
             project=of[0].project,
             project_root=_EMPTY,
             agent=of[0].agent,
@@ -141,6 +148,7 @@ def _rows(
             summarizer_id=made.summarizer_id,
         )
         yield redact_composed(components.redactor, row)
+        number += 1
 
 
 def _as_session(turns: Sequence[AgentTurn]) -> SessionTurns:

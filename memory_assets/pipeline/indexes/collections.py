@@ -26,6 +26,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     IndexedSession,
     IndexedTable,
     catalog_name,
+    collections_named,
     expected_input_hash,
     indexed_sessions,
     input_of,
@@ -102,8 +103,11 @@ class _Collections:
         self._products: list[Product] = []
 
     def make_equal(self) -> None:
-        """Write what differs, and remove the rows of sessions that are gone."""
+        """Write what differs, and remove the rows of sessions that are gone. Collections that the
+        settings name for what agents wrote are made, be there rows for them or not."""
         stage, project = self._index.stage, self._project
+        for name in sorted(collections_named(self._components, self._index)):
+            self._collection(name)
         sessions = indexed_sessions(self._components, project, self._index)
         products = self._catalog.products.of_project(stage, project)
         incomplete = self._incomplete(sessions, products)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
+from memory_assets.agent_memory.policy import MEMORY_TYPES
 from memory_assets.pipeline.indexes import collection_rows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
+from memory_assets.stores.agent_partitions import AGENT
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.rows import texts_from_arrow
@@ -88,9 +90,21 @@ def indexed_sessions(
 
 def collection_for(components: Components, index: IndexedTable, facts: ProductFacts) -> str:
     """Return the name of the collection of a session whose archive product has these facts: that
-    of its agent, or, of a memory, the one that the settings name for its type."""
+    of its agent, or the one that the settings name for a memory's type, or for history."""
     routes = dict(pair.split("=") for pair in components.settings.routes)
-    return routes.get(facts.get("memory_type", ""), index.collection(facts["agent"]))
+    routed = facts.get("memory_type", index.kind.name)
+    return routes.get(routed, index.collection(facts["agent"]))
+
+
+def collections_named(components: Components, index: IndexedTable) -> set[str]:
+    """Return the names of the collections that rows of what agents wrote may be in under the
+    present settings; none for other tables."""
+    if not index.archive.startswith("agent_"):
+        return set()
+    of_types: list[ProductFacts] = [{"agent": AGENT}]
+    if index.kind.name == "memory":
+        of_types = [{"agent": AGENT, "memory_type": each} for each in MEMORY_TYPES]
+    return {collection_for(components, index, facts) for facts in of_types}
 
 
 def expected_input_hash(components: Components, session: IndexedSession) -> str:

@@ -26,7 +26,6 @@ from memory_assets.pipeline.scan.raw_sessions import out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES, WORKSPACES
 from memory_assets.stores.lake.schemas import (
-    HISTORY_SUMMARIES,
     MEMORY_TRAIL,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
@@ -103,13 +102,12 @@ DOCUMENT_VECTORS = Pass(
     ),
 )
 """The passes of workspaces: words first, too."""
-_OF_AGENTS = (INDEX_OF["history"], INDEX_OF["memory"])
+_OF_AGENTS = tuple(INDEX_OF[kind] for kind in ("history", "memory", "history_summaries"))
 WRITTEN = Pass(
     "agent memory",
     (
         *(index.table.name for index in _OF_AGENTS),
         MEMORY_TRAIL.name,
-        HISTORY_SUMMARIES.name,
         AGENT_KEYWORDS,
         *(index.embeddings.name for index in _OF_AGENTS),
         AGENT_KEYWORDS,

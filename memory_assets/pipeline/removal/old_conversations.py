@@ -1,6 +1,6 @@
 """Cutting old conversations that agents wrote down to what the user said and their summaries.
 
-A turn is cut where a summary with a text names it, so that something of it remains. The last turn
+A turn is cut where a summary names it, so that something of it remains. The last turn
 of a conversation stays, and its end, which no summary covers. So do memories.
 """
 
@@ -94,7 +94,7 @@ def _not_the_users(components: Components, key: SessionKey) -> list[str] | None:
             rows = components.lake.read_rows(HISTORY_SUMMARIES, *key)
     except DamagedFile:
         return None
-    covered = {message_id for row in rows if row.text for message_id in row.message_ids}
+    covered = {message_id for row in rows for message_id in row.message_ids}
     return [
         turn.message_id
         for turn in components.journal.turns(key[1])[:-1]

@@ -37,6 +37,7 @@ from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
     AGENT_MEMORY,
     COMMIT_LINKS,
+    HISTORY_SUMMARIES,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     SESSION_COMMITS,
@@ -74,6 +75,7 @@ _KINDS: dict[str, tuple[Table, SearchKind | None, str]] = {
     "document": (WORKSPACE_CHUNKS, SEARCH_KINDS["workspace"], "chunker_version"),
     "memory": (AGENT_MEMORY, SEARCH_KINDS["memory"], "ruleset_version"),
     "message": (AGENT_HISTORY, SEARCH_KINDS["history"], "ruleset_version"),
+    "history-summary": (HISTORY_SUMMARIES, SEARCH_KINDS["history_summaries"], "summarizer_id"),
 }
 """The kinds of rows that an audit starts from: the table, the kind of search (None if Chroma does
 not hold it), and the column with the version that made the row."""

@@ -12,13 +12,14 @@ from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
     AGENT_MEMORY,
+    HISTORY_SUMMARIES,
     REDACTION_AUDIT,
     WORKSPACE_CHUNKS,
 )
 
 _TAG = re.compile(r"<?(?:redacted:)?(?:(?P<rule>[a-z0-9-]{1,60}):)?(?P<digest>[0-9a-f]{12})>?")
 _COLUMNS = ["agent", "tag", "rule", "field"]
-_OTHER_TABLES = (WORKSPACE_CHUNKS, AGENT_HISTORY, AGENT_MEMORY)
+_OTHER_TABLES = (WORKSPACE_CHUNKS, AGENT_HISTORY, AGENT_MEMORY, HISTORY_SUMMARIES)
 """Tables of what no session said, where a tag is found in the text of a row."""
 
 
@@ -29,8 +30,8 @@ def is_tag(text: str) -> bool:
 
 def tag_holders(lake: Lake, tag: str) -> dict[str, Any]:
     """Return the sessions that contain a tag, most occurrences first, and `others`: passages of
-    documents, memories and turns of agents. It is the JSON of `memory audit TAG`; `count` is that
-    of the sessions.
+    documents, memories, turns of agents and summaries of them. It is the JSON of `memory audit
+    TAG`; `count` is that of the sessions.
 
     Only the digits are compared, whatever rule found the secret: equal keys have equal digits.
     Guessable values have other digits in each session.

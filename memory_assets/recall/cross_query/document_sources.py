@@ -21,7 +21,7 @@ from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.search import NO_DOCUMENTS
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.search import OF_DOCUMENTS
-from memory_assets.search_kinds import MEMORY_COLLECTIONS, SEARCH_KINDS
+from memory_assets.search_kinds import HISTORY_COLLECTIONS, MEMORY_COLLECTIONS, SEARCH_KINDS
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS, WORKSPACE_EMBEDDINGS
 from memory_assets.stores.vector_store import Collection, Document
 from memory_assets.stores.workspaces import Workspaces
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 WORKSPACE = SEARCH_KINDS["workspace"].collection
 OURS = frozenset(
     kind.collection_of(agent) for kind in SEARCH_KINDS.values() for agent in KNOWN_AGENTS
-).union(MEMORY_COLLECTIONS)
+).union(MEMORY_COLLECTIONS, HISTORY_COLLECTIONS)
 _MOST_ASKED = 2_000
 _PATH_KEYS = ("path", "file_path", "filepath", "relative_path", "rel_path", "file", "source")
 _DOCUMENT_ID = re.compile(r"[^:]+::(?P<path>.+)::\d+")

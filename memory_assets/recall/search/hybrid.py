@@ -25,6 +25,7 @@ from memory_assets.recall.search.documents import (
     type_scores,
     without_copies,
 )
+from memory_assets.recall.search.folding import without_covered
 from memory_assets.recall.search.languages import in_english
 from memory_assets.recall.search.pasted import pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
@@ -156,8 +157,8 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
             found, by_meaning = _find_kind(request, kind, corpora, question, pasted[kind])
             hits += found
             compared = compared and by_meaning
-    hits.sort(key=lambda hit: (-hit.score, hit.id))
-    return Found(tuple(hits[: request.n]), compared, corrected)
+    best_first = without_covered(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
+    return Found(tuple(best_first[: request.n]), compared, corrected)
 
 
 class _Question:

@@ -32,6 +32,7 @@ _TABLES = {
     "document": "workspace_chunks",
     "memory": "agent_memory",
     "message": "agent_history",
+    "history-summary": "history_summaries",
 }
 """The asset that a hit is a row of, by what its id begins with."""
 
@@ -140,6 +141,9 @@ def address_of(hit: Mapping[str, Any], query: str = "") -> str:
         return f"/page/memory/{quote(hit['id'])}"
     if hit["id"].startswith("message::"):
         return f"/page/conversation/{quote(hit['metadata']['session_id'])}#{quote(hit['id'])}"
+    if hit["id"].startswith("history-summary::"):
+        first = f"turn-{hit['metadata']['first_turn']}"
+        return f"/page/conversation/{quote(hit['metadata']['session_id'])}#{first}"
     if "::turn::" not in hit["turn_id"]:
         return f"/page/session/{quote(hit['metadata']['session_id'])}"
     return turn_address(hit["turn_id"], query)
