@@ -92,6 +92,7 @@ class HistorySummary:
     first_turn: Annotated[Int32, "Place of its first turn."]
     last_turn: Annotated[Int32, "Place of its last turn."]
     message_ids: Annotated[tuple[str, ...], "Ids of its turns, in order."]
+    cut_turns: Annotated[Int32, "How many of its turns retention has cut."]
     timestamp: Annotated[datetime, "When its first turn was said."]
     ended_at: Annotated[datetime, "When its last turn was said."]
     text: Annotated[RedactedText, "What they were about."]

@@ -19,8 +19,7 @@ class SearchKind:
     joined by commas; of `counted` ones only the length is stored); `time` is the column of the
     time. `passages` is the column of the number of what passages belong to, if it is cut into them:
     those of one turn or chunk count as one hit. `archive` is the table that all of it is made
-    of, from which it can be made again. `within`: the kind that it is searched with, and not asked
-    for alone.
+    of, from which it can be made again. `within` is the kind whose searches include it.
     """
 
     name: str
@@ -151,7 +150,10 @@ SEARCH_KINDS = {
             embeddings="history_summary_embeddings",
             asset="history_summary_collection",
             collection="history_summaries",
-            metadata={**_same("first_turn", "last_turn", "ended_at"), "turns": ("message_ids",)},
+            metadata={
+                **_same("first_turn", "last_turn", "ended_at", "cut_turns"),
+                "turns": ("message_ids",),
+            },
             counted=("turns",),
             archive="agent_history",
             within="history",

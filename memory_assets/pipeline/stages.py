@@ -290,14 +290,14 @@ _MADE = (
         "out. Extracted, deterministic, no model involved.",
         AGENTS,
         Expectations(
-            bounds={"first_turn": AT_LEAST_0, "text": NOT_EMPTY},
+            bounds={"first_turn": AT_LEAST_0, "cut_turns": AT_LEAST_0, "text": NOT_EMPTY},
             one_of={"agent": (AGENT_MEMORY_AGENT,)},
             ordered=(("first_turn", "last_turn"),),
         ),
         {
             "id": ("session_id",),
             **dict.fromkeys(("first_turn", "last_turn"), ("turn_index",)),
-            "message_ids": ("id",),
+            **dict.fromkeys(("message_ids", "cut_turns"), ("id",)),
             "ended_at": ("timestamp",),
             **dict.fromkeys(("text", "content_hash"), ("text", "role")),
             "summarizer_id": (),

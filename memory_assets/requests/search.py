@@ -23,6 +23,7 @@ KINDS = tuple(SEARCH_KINDS)
 MODES: tuple[str, ...] = get_args(Mode)
 MAX_HITS = 200
 _KIND_NAMES = (*(name for name, kind in SEARCH_KINDS.items() if not kind.within), "all")
+"""The kinds that are offered; one that another includes can be asked for alone, too."""
 _FILTERS = ("project", "agent", "session", "since", "until", "tool", "file", "concept", "type")
 OF_DOCUMENTS = ("file_type", "service", "domain")
 """Filters that only documents of workspaces have."""

@@ -17,7 +17,7 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.search.answer import Hit
-from memory_assets.recall.search.folding import without_covered
+from memory_assets.recall.search.folding import with_summaries_last
 from memory_assets.recall.show import whole
 from memory_assets.redacted_text import seal
 from memory_assets.serving.answer_lines import search_lines
@@ -64,24 +64,16 @@ def test_a_summary_is_in_a_collection_and_passes_every_check(embedded: Agents) -
     assert (coverage["rows"], coverage["complete"]) == (2, True)
 
 
-def test_it_is_not_a_hit_below_its_turns(embedded: Agents) -> None:
-    """A turn that it covers names it; by words, by meaning, and where the newest are listed."""
+def test_turns_that_are_on_record_come_before_it(embedded: Agents) -> None:
+    """It is no hit beside a turn of its own, which names it: by words, by meaning, and where the
+    newest are listed. Asked for alone, it is found."""
     memory = searching(embedded)
     for asked in ({"query": ASKED}, {"query": ASKED, "mode": "semantic"}, {"sort": "date"}):
         hits = memory.search(kinds=("history",), n=40, **asked).hits
-        seen: list[int] = []
-        for hit in hits:
-            if hit.id == FIRST:
-                assert not {*seen} & {*range(16)}
-            elif hit.metadata["session_id"] == "old":
-                seen.append(hit.metadata["turn_index"])
-        named = {str(hit.metadata.get("summary")) for hit in hits}
-        assert FIRST in {hit.id for hit in hits} | named
-    assert FIRST in {
-        name
-        for hit in memory.search(ASKED, kinds=("all",), n=40).hits
-        for name in (hit.id, hit.metadata.get("summary"))
-    }
+        assert {hit.id.partition("::")[0] for hit in hits} == {"message"}
+        assert FIRST in {hit.metadata.get("summary") for hit in hits}
+    alone = memory.search(ASKED, kinds=("history_summaries",)).hits
+    assert {hit.id for hit in alone} == {FIRST, FIRST.replace("old", "new")}
 
 
 def test_it_is_found_where_its_turns_were_cut(old: Agents) -> None:
@@ -108,16 +100,18 @@ def test_it_is_found_where_its_turns_were_cut(old: Agents) -> None:
     assert {hit.metadata["session_id"] for hit in hits} == {"new"}
 
 
-def test_a_summary_gives_way_to_turns_of_its_own_alone() -> None:
-    """That come before it, of its conversation, within its places."""
+def test_a_summary_gives_way_to_turns_that_are_on_record() -> None:
+    """It comes last; left out for a turn of its conversation within its places; one of cut turns
+    keeps its place."""
     turns = [_hit("message::a", "c1", turn_index=3), _hit("message::b", "c1", turn_index=20)]
-    mine = _hit("history-summary::c1::0", "c1", first_turn=0, last_turn=15)
-    other = _hit("history-summary::c2::0", "c2", first_turn=0, last_turn=15)
-    later = _hit("history-summary::c1::1", "c1", first_turn=30, last_turn=45)
-    folded = without_covered([*turns, mine, other, later])
-    assert [hit.id for hit in folded] == ["message::a", "message::b", other.id, later.id]
-    assert [hit.metadata.get("summary") for hit in folded] == [mine.id, None, None, None]
-    assert without_covered([mine, *turns]) == [mine, *turns]
+    mine = _hit("history-summary::c1::0", "c1", first_turn=0, last_turn=15, cut_turns=0)
+    other = _hit("history-summary::c2::0", "c2", first_turn=0, last_turn=15, cut_turns=0)
+    later = _hit("history-summary::c1::1", "c1", first_turn=30, last_turn=45, cut_turns=0)
+    cut = _hit("history-summary::c1::2", "c1", first_turn=0, last_turn=15, cut_turns=3)
+    hits = with_summaries_last([cut, mine, other, *turns, later])
+    assert [hit.id for hit in hits] == [cut.id, "message::a", "message::b", other.id, later.id]
+    named = [hit.metadata.get("summary") for hit in hits]
+    assert named == [None, mine.id, None, None, None]
 
 
 def _hit(row_id: str, conversation: str, **metadata: int) -> Hit:

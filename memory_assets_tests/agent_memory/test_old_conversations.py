@@ -101,13 +101,13 @@ def gone(agents: Agents) -> list[bytes]:
     return [f"part {at} of the old archive, because".encode() for at in found]
 
 
-def lose_journal(agents: Agents, **given: Any) -> Agents:
-    """The memory without its journal, opened again."""
+def lose(agents: Agents, *names: str) -> Agents:
+    """The memory without these files, opened again."""
     agents.components.journal.close()
     agents.components.catalog.close()
-    for path in agents.data_dir.glob(f"{FILE_NAME}*"):
+    for path in [path for name in names for path in agents.data_dir.glob(f"{name}*")]:
         path.unlink()
-    return Agents(agents.data_dir, agents.engines, agents.now, {**agents.given, **given})
+    return Agents(agents.data_dir, agents.engines, agents.now, agents.given)
 
 
 def test_an_old_conversation_keeps_what_the_user_said_and_its_summaries(old: Agents) -> None:
@@ -121,6 +121,7 @@ def test_an_old_conversation_keeps_what_the_user_said_and_its_summaries(old: Age
     ingest(old)
     assert places(old, "old") == KEPT and places(old, "new") == [*range(20)]
     assert summaries(old) == before and len(old.components.journal.memories()) == 1
+    assert {row["cut_turns"] for row in rows(old, HISTORY_SUMMARIES)} == {0, 8}
     assert not [text for text in cut if text in old.bytes_at_rest()]
     assert (retain(old.components).cut, retain(old.components).retained) == (0, 1)
     assert overview.status(old.components.settings)["archive"]["sessions_retained"] == 1
@@ -235,13 +236,14 @@ def test_a_conversation_that_went_on_since_a_call_was_interrupted_is_not_cut(old
     assert places(old, "old") == [*range(22)]
 
 
-def test_a_journal_that_is_lost_knows_what_was_cut(old: Agents) -> None:
-    """From the lake, and from the ids that summaries name. What was appended before that keeps its
-    place."""
+@pytest.mark.parametrize("lost", [(FILE_NAME,), (FILE_NAME, "catalog.db"), ("catalog.db",)])
+def test_a_journal_that_is_lost_knows_what_was_cut(old: Agents, lost: tuple[str, ...]) -> None:
+    """From the lake, and from the ids that summaries name, be the catalogue lost, too. What was
+    appended before that keeps its place."""
     before = summaries(old)
     retain(old.components)
     ingest(old)
-    again = lose_journal(old)
+    again = lose(old, *lost)
     append(again.gateway(), "old", BEGIN, 20, 21)
     ingest(again)
     assert places(again, "old") == [*KEPT, 20] and places(again, "new") == [*range(20)]
@@ -258,7 +260,7 @@ def test_without_a_journal_the_lake_keeps_its_turns(old: Agents) -> None:
     are due when the journal is there again."""
     assert killed(old, old_conversations, "_cut_rows", 0) == -signal.SIGKILL
     assert len(AgentJournal(old.data_dir / FILE_NAME).turns("old")) == 12
-    again = lose_journal(old)
+    again = lose(old, FILE_NAME)
     assert retain(again.components).cut == 0
     assert not (again.data_dir / FILE_NAME).exists()
     ingest(again)

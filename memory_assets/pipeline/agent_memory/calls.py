@@ -75,7 +75,7 @@ def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[
         from memory_assets.stores.lake.schemas import HISTORY_SUMMARIES
 
         rows = stores.lake.read_rows(HISTORY_SUMMARIES, *key)
-    except (NotFound, StoreError):
+    except (NotFound, StoreError, KeyError):  # KeyError: of a version without a column
         return []
     shown = {f"{MESSAGE_HEAD}{turn.message_id}" for turn in turns}
     found = [

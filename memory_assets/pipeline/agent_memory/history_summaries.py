@@ -8,6 +8,7 @@ in which nothing stands out has no summary. The summaries of turns that retentio
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -91,15 +92,16 @@ def _of_cut_turns(
     not on record any more, redacted under the present rules and with all known secrets."""
     try:
         rows = components.lake.read_rows(HISTORY_SUMMARIES, source.project, source.session_id)
-    except NotFound:
+    except (NotFound, KeyError):  # KeyError: of a version that cut nothing, without the column
         return []
     there = {turn.id for turn in turns}
-    cut = [at for at, row in enumerate(rows, 1) if not there.issuperset(row.message_ids)]
+    counted = [replace(row, cut_turns=len({*row.message_ids} - there)) for row in rows]
+    cut = [at for at, row in enumerate(counted, 1) if row.cut_turns]
     if not cut:
         return []
     known = frozenset(components.catalog.known_secrets.rules())
     redactor = components.redactor.session(source.session_id, known)
-    return [redact_composed(redactor, row) for row in rows[: cut[-1]] if row.text]
+    return [redact_composed(redactor, row) for row in counted[: cut[-1]]]
 
 
 def _extend(
@@ -141,6 +143,7 @@ def _rows(
             first_turn=of[0].turn_index,
             last_turn=of[-1].turn_index,
             message_ids=tuple(turn.id for turn in of),
+            cut_turns=0,
             timestamp=of[0].timestamp,
             ended_at=of[-1].timestamp,
             text=made.text,

@@ -24,7 +24,7 @@ def put_back(components: Components, partition: str, conversation_id: str) -> No
     except (NotFound, DamagedFile):
         return
     summaries: list[HistorySummary] = []
-    with suppress(NotFound, DamagedFile):
+    with suppress(NotFound, DamagedFile, KeyError):  # KeyError: of a version that cut nothing
         summaries = lake.read_rows(HISTORY_SUMMARIES, *key)
     with journal.transaction():
         present = journal.turns(conversation_id)

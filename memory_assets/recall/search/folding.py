@@ -1,4 +1,4 @@
-"""Hits that others make needless: the summary of turns of a conversation, below one of them."""
+"""Where summaries of agents' turns stand among other hits."""
 
 from __future__ import annotations
 
@@ -9,28 +9,33 @@ from memory_assets.recall.search.answer import Hit
 from memory_assets.stores.agent_partitions import MESSAGE_HEAD, SUMMARY_HEAD
 
 
-def without_covered(hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits in their order without the summaries of agents' turns that come after a turn
-    which they cover: its metadata names the summary (`summary`). One that comes before them stays,
-    as does one of turns that are no hits, or that retention has cut."""
-    kept: list[Hit] = []
-    for hit in hits:
-        place = _first_covered(kept, hit) if hit.id.startswith(SUMMARY_HEAD) else None
+def with_summaries_last(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits in their order, after them the summaries of turns that are all on record, which
+    find better what was said (docs/agent-memory.md). A summary is left out if one of its turns is a
+    hit; the first one names it (`summary` in its metadata). Where retention has cut turns, their
+    summary is a hit like others."""
+    kept = [hit for hit in hits if not _is_on_record(hit)]
+    last: list[Hit] = []
+    for summary in filter(_is_on_record, hits):
+        place = next((at for at, hit in enumerate(kept) if _covers(summary, hit)), None)
         if place is None:
-            kept.append(hit)
+            last.append(summary)
         else:
-            kept[place] = replace(kept[place], metadata={**kept[place].metadata, "summary": hit.id})
-    return kept
+            named = {**kept[place].metadata, "summary": summary.id}
+            kept[place] = replace(kept[place], metadata=named)
+    return [*kept, *last]
 
 
-def _first_covered(hits: Sequence[Hit], summary: Hit) -> int | None:
-    """Return the place of the first hit that is a turn which a summary covers, None if none is."""
+def _is_on_record(hit: Hit) -> bool:
+    """Whether a hit is a summary of turns of which none was cut."""
+    return hit.id.startswith(SUMMARY_HEAD) and not hit.metadata.get("cut_turns")
+
+
+def _covers(summary: Hit, hit: Hit) -> bool:
+    """Whether a hit is a turn that a summary covers."""
     of = summary.metadata
-    for place, hit in enumerate(hits):
-        if (
-            hit.id.startswith(MESSAGE_HEAD)
-            and all(hit.metadata[name] == of[name] for name in ("project", "session_id"))
-            and of["first_turn"] <= hit.metadata["turn_index"] <= of["last_turn"]
-        ):
-            return place
-    return None
+    return (
+        hit.id.startswith(MESSAGE_HEAD)
+        and all(hit.metadata[name] == of[name] for name in ("project", "session_id"))
+        and of["first_turn"] <= hit.metadata["turn_index"] <= of["last_turn"]
+    )

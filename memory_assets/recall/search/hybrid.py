@@ -25,7 +25,7 @@ from memory_assets.recall.search.documents import (
     type_scores,
     without_copies,
 )
-from memory_assets.recall.search.folding import without_covered
+from memory_assets.recall.search.folding import with_summaries_last
 from memory_assets.recall.search.languages import in_english
 from memory_assets.recall.search.pasted import pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
@@ -157,7 +157,7 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
             found, by_meaning = _find_kind(request, kind, corpora, question, pasted[kind])
             hits += found
             compared = compared and by_meaning
-    best_first = without_covered(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
+    best_first = with_summaries_last(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
     return Found(tuple(best_first[: request.n]), compared, corrected)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.corpus import Corpora
-from memory_assets.recall.search.folding import without_covered
+from memory_assets.recall.search.folding import with_summaries_last
 from memory_assets.recall.search.hybrid import allowed_turns, hit_ids
 from memory_assets.requests.search import SearchRequest
 
@@ -27,7 +27,7 @@ def find_newest(request: SearchRequest, corpora: Corpora) -> list[Hit]:
             for row in corpus.rows_at(corpora.index, places):
                 if row is not None:
                     hits.append(Hit(*hit_ids(row), 0.0, row.text, row.metadata))
-    return without_covered(newest_first(hits))[: request.n]
+    return with_summaries_last(newest_first(hits))[: request.n]
 
 
 def newest_first(hits: Iterable[Hit]) -> list[Hit]:
