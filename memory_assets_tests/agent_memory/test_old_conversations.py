@@ -21,6 +21,7 @@ from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
 from memory_assets.pipeline.removal import forget, old_conversations, retention
 from memory_assets.pipeline.removal.retention import retain
+from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.redaction import value_hash
 from memory_assets.serving.agent_memory import framed_under
 from memory_assets.status.status import RETENTION_FILE
@@ -78,9 +79,14 @@ def append(gateway: MemoryGateway, name: str, begin: datetime, first: int, last:
     ]
 
 
+def places_in_lake(agents: Agents, name: str) -> list[int]:
+    """The places of the turns of a conversation in the lake."""
+    return [row["turn_index"] for row in rows(agents, AGENT_HISTORY) if row["session_id"] == name]
+
+
 def places(agents: Agents, name: str) -> list[int]:
     """The places of the turns of a conversation in the lake, which are those in the journal."""
-    found = [row["turn_index"] for row in rows(agents, AGENT_HISTORY) if row["session_id"] == name]
+    found = places_in_lake(agents, name)
     assert found == [turn.turn_index for turn in agents.components.journal.turns(name)]
     return found
 
@@ -186,6 +192,26 @@ def test_a_cut_turn_that_is_appended_again_is_known(old: Agents) -> None:
     assert [turn.turn_index for turn in history.tail("old", 5)] == [14, *range(16, 20)]
 
 
+def test_a_conversation_that_is_forgotten_can_be_written_again(old: Agents) -> None:
+    """Its cut turns are forgotten with it."""
+    retain(old.components)
+    ingest(old)
+    found = select(old.components, Selection(conversation="old"))
+    forget.forget(old.components, found, erase_traces=lambda names: 0)
+    assert append(old.gateway(), "old", BEGIN, 0, 20) == [True] * 20
+
+
+def test_a_cut_is_work_that_was_not_done_before(tmp_path: Path, engines: dict[str, Any]) -> None:
+    """Dagster runs no work twice that has one fingerprint."""
+    agents = opened(tmp_path / "memory", engines)
+    append(agents.gateway(), "old", BEGIN, 0, 20)
+    (first,) = plan_agent_memory(agents.components)
+    ingest(agents)
+    retain(agents.components)
+    (second,) = plan_agent_memory(agents.components)
+    assert first.fingerprint != second.fingerprint
+
+
 def test_an_old_conversation_goes_on(old: Agents) -> None:
     """Its new turns are summarized after the summaries that it has, a context has both, and the
     turns that a window of memories counts go on, too. It is cut again when it is old again."""
@@ -268,6 +294,19 @@ def test_without_a_journal_the_lake_keeps_its_turns(old: Agents) -> None:
     assert retain(again.components).cut == 1
     ingest(again)
     assert places(again, "old") == KEPT
+
+
+def test_cut_in_the_journal_alone_the_lake_follows(old: Agents) -> None:
+    """Killed between the two, the next ingest does not put back what was cut, and keeps the
+    summaries; the next call leaves no byte of it."""
+    before, cut = summaries(old), gone(old)
+    assert killed(old, old_conversations, "_cut_rows", 0) == -signal.SIGKILL
+    assert places_in_lake(old, "old") == [*range(20)]
+    ingest(old)
+    assert places(old, "old") == KEPT and summaries(old) == before
+    assert retain(old.components).cut == 1
+    ingest(old)
+    assert not [text for text in cut if text in old.bytes_at_rest()]
 
 
 STEPS: tuple[tuple[Any, str, int], ...] = (
