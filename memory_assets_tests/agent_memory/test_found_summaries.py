@@ -14,7 +14,7 @@ from memory_assets.pipeline.indexes.rebuild import rebuild
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
-from memory_assets.recall.audit import audit
+from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.folding import with_summaries_last
