@@ -371,8 +371,8 @@ def killed(agents: Agents, owner: Any, step: str, after: int) -> int:
     a fork, so that it need not load the redactor."""
     agents.components.catalog.close()
     agents.components.journal.close()
-    vars(agents.components).pop("journal")
-    vars(agents.components).pop("catalog")
+    agents.components.opened.pop("journal")
+    agents.components.opened.pop("catalog")
     process = os.fork()
     if not process:
         try:
