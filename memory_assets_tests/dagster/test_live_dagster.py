@@ -89,7 +89,7 @@ def test_runs_are_forked_from_a_process_that_has_what_they_need(watched: Dagster
 def test_a_backfill_from_the_page_runs_the_chosen_project(watched: Dagster) -> None:
     """What the page's backfill button sends: all assets of one partition, and no other."""
     paths = [node["assetKey"]["path"] for node in watched.ask(CHECKS)["assetNodes"]]
-    others = ("workspace_", "agent_", "memory_trail", "history_summaries")
+    others = ("workspace_", "agent_", "memory_trail", "history_summar")
     assets = [{"path": path} for path in paths if not path[0].startswith(others)]
     chosen = [TIDEPOOL]
     launched = watched.ask(
