@@ -87,7 +87,7 @@ def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
         )
         memory.run(STAGES[: STAGES.index(stage)], [memory.harbor])
 
-        def crash(*_: object) -> None:
+        def crash(*_: object, **__: object) -> None:
             raise Crash
 
         with monkeypatch.context() as patch:
@@ -115,7 +115,7 @@ def test_the_time_of_first_writing_survives_an_interruption(
         )
         return {row["id"]: row["ingested_at"] for row in table.to_pylist()}
 
-    def crash(*_: object) -> None:
+    def crash(*_: object, **__: object) -> None:
         raise Crash
 
     memory.append(memory.flaky, "a new question", "a new answer")
