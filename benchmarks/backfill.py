@@ -65,7 +65,7 @@ def _measured(root: Path, options: argparse.Namespace) -> bool:
         PYTHONPATH=str(ROOT),
         **({} if options.embed else {"MEMORY_EMBEDDER": "none"}),
     )
-    from memory_assets.cli.dagster_home import open_instance
+    from memory_assets.cli.dagster.home import open_instance
     from memory_assets.dagster.definitions import ASSETS
     from memory_assets.dagster.partitions import add_keys
     from memory_assets.pipeline.ingest.steps import STEPS

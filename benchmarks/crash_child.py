@@ -53,7 +53,7 @@ REMOVAL_STAGES = {
     "swap": ("memory_assets.stores.chroma.files", ("swap",)),
     "keywords": ("memory_assets.pipeline.indexes.keywords", ("forget_keywords",)),
     "catalogue": ("memory_assets.stores.catalog.removal", ("remove_sessions",)),
-    "runs": ("memory_assets.cli.dagster_traces", ("erase_traces",)),
+    "runs": ("memory_assets.cli.dagster.traces", ("erase_traces",)),
 }
 """Of `memory retain` and `memory forget`. That `retain` cuts a session's records down is
 told as "redact", as all redaction is."""

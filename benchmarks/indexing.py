@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 from benchmarks.process_tree import adopt_orphans, snapshot
-from memory_assets.cli.other_programs import memory_program
+from memory_assets.cli.installing.other_programs import memory_program
 from memory_assets.stores.chroma import server as chroma_server
 
 _WORDS = ("gate", "tide", "lamp", "crane", "buoy", "quay", "pilot", "order", "queue", "ledger")

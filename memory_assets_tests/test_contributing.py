@@ -37,7 +37,7 @@ STEP = re.compile(
 TRY = f"""
 import json
 import dagster as dg
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.stores.run_history.names import INGEST_JOB
 from memory_assets.dagster.partitions import add_keys

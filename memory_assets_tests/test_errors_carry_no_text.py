@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.cli import cli, exit_codes
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster import asset_checks
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.partitions import add_keys

@@ -2,6 +2,6 @@
 
 Belongs here: parsing, printing, exit codes, and the processes that a command starts. Does
 not: how a question is answered (`recall/`) or a project is brought up to date (`pipeline/`).
-Commands that need Dagster (`dev`, `retain`, `forget`) import it late, so that asking stays fast;
-test_layering.py names the modules that may. `ingest` writes its run without Dagster.
+Commands that need Dagster (`dev`, `retain`, `forget`) import it late, so that asking stays fast,
+and in `dagster/` alone. `ingest` writes its run without Dagster.
 """

@@ -8,7 +8,8 @@ from typing import Any
 
 import typer
 
-from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli import exit_codes
+from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import takes
 from memory_assets.cli.search_command import run_search
 from memory_assets.requests.arguments import Arguments

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Self
 
-from memory_assets.cli import rendering
-from memory_assets.cli.hit_view import HitView, by_session
+from memory_assets.cli.printing import rendering
+from memory_assets.cli.printing.hit_view import HitView, by_session
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.serving.answer_lines import row_lines

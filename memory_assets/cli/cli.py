@@ -17,15 +17,14 @@ from memory_assets.cli import (
     action_commands,
     ask_commands,
     costs_command,
-    git_hooks,
-    index_command,
-    init_workspace,
     memory_commands,
     removal_commands,
     server_commands,
 )
 from memory_assets.cli.earlier_names import RequestCommand
 from memory_assets.cli.exit_codes import run_reporting_errors
+from memory_assets.cli.ingesting import index_command
+from memory_assets.cli.installing import git_hooks, init_workspace
 from memory_assets.cli.prepare import prepare
 from memory_assets.cli.request_options import Json, Projects
 from memory_assets.errors import ConfigurationError
@@ -88,10 +87,10 @@ def ingest(
             raise ConfigurationError(
                 "--watch cannot be combined with --limit, --project, --full or --json"
             )
-        from memory_assets.cli.watch_command import watch_directories
+        from memory_assets.cli.ingesting.watch_command import watch_directories
 
         raise typer.Exit(watch_directories(settings))
-    from memory_assets.cli.ingest_command import ingest_once
+    from memory_assets.cli.ingesting.ingest_command import ingest_once
 
     outcome = ingest_once(settings, limit=limit, projects=project or [], full=full, as_json=json)
     raise typer.Exit(outcome)

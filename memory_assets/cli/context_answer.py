@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from memory_assets.cli import rendering
+from memory_assets.cli.printing import rendering
 from memory_assets.errors import safe_reason
 from memory_assets.requests.agent_memory import ContextRequest
 from memory_assets.settings import Settings, load_settings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memory_assets.cli import rendering
+from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json
 from memory_assets.requests.times import parse_time, spoken_time
 from memory_assets.settings import load_settings

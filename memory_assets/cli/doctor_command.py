@@ -13,7 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from memory_assets import __version__
-from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli import exit_codes
+from memory_assets.cli.printing import rendering
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.install_key import KEY_FILE, load_install_key
 from memory_assets.paths import IS_CHECKOUT, SAMPLE_DIR, SETTINGS_FILE, user_config_dir

@@ -28,7 +28,7 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    from memory_assets.cli import rendering
+    from memory_assets.cli.printing import rendering
 
     rendering.print_lines([f"error {message}"], stderr=True)
     sys.exit(code)

@@ -7,8 +7,9 @@ from typing import Any
 
 import typer
 
-from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli import exit_codes
 from memory_assets.cli.context_answer import print_context
+from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import takes
 from memory_assets.requests.agent_memory import ContextRequest, MemoriesRequest, RememberRequest
 from memory_assets.serving.agent_memory import AgentMemory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_assets.cli import rendering
+from memory_assets.cli.printing import rendering
 from memory_assets.private_files import take_from_others
 from memory_assets.settings import Settings
 

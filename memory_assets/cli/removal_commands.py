@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli import exit_codes
+from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json, takes
 from memory_assets.errors import ConfigurationError, StoreError, UnknownName
 from memory_assets.paths import is_gone
@@ -114,14 +115,14 @@ def complete_forgetting(settings: Settings) -> None:
 def _erase_traces(settings: Settings, names: Names) -> int:
     if not _has_instance(settings):
         return 0
-    from memory_assets.cli.dagster_traces import erase_traces
+    from memory_assets.cli.dagster.traces import erase_traces
 
     return erase_traces(settings, names)
 
 
 def _require_idle(settings: Settings, found: Sequence[SessionOnRecord]) -> None:
     if _has_instance(settings):
-        from memory_assets.cli.dagster_traces import require_idle
+        from memory_assets.cli.dagster.traces import require_idle
 
         require_idle(settings, {each.project for each in found})
 
@@ -242,9 +243,9 @@ def retain(
 
 def _retained(settings: Settings, console: Console) -> dict[str, Any]:
     """Apply the policy, run the projects it changed, and return the counts of both."""
-    from memory_assets.cli.dagster_runs import apply_retention
-    from memory_assets.cli.index_runs import index_agent_memory
-    from memory_assets.cli.ingest import STEPS_OF_ALL, advancing, run_plans
+    from memory_assets.cli.dagster.runs import apply_retention
+    from memory_assets.cli.ingesting.index_runs import index_agent_memory
+    from memory_assets.cli.ingesting.ingest import STEPS_OF_ALL, advancing, run_plans
     from memory_assets.pipeline.plan import plan
     from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
     from memory_assets.pipeline.scan import on_disk

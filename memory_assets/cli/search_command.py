@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from shutil import get_terminal_size
 
-from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli import exit_codes
+from memory_assets.cli.printing import rendering
 from memory_assets.requests.search import SearchRequest
 
 
@@ -29,7 +30,7 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
             answer, as_json, search_lines(answer, full=asked.full), search_notes(answer)
         )
     else:
-        from memory_assets.cli.hit_view import terminal_lines
+        from memory_assets.cli.printing.hit_view import terminal_lines
 
         width, colours = get_terminal_size().columns, rendering.has_colours(sys.stdout)
         lines = terminal_lines(

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memory_assets.cli import rendering
+from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.search_kinds import SEARCH_KINDS
@@ -120,7 +120,7 @@ def dev(host: _Host = _LOOPBACK, port: _Port = 3000, allow_host: _AllowHost = No
 
     settings = load_settings()
     require_token(host, settings.http_token)
-    from memory_assets.cli.dev_command import run_dev  # Dagster takes seconds to import
+    from memory_assets.cli.dagster.dev_command import run_dev  # Dagster takes seconds to import
 
     say = partial(typer.echo, err=True)
     run_dev(settings, host, port, say, allowed_hosts=allow_host or ())

@@ -114,6 +114,6 @@ def ingest_plainly(settings: Settings, *, as_json: bool) -> int:
         from memory_assets.pipeline.checks.kingfisher import compile_kingfisher
 
         compile_kingfisher()
-    from memory_assets.cli.ingest_command import ingest_once
+    from memory_assets.cli.ingesting.ingest_command import ingest_once
 
     return ingest_once(settings, limit=None, projects=[], full=False, as_json=as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from memory_assets.cli import rendering
+from memory_assets.cli.printing import rendering
 from memory_assets.serving.answer_lines import LISTED, clock, listed, table
 from memory_assets.settings import Settings
 from memory_assets.status import (

@@ -12,7 +12,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.jsonc import without
+from memory_assets.cli.installing.jsonc import without
 from memory_assets_tests.command_line import run_here
 
 Run = Callable[..., CompletedProcess[str]]

@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.other_programs import variables
+from memory_assets.cli.installing.other_programs import variables
 from memory_assets.errors import ConfigurationError
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.http_api import build_app

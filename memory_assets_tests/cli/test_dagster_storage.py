@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.partitions import add_keys, projects
 from memory_assets.settings import Settings
 from memory_assets_tests.conftest import REPOSITORY
@@ -22,7 +22,7 @@ MEMORY = Path(sys.executable).with_name("memory")
 DATABASES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
 _OPENS = """
 import sys
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.settings import load_settings
 settings = load_settings()
 print("ready", flush=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_assets.cli.dagster_traces import Mentions
+from memory_assets.cli.dagster.traces import Mentions
 from memory_assets.pipeline.removal.forget import Names
 
 UUID = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"

@@ -7,7 +7,7 @@ import subprocess
 
 import dagster as dg
 
-from memory_assets.cli.dagster_home import fail_dead_runs, open_instance
+from memory_assets.cli.dagster.home import fail_dead_runs, open_instance
 from memory_assets.settings import Settings
 from memory_assets.stores.run_history.processes import PROCESS_TAG, this_process
 

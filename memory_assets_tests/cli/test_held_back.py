@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import server as chroma_server

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.cli.hit_view import cells, terminal_lines
+from memory_assets.cli.printing.hit_view import cells, terminal_lines
 from memory_assets_tests.cli.test_cli import Cli
 
 MEMORY = Path(sys.executable).with_name("memory")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.exit_codes import FINE
-from memory_assets.cli.ingest import run_plans
-from memory_assets.cli.ingest_command import ingest_once
+from memory_assets.cli.ingesting.ingest import run_plans
+from memory_assets.cli.ingesting.ingest_command import ingest_once
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest import workers
 from memory_assets.pipeline.ingest.passes import Outcome, Pass

@@ -7,9 +7,9 @@ import io
 import pytest
 from rich.console import Console
 
-from memory_assets.cli import rendering
-from memory_assets.cli.index_command import _shown_progress
-from memory_assets.cli.rendering import open_console, progress_bar
+from memory_assets.cli.ingesting.index_command import _shown_progress
+from memory_assets.cli.printing import rendering
+from memory_assets.cli.printing.rendering import open_console, progress_bar
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,9 @@ def test_a_first_ingest_compiles_the_scanner_before_it_imports_the_rest(
     monkeypatch.setattr(
         "memory_assets.pipeline.checks.kingfisher.compile_kingfisher", lambda: began.append(True)
     )
-    monkeypatch.setattr("memory_assets.cli.ingest_command.ingest_once", lambda *_, **__: len(began))
+    monkeypatch.setattr(
+        "memory_assets.cli.ingesting.ingest_command.ingest_once", lambda *_, **__: len(began)
+    )
     transcripts = tmp_path / "transcripts"
     (transcripts / "project").mkdir(parents=True)
     settings = load_settings(projects_dir=transcripts, agents=("claude-code",))

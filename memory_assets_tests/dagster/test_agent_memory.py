@@ -6,7 +6,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.agent_memory_sensor import agent_memory_sensor
 from memory_assets.dagster.assets.kept_memories import kept_memories
 from memory_assets.dagster.definitions import AGENT_ASSETS, build_defs

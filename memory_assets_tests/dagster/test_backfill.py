@@ -12,7 +12,7 @@ from dagster._core.remote_origin import (
     RemoteRepositoryOrigin,
 )
 
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.definitions import ASSETS, build_defs
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.errors import StoreError

@@ -9,8 +9,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from memory_assets.cli.dagster_home import open_instance
-from memory_assets.cli.ingest import run_plans
+from memory_assets.cli.dagster.home import open_instance
+from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import ASSETS, build_defs
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.indexes.keywords import forget_keywords, missing_and_extra, stage_of

@@ -11,7 +11,7 @@ import dagster as dg
 import pyarrow.parquet as pq
 import pytest
 
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.definitions import ASSETS, build_defs
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.checks.expectations import facts

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.cli.exit_codes import FINE
-from memory_assets.cli.ingest_command import ingest_once
+from memory_assets.cli.ingesting.ingest_command import ingest_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES

@@ -11,9 +11,9 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from memory_assets.cli.dagster_home import open_instance
-from memory_assets.cli.dagster_traces import erase_traces
-from memory_assets.cli.ingest import run_plans
+from memory_assets.cli.dagster.home import open_instance
+from memory_assets.cli.dagster.traces import erase_traces
+from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.pipeline.checks.checks import checks_of
 from memory_assets.pipeline.ingest.run_ends import note_run_ends

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets import status as overview
-from memory_assets.cli.dagster_home import open_instance
-from memory_assets.cli.ingest import run_plans
+from memory_assets.cli.dagster.home import open_instance
+from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.jobs import STATUS_JOB
 from memory_assets.pipeline.plan import plan

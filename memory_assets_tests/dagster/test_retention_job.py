@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from memory_assets.cli.dagster_home import open_instance
-from memory_assets.cli.dagster_runs import apply_retention
-from memory_assets.cli.ingest import run_plans
+from memory_assets.cli.dagster.home import open_instance
+from memory_assets.cli.dagster.runs import apply_retention
+from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster import sensors
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.jobs import RETENTION_JOB, retention_schedule

@@ -10,8 +10,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from memory_assets.cli.dagster_home import open_instance
-from memory_assets.cli.ingest_command import ingest_once
+from memory_assets.cli.dagster.home import open_instance
+from memory_assets.cli.ingesting.ingest_command import ingest_once
 from memory_assets.dagster import sensors
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.partitions import projects

@@ -13,7 +13,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.stage.components import Components

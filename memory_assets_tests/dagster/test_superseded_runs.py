@@ -14,8 +14,8 @@ import dagster as dg
 import pytest
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
-from memory_assets.cli.dagster_home import open_instance
-from memory_assets.cli.ingest import run_plans
+from memory_assets.cli.dagster.home import open_instance
+from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import build_defs, defs
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryResource

@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.definitions import WORKSPACE_ASSETS, build_defs
 from memory_assets.dagster.partitions import workspaces
 from memory_assets.dagster.resources import MemoryResource

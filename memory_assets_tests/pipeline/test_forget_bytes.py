@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from memory_assets.cli.cli import main
-from memory_assets.cli.dagster_home import open_instance
-from memory_assets.cli.dagster_traces import require_idle
-from memory_assets.cli.ingest import run_plans
+from memory_assets.cli.dagster.home import open_instance
+from memory_assets.cli.dagster.traces import require_idle
+from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.errors import StoreBusy
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.plan import plan

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.cli.ingest import run_plans
+from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.stage.components import Components

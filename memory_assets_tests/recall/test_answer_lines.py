@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory_assets.cli.rendering import print_lines
+from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.audit.tag_holders import tag_holders
 from memory_assets.requests.times import spoken_time

@@ -17,9 +17,9 @@ import pytest
 from dagster._core.storage.dagster_run import DagsterRun
 from dagster._serdes import deserialize_value, serialize_value
 
-from memory_assets.cli.dagster_home import DATABASES, open_instance
-from memory_assets.cli.dev_command import add_missing_graph
-from memory_assets.cli.ingest import run_plans
+from memory_assets.cli.dagster.dev_command import add_missing_graph
+from memory_assets.cli.dagster.home import DATABASES, open_instance
+from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.ingest.batch_run import BatchRun
@@ -197,7 +197,7 @@ def test_no_ingest_imports_dagster(settings: Settings) -> None:
     for secrets found since. Nor are the parsers of documents imported."""
     code = (
         "import sys\n"
-        "from memory_assets.cli.ingest_command import ingest_once\n"
+        "from memory_assets.cli.ingesting.ingest_command import ingest_once\n"
         "from memory_assets.settings import load_settings\n"
         "ingest_once(load_settings(), limit=None, projects=[], full=False, as_json=False)\n"
         "heavy = {'dagster', 'sqlalchemy', 'alembic', 'pandas'}\n"

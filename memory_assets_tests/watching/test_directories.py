@@ -11,7 +11,7 @@ import pytest
 from watchdog.observers.inotify import InotifyObserver
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.watch_command import watch_directories
+from memory_assets.cli.ingesting.watch_command import watch_directories
 from memory_assets.settings import Settings
 from memory_assets.stores.under_way.watcher import present, watching
 from memory_assets.watching import Changes, Directories

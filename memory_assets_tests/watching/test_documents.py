@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.cli.watch_command import WatchRuns
+from memory_assets.cli.ingesting.watch_command import WatchRuns
 from memory_assets.documents.walk import Walk, walk
 from memory_assets.errors import NotFound
 from memory_assets.paths import NO_EMBEDDER

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.cli import exit_codes, rendering
-from memory_assets.cli.watch_command import _until_stopped, load_engines
+from memory_assets.cli import exit_codes
+from memory_assets.cli.ingesting.watch_command import _until_stopped, load_engines
+from memory_assets.cli.printing import rendering
 from memory_assets.errors import RedactionUnavailable
 from memory_assets.pipeline.checks import kingfisher
 from memory_assets.pipeline.plan import plan

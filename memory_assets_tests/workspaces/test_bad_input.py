@@ -90,7 +90,7 @@ def test_a_directory_of_very_many_files_needs_a_yes(
     tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error names the number and the option."""
-    monkeypatch.setattr("memory_assets.cli.index_command._MANY_FILES", 2)
+    monkeypatch.setattr("memory_assets.cli.ingesting.index_command._MANY_FILES", 2)
     write(tmp_path / "harbor", {f"{number}.md": "# A\n" for number in range(3)})
     code, said = index(tmp_path / "harbor")
     assert code == exit_codes.USAGE and "more than 2 files" in said["said"]

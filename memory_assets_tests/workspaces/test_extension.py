@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.cli.other_programs import memory_program
+from memory_assets.cli.installing.other_programs import memory_program
 
 _EXTENSION = Path(__file__).resolve().parents[2] / "extension"
 _NODE = shutil.which("node")

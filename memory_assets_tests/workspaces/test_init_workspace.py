@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from memory_assets.cli.cli import app
-from memory_assets.cli.jsonc import put, value_at
+from memory_assets.cli.installing.jsonc import put, value_at
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.workspaces.conftest import write
 

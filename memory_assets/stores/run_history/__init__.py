@@ -6,5 +6,5 @@ the stages need for a new turn. So `memory ingest` and the watcher write their r
 with the events that a run of the job `ingest_batch` has.
 
 Belongs here: rows and events as Dagster 1.13.27 writes them, which runs are superseded. Does
-not: what a run does (`pipeline/ingest/`), how the files are created (`cli/dagster_home.py`).
+not: what a run does (`pipeline/ingest/`), how the files are created (`cli/dagster/home.py`).
 """

@@ -159,7 +159,7 @@ def print_recalled(
 
 def print_paged(lines: Iterable[str]) -> None:
     """Print lines through the pager, or as `print_lines` does where there is none."""
-    from memory_assets.cli.paging import page
+    from memory_assets.cli.printing.paging import page
 
     shown = shown_lines(lines, sys.stdout)
     if not page(shown):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli import exit_codes
+from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, safe_reason
 from memory_assets.settings import Settings, load_settings
@@ -65,7 +66,7 @@ def index(
     else:
         workspaces = _wanted(settings, root, yes)
     if watch:
-        from memory_assets.cli.watch_command import watch_workspaces
+        from memory_assets.cli.ingesting.watch_command import watch_workspaces
 
         raise typer.Exit(watch_workspaces(settings))
     report: dict[str, Any] = {"workspaces": []}
@@ -186,7 +187,7 @@ def _brought_up_to_date(
     components: Components, workspace: Workspace, console: Console
 ) -> dict[str, Any]:
     """Run what the plan asks for, again for as long as that teaches secrets; return the result."""
-    from memory_assets.cli.index_runs import IndexResult, index_workspace
+    from memory_assets.cli.ingesting.index_runs import IndexResult, index_workspace
     from memory_assets.pipeline.plan.workspaces import plan_workspace
     from memory_assets.pipeline.workspace.state import made_with
 

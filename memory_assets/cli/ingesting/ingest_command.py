@@ -18,7 +18,8 @@ from typing import Any
 from rich.console import Console
 
 from memory_assets import status as overview
-from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli import exit_codes
+from memory_assets.cli.printing import rendering
 from memory_assets.errors import ConfigurationError, NotFound, RedactionUnavailable
 from memory_assets.paths import SAMPLE_DIR, is_gone
 from memory_assets.pipeline.indexes import collections as index
@@ -175,7 +176,7 @@ def _redact_affected_again(
     for number in range(_MOST_SEARCHES):
         due = recheck.is_due(components)
         if due:
-            from memory_assets.cli.ingest import search_for_known_secrets
+            from memory_assets.cli.ingesting.ingest import search_for_known_secrets
 
             failure = search_for_known_secrets(settings)
             if failure is not None:
@@ -207,7 +208,7 @@ def _index_agent_memory(
             if work.fingerprint not in tried and (not projects or work.project in projects)
         ]
         for work in works:
-            from memory_assets.cli.index_runs import index_agent_memory
+            from memory_assets.cli.ingesting.index_runs import index_agent_memory
 
             _replace(report, vars(index_agent_memory(settings, work)), [work])
         done += works
@@ -242,7 +243,7 @@ def _run(
     """Run the projects, whose transcripts are in `sources`, say from when on they can be searched,
     and return the result."""
     gc.disable()
-    from memory_assets.cli.ingest import STEPS_OF_ALL, advancing, run_plans
+    from memory_assets.cli.ingesting.ingest import STEPS_OF_ALL, advancing, run_plans
 
     gc.freeze()  # modules stay: a full collection need not look through them
     gc.enable()

@@ -13,8 +13,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from memory_assets.cli.jsonc import Step, put, value_at, without
-from memory_assets.cli.other_programs import memory_program, replace_file, variables
+from memory_assets.cli.installing.jsonc import Step, put, value_at, without
+from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.arguments import chosen
 from memory_assets.settings import Settings

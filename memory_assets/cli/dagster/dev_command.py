@@ -28,8 +28,8 @@ from dagster._core.workspace.load_target import GrpcServerTarget
 from dagster_webserver.webserver import DagsterWebserver
 from starlette.types import ASGIApp
 
-from memory_assets.cli.child_processes import ChildProcesses
-from memory_assets.cli.dagster_home import fail_dead_runs, open_instance
+from memory_assets.cli.dagster.child_processes import ChildProcesses
+from memory_assets.cli.dagster.home import fail_dead_runs, open_instance
 from memory_assets.errors import UnexpectedFailure
 from memory_assets.paths import IMPORT_ROOT
 from memory_assets.serving.http_server import (

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memory_assets.cli.rendering import escaped
+from memory_assets.cli.printing.rendering import escaped
 from memory_assets.errors import StoreError, no_text_in_errors, safe_reason
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest import secret_search
@@ -101,7 +101,7 @@ def open_history(settings: Settings) -> Iterator[RunHistory]:
         history = RunHistory(settings.dagster_dir)
     if not history.is_usable():
         history.close()
-        from memory_assets.cli.dagster_home import open_instance
+        from memory_assets.cli.dagster.home import open_instance
 
         open_instance(settings).dispose()
         history = RunHistory(settings.dagster_dir)

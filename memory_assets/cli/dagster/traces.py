@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import dagster as dg
 
-from memory_assets.cli.dagster_home import DATABASES, fail_dead_runs, open_instance
+from memory_assets.cli.dagster.home import DATABASES, fail_dead_runs, open_instance
 from memory_assets.dagster.partitions import projects as project_partitions
 from memory_assets.dagster.partitions import workspaces as workspace_partitions
 from memory_assets.errors import StoreBusy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from memory_assets import errors
-from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.assets.retained_sessions import retained_sessions
 from memory_assets.dagster.batch import batch_resources
 from memory_assets.dagster.jobs import apply_retention as job

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from memory_assets.cli.jsonc import Step, put, value_at
-from memory_assets.cli.other_programs import memory_program, replace_file, variables
+from memory_assets.cli.installing.jsonc import Step, put, value_at
+from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError
 from memory_assets.settings import Settings, load_settings
 

@@ -13,9 +13,15 @@ from types import FrameType
 
 from rich.console import Console
 
-from memory_assets.cli import exit_codes, rendering
-from memory_assets.cli.index_runs import index_agent_memory, index_workspace
-from memory_assets.cli.ingest import IngestResult, open_history, run_plans, search_for_known_secrets
+from memory_assets.cli import exit_codes
+from memory_assets.cli.ingesting.index_runs import index_agent_memory, index_workspace
+from memory_assets.cli.ingesting.ingest import (
+    IngestResult,
+    open_history,
+    run_plans,
+    search_for_known_secrets,
+)
+from memory_assets.cli.printing import rendering
 from memory_assets.errors import MemoryAssetsError, StoreBusy, safe_reason
 from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
 from memory_assets.pipeline.plan.plan import ProjectPlan

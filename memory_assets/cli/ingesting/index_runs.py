@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from memory_assets.cli.ingest import IngestResult, open_history
+from memory_assets.cli.ingesting.ingest import IngestResult, open_history
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest.batch_run import BatchRun

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from memory_assets.cli.other_programs import memory_program, replace_file, variables
+from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError, GitFailed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.workspaces import Workspaces
@@ -48,7 +48,7 @@ def install_hooks(
     """
     directory = root.expanduser().resolve()
     if agent is not None:
-        from memory_assets.cli.agent_hooks import change_hook
+        from memory_assets.cli.installing.agent_hooks import change_hook
 
         typer.echo(change_hook(load_settings(), agent, None if user else directory, uninstall))
         return

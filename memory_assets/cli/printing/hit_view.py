@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
-from memory_assets.cli.rendering import ANSI, printable
+from memory_assets.cli.printing.rendering import ANSI, printable
 from memory_assets.serving.answer_lines import age, also_there, project_name
 
 if TYPE_CHECKING:

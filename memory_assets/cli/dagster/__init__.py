@@ -1,0 +1,1 @@
+"""The commands that run Dagster, the only ones that import it."""

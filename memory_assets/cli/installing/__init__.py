@@ -1,0 +1,1 @@
+"""The commands that write into the settings of other programs: hooks, tasks, servers."""

@@ -1,0 +1,1 @@
+"""What is printed: lines, colours, progress bars, hits, the pager."""
