@@ -8,15 +8,7 @@ from typing import Any
 from memory_assets.cli.printing import rendering
 from memory_assets.serving.answer_lines import LISTED, clock, listed, table
 from memory_assets.settings import Settings
-from memory_assets.status import (
-    chroma_notes,
-    counted,
-    held_back,
-    in_words,
-    lasting,
-    status,
-    totals,
-)
+from memory_assets.status import chroma_notes, counted, held_back, in_words, lasting, status, totals
 from memory_assets.stores.stores import require_memory
 
 

@@ -8,13 +8,7 @@ measured errors.
 """
 
 from memory_assets.commits.attribution import attribute
-from memory_assets.commits.evidence import (
-    ATTRIBUTION_VERSION,
-    SCORES,
-    Claim,
-    Evidence,
-    uncontested,
-)
+from memory_assets.commits.evidence import ATTRIBUTION_VERSION, SCORES, Claim, Evidence, uncontested
 from memory_assets.commits.repository import Repository, RepositoryCommit
 from memory_assets.commits.work import SessionWork, session_work
 

@@ -19,11 +19,7 @@ from types import MappingProxyType
 import dagster as dg
 
 from memory_assets.dagster.partitions import add_keys
-from memory_assets.dagster.resources import (
-    MemoryParam,
-    MemoryResource,
-    memory_resource,
-)
+from memory_assets.dagster.resources import MemoryParam, MemoryResource, memory_resource
 from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS
 from memory_assets.pipeline.ingest.workers import Workers

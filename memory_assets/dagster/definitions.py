@@ -32,10 +32,7 @@ from memory_assets.dagster.jobs import (
 )
 from memory_assets.dagster.partitions import agent_memory, projects, workspaces
 from memory_assets.dagster.sensors import projects_directory_sensor
-from memory_assets.dagster.superseded_runs import (
-    prune_superseded_runs,
-    superseded_runs_schedule,
-)
+from memory_assets.dagster.superseded_runs import prune_superseded_runs, superseded_runs_schedule
 from memory_assets.dagster.workspace_sensor import workspaces_sensor
 from memory_assets.private_files import create_private_files
 from memory_assets.settings import Settings

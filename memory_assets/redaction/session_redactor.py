@@ -19,12 +19,7 @@ from memory_assets.redaction.findings import Finding, RecordRedaction, Redaction
 from memory_assets.redaction.known_secrets import KnownValues, is_guessable, value_hash
 from memory_assets.redaction.policy.printed_secrets import printed_secrets
 from memory_assets.redaction.propagation import SessionValues
-from memory_assets.redaction.record_fields import (
-    SHORT_FIELDS,
-    in_fields,
-    redacted_again,
-    texts_of,
-)
+from memory_assets.redaction.record_fields import SHORT_FIELDS, in_fields, redacted_again, texts_of
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.tags import Inert, Tagger
 from memory_assets.redaction.time_budget import OutOfTime, time_budget

@@ -12,12 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memory_assets.stores.files.sqlite import (
-    IN_MEMORY,
-    SqliteStore,
-    compact,
-    open_shared,
-)
+from memory_assets.stores.files.sqlite import IN_MEMORY, SqliteStore, compact, open_shared
 
 FILE_NAME = "lineage.db"
 """Where in the data directory the ledger is."""

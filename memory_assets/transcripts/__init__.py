@@ -19,11 +19,7 @@ from memory_assets.transcripts.base import (
 )
 from memory_assets.transcripts.claude.history import HISTORY_FILE
 from memory_assets.transcripts.fields import content_bytes, mark
-from memory_assets.transcripts.fingerprints import (
-    Fingerprint,
-    begins_with,
-    take_fingerprint,
-)
+from memory_assets.transcripts.fingerprints import Fingerprint, begins_with, take_fingerprint
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,

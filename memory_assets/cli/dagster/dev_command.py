@@ -32,14 +32,7 @@ from memory_assets.cli.dagster.child_processes import ChildProcesses
 from memory_assets.cli.dagster.home import fail_dead_runs, open_instance
 from memory_assets.errors import UnexpectedFailure
 from memory_assets.paths import IMPORT_ROOT
-from memory_assets.serving.http_server import (
-    PAGE_HEADERS,
-    Guard,
-    JsonPostOnly,
-    bind,
-    serve,
-    url_of,
-)
+from memory_assets.serving.http_server import PAGE_HEADERS, Guard, JsonPostOnly, bind, serve, url_of
 from memory_assets.serving.pages.site import WithManual
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server

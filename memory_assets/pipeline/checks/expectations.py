@@ -17,11 +17,7 @@ import pyarrow.compute as pc
 
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import (
-    MATCHED,
-    note_passed,
-    pending_sessions,
-)
+from memory_assets.pipeline.stage.pending_checks import MATCHED, note_passed, pending_sessions
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.lake.expectations import Expectations
 from memory_assets.stores.lake.lake import redacted_columns

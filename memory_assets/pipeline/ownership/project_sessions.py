@@ -8,11 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from memory_assets.paths import project_of
-from memory_assets.pipeline.ownership.attribution import (
-    SessionRecords,
-    copied_records,
-    owners,
-)
+from memory_assets.pipeline.ownership.attribution import SessionRecords, copied_records, owners
 from memory_assets.pipeline.ownership.forgotten_records import tombstones, with_forgotten
 from memory_assets.pipeline.ownership.retained_sessions import with_retained
 from memory_assets.pipeline.ownership.session_files import SessionFiles

@@ -24,11 +24,7 @@ from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.catalog.sources import ReadNote, SourceKey, source_key
-from memory_assets.transcripts import (
-    READER_VERSIONS,
-    ReadReport,
-    Source,
-)
+from memory_assets.transcripts import READER_VERSIONS, ReadReport, Source
 
 STAGE = "raw_sessions"
 _LISTED_BAD_LINES = 20

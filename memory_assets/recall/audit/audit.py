@@ -19,12 +19,7 @@ from memory_assets.models import RedactedRecord
 from memory_assets.paths import NO_VECTORS
 from memory_assets.recall.agent_rows import NamedRow, journal_rows, lake_rows, trail_of, written_row
 from memory_assets.recall.audit.source_files import SourceState, source_states
-from memory_assets.recall.documents import (
-    NamedDocument,
-    chunk_rows,
-    document_named,
-    state_of_file,
-)
+from memory_assets.recall.documents import NamedDocument, chunk_rows, document_named, state_of_file
 from memory_assets.recall.ids import MemoryId
 from memory_assets.recall.names import id_named
 from memory_assets.recall.rows import rows_of, stored_vectors

@@ -18,11 +18,7 @@ from memory_assets.recall.names import id_named
 from memory_assets.recall.rows import rows_of
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.status import counted
-from memory_assets.stores.lake.schemas import (
-    OBSERVATIONS,
-    REDACTED_RECORDS,
-    SESSION_COMMITS,
-)
+from memory_assets.stores.lake.schemas import OBSERVATIONS, REDACTED_RECORDS, SESSION_COMMITS
 from memory_assets.stores.stores import Stores
 
 PAGE_CHARACTERS = 40_000

@@ -11,14 +11,7 @@ from memory_assets.redaction.engine.trigger_patterns import (
     context_triggers,
     shape_triggers,
 )
-from memory_assets.redaction.engine.triggers import (
-    BLOB,
-    ENCODED,
-    NAMED,
-    TOKENS,
-    VENDOR,
-    VENDORED,
-)
+from memory_assets.redaction.engine.triggers import BLOB, ENCODED, NAMED, TOKENS, VENDOR, VENDORED
 from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.rules.mentioned.tokens import HEX_RUN, QUOTES, SHORTEST_QUOTED
 from memory_assets.redaction.views.decodings import (

@@ -13,22 +13,13 @@ from collections.abc import Iterable, Iterator
 
 from memory_assets.models import Record
 from memory_assets.redaction.policy.allowlist import Allowlist, real_path
-from memory_assets.redaction.policy.command_files import (
-    files_read,
-    files_shown,
-    searches,
-    written,
-)
+from memory_assets.redaction.policy.command_files import files_read, files_shown, searches, written
 from memory_assets.redaction.policy.file_sections import (
     diff_sections,
     match_sections,
     patch_sections,
 )
-from memory_assets.redaction.policy.sensitive_paths import (
-    hints,
-    is_sensitive,
-    names_secrets,
-)
+from memory_assets.redaction.policy.sensitive_paths import hints, is_sensitive, names_secrets
 from memory_assets.redaction.policy.vault_commands import opens_vault
 from memory_assets.redaction.rules.wordlist import word_set
 from memory_assets.redaction.settings import RedactionSettings

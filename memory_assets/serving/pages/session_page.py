@@ -15,12 +15,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from memory_assets.errors import BadArgument
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.pages.lineage import lineage_links
-from memory_assets.serving.pages.rendering import (
-    framed,
-    page,
-    rendered,
-    static_file,
-)
+from memory_assets.serving.pages.rendering import framed, page, rendered, static_file
 from memory_assets.serving.pages.tags import without_tag_links
 from memory_assets.serving.visible_text import visible
 

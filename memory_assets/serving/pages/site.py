@@ -22,11 +22,7 @@ from memory_assets.errors import MemoryAssetsError, NotFound, unexpected
 from memory_assets.serving.http_api import AT_ONCE, MAX_BYTES, build_app, status_of
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard, Header
 from memory_assets.serving.opened import OpenedMemory
-from memory_assets.serving.pages.agent_pages import (
-    conversation_page,
-    memories_page,
-    memory_page,
-)
+from memory_assets.serving.pages.agent_pages import conversation_page, memories_page, memory_page
 from memory_assets.serving.pages.login import STATIC_PATH, SignIn
 from memory_assets.serving.pages.manual import MANUAL_PATH, manual_page
 from memory_assets.serving.pages.origin_pages import audit_page, health_page, tag_page

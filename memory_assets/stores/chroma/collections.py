@@ -143,14 +143,7 @@ class ChromaStore(ChromaClient, VectorStore):
     def begin_replacement(
         self, name: str, versions: CollectionVersions | None = None
     ) -> ChromaCollection:
-        """Return an empty collection, of an incarnation of its own, that `replace` can put in
-        the place of `name`; with the versions of `name`, unless others are given.
-
-        The leftovers of an interrupted replacement are dropped. Searches use the old collection.
-
-        Raises:
-            NotFound: there is no such collection, and no versions are given.
-        """
+        """Return an empty collection that `replace` can put in the place of `name`."""
         metadata = vars(versions) if versions else self.get(name).metadata
         self.drop_leftovers(name)
         return self._created(f"{name}{_REPLACEMENT}", metadata)

@@ -23,12 +23,7 @@ from memory_assets.errors import DamagedFile, StoreError, environment
 from memory_assets.stores.lake import files as own_files
 from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.files import SUFFIX, TAIL_SUFFIX
-from memory_assets.stores.lake.parquet_files import (
-    STAGING,
-    FileFacts,
-    Footer,
-    SessionRows,
-)
+from memory_assets.stores.lake.parquet_files import STAGING, FileFacts, Footer, SessionRows
 from memory_assets.stores.lake.schemas import Table
 from memory_assets.stores.lake.segments import SEGMENT, Identity, Packed, Segment, SegmentCache
 
