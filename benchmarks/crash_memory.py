@@ -144,7 +144,7 @@ def _key(call: _Call) -> str:
 
 def _in_journal(data_dir: Path) -> Counter[str]:
     """Return how often each text is in the journal, as another process reads it."""
-    from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+    from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 
     if not (data_dir / FILE_NAME).exists():
         return Counter()

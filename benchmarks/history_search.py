@@ -27,7 +27,7 @@ from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores.agent_partitions import partition_of
+from memory_assets.stores.agents.partitions import partition_of
 from memory_assets.stores.chroma import server
 
 _BEGIN = datetime(2025, 1, 1, tzinfo=UTC)

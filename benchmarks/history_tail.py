@@ -22,7 +22,7 @@ from pathlib import Path
 
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
 from memory_assets.redacted_text import compose
-from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 
 
 def main() -> None:

@@ -81,7 +81,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
 def _session(any_id: str | None) -> str | None:
     """Return the session of an id, or the hash of a memory's."""
     from memory_assets.recall.ids import parse_id
-    from memory_assets.stores.agent_partitions import MEMORY_HEAD
+    from memory_assets.stores.agents.partitions import MEMORY_HEAD
 
     if any_id is None or any_id.startswith(MEMORY_HEAD):
         return any_id and any_id.removeprefix(MEMORY_HEAD)

@@ -8,7 +8,7 @@ import dagster as dg
 
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.ingest.steps import STEPS
-from memory_assets.stores.agent_journal import FILE_NAME as AGENT_JOURNAL
+from memory_assets.stores.agents.journal import FILE_NAME as AGENT_JOURNAL
 from memory_assets.stores.gateway_usage import FILE_NAME as GATEWAY_USAGE
 from memory_assets.stores.run_history.names import (
     AGENT_MEMORY_JOB,

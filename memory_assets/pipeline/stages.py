@@ -40,7 +40,7 @@ from memory_assets.pipeline.tables.turn_chunks import (
 )
 from memory_assets.pipeline.workspace import chunks as workspace
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.stores.agent_partitions import AGENT as AGENT_MEMORY_AGENT
+from memory_assets.stores.agents.partitions import AGENT as AGENT_MEMORY_AGENT
 from memory_assets.stores.lake.expectations import AT_LEAST_0, NOT_EMPTY, Expectations
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,

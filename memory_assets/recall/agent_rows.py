@@ -15,14 +15,14 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.names import listed, project_written_about
 from memory_assets.recall.rows import plain, rows_of
 from memory_assets.requests.agent_memory import MemoriesRequest
-from memory_assets.stores.agent_journal import FILE_NAME
-from memory_assets.stores.agent_partitions import (
+from memory_assets.stores.agents.journal import FILE_NAME
+from memory_assets.stores.agents.partitions import (
     MEMORY_HEAD,
     MESSAGE_HEAD,
     SUMMARY_HEAD,
     partition_of,
 )
-from memory_assets.stores.agent_rows import row_of_memory, row_of_turn
+from memory_assets.stores.agents.rows import row_of_memory, row_of_turn
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,

@@ -23,7 +23,7 @@ _FOUND_SECONDS = 1.0
 T = TypeVar("T")
 
 if TYPE_CHECKING:  # a search needs none of them, and pyarrow takes 70 ms
-    from memory_assets.stores.agent_journal import AgentJournal
+    from memory_assets.stores.agents.journal import AgentJournal
     from memory_assets.stores.lake.lake import Lake
     from memory_assets.stores.vector_store import VectorStore
 
@@ -123,7 +123,7 @@ class Stores:
     @opened_once
     def journal(self) -> AgentJournal:
         """What agents wrote themselves, created if there is nothing."""
-        from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+        from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 
         return AgentJournal(self.data_dir / FILE_NAME)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.agent_journal import FILE_NAME
-from memory_assets.stores.agent_partitions import is_agent_memory
+from memory_assets.stores.agents.journal import FILE_NAME
+from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.watching.directories import Directories
 from memory_assets.watching.pending import Changes
 

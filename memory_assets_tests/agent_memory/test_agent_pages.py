@@ -12,7 +12,7 @@ from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.requests.arguments import declared
 from memory_assets.serving.pages.search_page import address_of
 from memory_assets.serving.pages.site import build_site
-from memory_assets.stores.agent_journal import FILE_NAME
+from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 
 _SHOP = "-home-ada-shop"

@@ -14,7 +14,7 @@ from memory_assets.errors import BadArgument, ConfigurationError, RedactionUnava
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
-from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets_tests.agent_memory.conftest import NOW, TOKEN, Agents
 from memory_assets_tests.sweep import sweep
 
@@ -112,7 +112,7 @@ def test_four_processes_append_and_lose_none(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from memory_assets.redaction.redactor import load_redactor\n"
         "from memory_assets.redacted_text import compose\n"
-        "from memory_assets.stores.agent_journal import AgentJournal\n"
+        "from memory_assets.stores.agents.journal import AgentJournal\n"
         "journal, of = AgentJournal(Path(sys.argv[1])), int(sys.argv[2])\n"
         "for at in [*range(of, 1000, 4), of]:\n"
         "    said = compose('said')\n"

@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from memory_assets.cli import exit_codes
-from memory_assets.stores.agent_journal import FILE_NAME
+from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets_tests.command_line import run_here
 
 Run = Callable[..., CompletedProcess[str]]

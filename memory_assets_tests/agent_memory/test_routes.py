@@ -18,7 +18,7 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
-from memory_assets.stores.agent_partitions import partition_of
+from memory_assets.stores.agents.partitions import partition_of
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest
 

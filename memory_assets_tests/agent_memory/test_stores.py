@@ -17,7 +17,7 @@ from memory_assets.embedding import load_embedder
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
 from memory_assets.redacted_text import RedactedText
-from memory_assets.stores.agent_journal import AgentJournal
+from memory_assets.stores.agents.journal import AgentJournal
 from memory_assets_tests.agent_memory.chroma_mcp_processes import Deployment
 from memory_assets_tests.conftest import load_redactor_of_tests
 

@@ -27,7 +27,7 @@ from memory_assets.recall.memory import Memory
 from memory_assets.redaction import value_hash
 from memory_assets.serving.answer_lines import audit_lines
 from memory_assets.serving.pages.site import build_site
-from memory_assets.stores.agent_journal import FILE_NAME
+from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
 from memory_assets_tests.agent_memory.conftest import NOW, TOKEN, Agents

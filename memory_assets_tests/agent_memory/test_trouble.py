@@ -18,7 +18,7 @@ from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.search.search import KEYWORD_ONLY
-from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.unprivileged import without_privileges
 

@@ -7,7 +7,7 @@ import pytest
 from memory_assets.agent_memory.policy import MemoryPolicy
 from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport, keep_up
 from memory_assets.recall.agent_rows import trail_of
-from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 
 DAY = 86_400.0

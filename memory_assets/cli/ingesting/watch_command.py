@@ -28,7 +28,7 @@ from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.settings import Settings
-from memory_assets.stores.agent_partitions import is_agent_memory
+from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.run_history.history import UNDER_WAY, RunHistory
 from memory_assets.stores.run_history.names import projects_of
 from memory_assets.stores.under_way import watcher as watcher_presence

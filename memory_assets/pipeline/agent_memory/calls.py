@@ -12,8 +12,8 @@ from memory_assets.errors import NotFound, StoreError
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings
-from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
-from memory_assets.stores.agent_partitions import MESSAGE_HEAD, partition_of
+from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agents.partitions import MESSAGE_HEAD, partition_of
 from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:

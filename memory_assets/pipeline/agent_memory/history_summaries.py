@@ -23,7 +23,7 @@ from memory_assets.pipeline.stage.report import StageReport, input_hash
 from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
 from memory_assets.redacted_text import compose
 from memory_assets.session_analysis.session import SessionTurns, session_turns
-from memory_assets.stores.agent_partitions import SUMMARY_HEAD
+from memory_assets.stores.agents.partitions import SUMMARY_HEAD
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES

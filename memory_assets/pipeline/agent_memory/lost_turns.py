@@ -9,8 +9,8 @@ from contextlib import suppress
 from memory_assets.agent_memory_models import HistorySummary
 from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.agent_partitions import MESSAGE_HEAD
-from memory_assets.stores.agent_rows import turn_of_row
+from memory_assets.stores.agents.partitions import MESSAGE_HEAD
+from memory_assets.stores.agents.rows import turn_of_row
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 
 

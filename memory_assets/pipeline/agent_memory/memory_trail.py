@@ -15,7 +15,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import Made, derive_table
 from memory_assets.redacted_text import compose
-from memory_assets.stores.agent_partitions import AGENT, MEMORY_HEAD, project_in
+from memory_assets.stores.agents.partitions import AGENT, MEMORY_HEAD, project_in
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import MEMORY_TRAIL
 

@@ -8,7 +8,7 @@ from memory_assets.errors import BadArgument, RedactionFailed
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.session_analysis.sentences import sentences
-from memory_assets.stores.agent_partitions import MESSAGE_HEAD
+from memory_assets.stores.agents.partitions import MESSAGE_HEAD
 
 
 def promote(components: Engines, project: str) -> int:

@@ -23,7 +23,7 @@ from memory_assets.procedures.lasting import shown_by
 from memory_assets.procedures.project import Findings, findings, lasting_of
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.sentences import sentences
-from memory_assets.stores.agent_partitions import MEMORY_HEAD, partition_of
+from memory_assets.stores.agents.partitions import MEMORY_HEAD, partition_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 PROMOTER_ID = "promoter-1"

@@ -20,14 +20,14 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.report import StageReport, input_hash
 from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
-from memory_assets.stores.agent_journal import FILE_NAME
-from memory_assets.stores.agent_partitions import (
+from memory_assets.stores.agents.journal import FILE_NAME
+from memory_assets.stores.agents.partitions import (
     AGENT,
     MEMORY_HEAD,
     is_agent_memory,
     project_in,
 )
-from memory_assets.stores.agent_rows import (
+from memory_assets.stores.agents.rows import (
     memory_of_row,
     row_of_memory,
     row_of_turn,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from memory_assets.agent_memory.ports import Found, StoredMemory, Where
 from memory_assets.keywords import is_weak, text_terms
 from memory_assets.redacted_text import RedactedText
-from memory_assets.stores.agent_journal import AgentJournal
+from memory_assets.stores.agents.journal import AgentJournal
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
-    from memory_assets.stores.agent_journal import Vector
+    from memory_assets.stores.agents.journal import Vector
 
 
 class JournalVectorStore:

@@ -24,7 +24,7 @@ from memory_assets.pipeline.stage.pending_checks import Batch
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction.known_secrets import is_guessable, value_hash
 from memory_assets.redaction.tags import TAG
-from memory_assets.stores.agent_partitions import is_agent_memory
+from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.lake.schemas import Table
 from memory_assets.stores.workspaces import is_workspace
 

@@ -19,7 +19,7 @@ from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import Batch, note_passed, pending_sessions
-from memory_assets.stores.agent_partitions import is_agent_memory
+from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.lake.lake import Lake, redacted_values
 from memory_assets.stores.lake.schemas import (

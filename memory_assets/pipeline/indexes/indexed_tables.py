@@ -14,7 +14,7 @@ from memory_assets.pipeline.indexes import collection_rows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
-from memory_assets.stores.agent_partitions import AGENT
+from memory_assets.stores.agents.partitions import AGENT
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.rows import texts_from_arrow

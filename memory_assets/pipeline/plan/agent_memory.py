@@ -10,8 +10,8 @@ from memory_assets.pipeline.plan.plan import ProjectPlan, derived_reason
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.status import counted
-from memory_assets.stores.agent_journal import FILE_NAME
-from memory_assets.stores.agent_partitions import is_agent_memory, partition_of, project_in
+from memory_assets.stores.agents.journal import FILE_NAME
+from memory_assets.stores.agents.partitions import is_agent_memory, partition_of, project_in
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
 
 

@@ -31,7 +31,7 @@ from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.deferral import Deferral
 from memory_assets.pipeline.tables.derive import DerivedTable, expected_input
 from memory_assets.status import counted
-from memory_assets.stores.agent_partitions import is_agent_memory
+from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS

@@ -33,7 +33,7 @@ from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.removal.selection import SessionOnRecord, sessions_on_record
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.agent_partitions import is_agent_memory
+from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.removal import remove_sessions
 from memory_assets.stores.chroma.files import is_deletable, set_aside_directories

@@ -19,7 +19,7 @@ from memory_assets.pipeline.agent_memory.tables import made_with
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables.derive import expected_input
-from memory_assets.stores.agent_partitions import AGENT, MESSAGE_HEAD, partition_of, project_in
+from memory_assets.stores.agents.partitions import AGENT, MESSAGE_HEAD, partition_of, project_in
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 

@@ -37,7 +37,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import expected_input
 from memory_assets.status.status import RETENTION_FILE
-from memory_assets.stores.agent_partitions import is_agent_memory
+from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.files.shared import replace_text
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, REDACTED_RECORDS, SESSION_SUMMARIES

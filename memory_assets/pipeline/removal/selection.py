@@ -23,7 +23,7 @@ from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.plan.agent_memory import written
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.agent_partitions import AGENT, is_agent_memory
+from memory_assets.stores.agents.partitions import AGENT, is_agent_memory
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
 from memory_assets.stores.tombstones import is_unique
 from memory_assets.stores.workspaces import is_workspace

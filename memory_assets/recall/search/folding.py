@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memory_assets.recall.search.answer import Hit
-from memory_assets.stores.agent_partitions import MESSAGE_HEAD, SUMMARY_HEAD
+from memory_assets.stores.agents.partitions import MESSAGE_HEAD, SUMMARY_HEAD
 
 
 def with_summaries_last(hits: Sequence[Hit]) -> list[Hit]:

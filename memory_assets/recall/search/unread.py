@@ -14,8 +14,8 @@ from memory_assets.keywords import query_terms, text_terms
 from memory_assets.recall.search.answer import Hit
 from memory_assets.requests.search import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
-from memory_assets.stores.agent_partitions import AGENT, MEMORY_HEAD, MESSAGE_HEAD, partition_of
+from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agents.partitions import AGENT, MEMORY_HEAD, MESSAGE_HEAD, partition_of
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.stores import Stores
 

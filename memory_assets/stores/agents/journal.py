@@ -18,8 +18,8 @@ from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Whe
 from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import ConfigurationError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
-from memory_assets.stores.agent_journal_file import open_journal
-from memory_assets.stores.cut_turns import CutTurns
+from memory_assets.stores.agents.cut_turns import CutTurns
+from memory_assets.stores.agents.journal_file import open_journal
 from memory_assets.stores.files.sqlite import (
     SqliteStore,
     compact,
