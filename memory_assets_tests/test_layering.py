@@ -127,6 +127,10 @@ BANNED_WORDS = {
 """Names that stand for a concept that has a word of the field: docs/glossary.md."""
 RIDDLES = re.compile(r"^(?:The same|Those)\b|^Return the same\b|\b[Ll]ikewise\b|\bsays? of\b")
 """What makes a docstring depend on the one above it, or leaves its subject to be guessed."""
+MAX_DOORS = 12
+"""The most modules and folders of a package that are imported from outside it."""
+MORE_DOORS = {"stores": 15}
+"""Packages that have more, and how many at most."""
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 BANNED_NAMES = {"utils.py", "helpers.py", "common.py", "misc.py"}
@@ -224,6 +228,22 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         for dotted in tops:
             del names[dotted]
     assert sorted(names) == []
+
+
+def test_no_room_has_many_doors() -> None:
+    """Who works in a package can keep in mind what others use of it."""
+    known = {_dotted(module): module for module in MODULES}
+    doors: dict[str, set[str]] = {}
+    for dotted, module in known.items():
+        for imported in _imported_modules(module, known):
+            room, _, door = imported.rpartition(".")
+            while room != PACKAGE.name and room and not f"{dotted}.".startswith(f"{room}."):
+                doors.setdefault(room.removeprefix(f"{PACKAGE.name}."), set()).add(door)
+                room, _, door = room.rpartition(".")
+    many = {room: len(names) for room, names in doors.items()}
+    assert {
+        room: number for room, number in many.items() if number > MORE_DOORS.get(room, MAX_DOORS)
+    } == {}
 
 
 def test_dagster_stays_in_its_layer() -> None:
