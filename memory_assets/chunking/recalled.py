@@ -22,7 +22,7 @@ RECALLING_TOOLS = (
 )
 RECALLING_COMMANDS = (
     *("search", "show", "timeline", "summarize", "blame", "context", "audit"),
-    *("how", "friction", "restore", "cross-query", "verify", "status"),
+    *("how", "friction", "restore", "resume", "cross-query", "verify", "status"),
 )
 
 _FRAME_WITHIN = 400

@@ -46,18 +46,18 @@ def friction(asked: FrictionRequest, as_json: bool) -> None:
 def resume(asked: ResumeRequest, as_json: bool) -> None:
     """Print how to resume a session.
 
-    The command of the session's own agent, with the directory to run it in.
+    The command of the session's own agent, with the directory to run it in, as a line for a shell.
     """
-    if asked.run:
-        from memory_assets.recall import open_memory
+    from memory_assets.recall import open_memory
 
-        _run(open_memory().ask(asked))
-    answered(
-        asked,
-        as_json,
-        lambda found: [found["line"]],
-        lambda found: (f"note: {why}" for why in found["missing"]),
-    )
+    found = open_memory().ask(asked)
+    if asked.run:
+        _run(found)
+    missing = (f"note: {why}" for why in found["missing"])
+    if as_json:
+        rendering.print_recalled(found, as_json, ())
+    else:  # without a frame, because a shell may read it; it has an id and paths, no recalled text
+        rendering.print_answer(found, as_json, [found["line"]], missing)
 
 
 def _run(found: Mapping[str, Any]) -> None:

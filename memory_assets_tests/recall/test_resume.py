@@ -85,6 +85,22 @@ def test_run_starts_the_agent_in_the_directory_that_the_session_began_in(
     assert "is not on this machine" in run_here(paths, *command).stderr
 
 
+def test_what_is_printed_can_be_piped_into_a_shell(tmp_path: Path) -> None:
+    """One line without a frame; what is missing is said on standard error. JSON has a frame."""
+    worked, project = Worked(tmp_path), tmp_path / "it's a $(project)"
+    project.mkdir()
+    worked.session("a", shell("pwd"), cwd=project)
+    command = (_environment(worked, os.defpath), "resume", "0000000a")
+    found = resume_command(worked.memory(), "0000000a")
+    assert run_here(*command).stdout == f"{found['line']}\n"
+    where = found["line"].replace("claude", "pwd # claude")
+    assert subprocess.check_output(["sh", "-c", where], text=True) == f"{project}\n"
+    assert "frame" in json.loads(run_here(*command, "--json").stdout)
+    project.rmdir()
+    gone = run_here(*command)
+    assert gone.stdout == f"{found['line']}\n" and "is not on this machine" in gone.stderr
+
+
 def _environment(worked: Worked, path: Path | str) -> dict[str, str]:
     own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
     return {**own, "PATH": str(path), "HOME": str(worked.root / "home")}
