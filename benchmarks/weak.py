@@ -42,6 +42,7 @@ def main() -> None:
         try:
             for half, title in (
                 ("test", "own questions, unseen"),
+                ("test2", "own questions, unseen, second"),
                 ("fit", "own questions, fitted"),
                 ("added", "own questions, fitted later"),
             ):
