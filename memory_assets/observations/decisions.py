@@ -28,16 +28,15 @@ _SOFTLY = (
 )
 _HUMAN_DECIDED = phrase(
     rf"{_SOFTLY}(?:"
-    r"let'?s (?:just )?(?:go (?:with|for)|stick|use|keep (?!going|working|on\b)|drop|skip|"
-    r"switch to|move (?:to|the)|not\b|limit|leave|remove|ignore|make (?!sure)|call|go \d)"
+    r"let'?s (?:just )?(?:go (?:with|for)|stick|use|keep (?!\w+ing\b|on\b)|drop|skip|"
+    r"switch to|move (?:to|the)|not (?!mess|worry)|limit|leave|remove|ignore|call|go \d)"
     r"|(?:i|we)(?:'d| would)?(?: still)? (?:decided|prefer|chose|rather|go (?:with|for))\b"
     r"|(?:i|we)(?:'d| would)? (?:still )?like (?:to (?:still|keep|switch|use|go)|it to)\b"
     r"|i want (?:to (?:use|keep|drop|go with|avoid)|only)\b"
     r"|(?:go|going) with\b|use (?:option|approach)\b|we(?:'ll| will) (?:use|go with|stick)\b"
     r"|(?:skip|ignore|leave|omit|drop) (?!it\b|that\b|this\b)(?=.{6})"
-    r"|(?:don'?t|do not) (?:use|add|change|modify|touch|remove|delete|integrate|store|commit|"
-    r"include|make|align|show|mention)\b|(?:never|always) \w+(?=.{6})"
-    r"|(?:we|it|this|there|that|the [^,?]{2,60}?|\w+(?: \w+)?) (?:should|must|shall) "
+    r"|(?:never|always) \w+(?=.{6})"
+    r"|(?:we|it|this|there|that|the [^,?]{2,60}?|(?!you\b)\w+(?: \w+)?) (?:should|must|shall) "
     r"(?:be )?(?:only|always|never|not be|still|stay|remain|just)\b"
     r")"
     r"|^\W*no,? let'?s \w+|\b(?:would|i'd) prefer (?:not |that |to )"
@@ -59,7 +58,8 @@ _UNSURE = phrase(
 _SAYS_NOTHING = names(
     "skip rest fix leave keep stay stays yeah yes okay per previous respond response reply let the "
     "and but not just then them they this that these those all both should can will would with for "
-    "you your our was were are has have had been being its now too only very more most about from"
+    "don default you your our was were are has have had been being its now too only very more most "
+    "about from there one instead return move"
 )
 _WORD = re.compile(r"[^\W\d_]{3,}")
 """Words that do not say what a decision is about."""
@@ -71,6 +71,9 @@ _ABOUT_WORK = phrase(
     r"\b(?:skills?|workflow|subagents?|sub-agents?|agents? in parallel|this turn|todo list|"
     r"commit message|nolint|sed|grep|your next reply|overwhelm|full file|approve)\b"
     r"|\blet'?s (?:get back|go back)\b|\b(?:do|use|try) (?:this|that|it) instead\b"
+    r"|\b(?:last|previous) message\b|\b(?:add|include) .*\bexplanations?\b"
+    r"|\b(?:first|second|third|last|other) (?:approach|option|one|way)\b|\boption [a-z\d]\b"
+    r"|\b(?:your recommendation|(?:that|this|a \w+ different) (?:model|strategy))\W*$|\bone step\b"
 )
 _REFUSED = re.compile(r"the user said:\s*(?!The user wants to clarify)(?P<words>\S)")
 _AGENT_DECIDED = phrase(

@@ -72,6 +72,11 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("can you check whether the gate uses rope instead of chain?", False),
         ("The gate hangs on rope instead of chain in this picture, why?", False),
         ("Then let's make sure that everything is oiled.", False),
+        ("let's make the gate a bit nicer", False),
+        ("don't paint the hinges in red", False),
+        ("you should not be working on the fence", False),
+        ("let's go with the second approach instead", False),
+        ("Great, let's go with your recommendation.", False),
     ],
 )
 def test_what_the_human_wants_so_and_not_otherwise_is_a_decision(
