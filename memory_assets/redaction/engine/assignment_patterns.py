@@ -30,7 +30,7 @@ _NO_VALUE = r"""\s"'`<>,;(){}\[\]|\\&"""
 """Characters that do not occur in an unquoted value, as the inside of a character class."""
 _BARE = f"[^{_NO_VALUE}]"
 _BARE_NO_DIGIT = f"[^{_NO_VALUE}0-9]"
-_QUOTE = r"""[rRbBfFuU@]{0,2}(?:\\{0,3}["'`]|&quot;)"""
+_QUOTE = r"""(?:\[\]byte\(|[rRbBfFuU@]{0,2})(?:\\{0,3}["'`]|&quot;)"""
 _QUOTED_VALUE = f"{_QUOTE}[^\\n]{{4}}"
 _WORD_VALUE = "|".join(
     (

@@ -61,6 +61,10 @@ _SLUG_RUN = re.compile(SLUG)
 _DIGEST_BEFORE = re.compile(r"(?i)(?:sha\d{1,3}|md5|h1|blake\w{0,2})[-:=]/{0,2}$")
 _TAG_BEFORE = re.compile(r"<redacted:[\w:-]{1,80}>([\s\"'`]{0,8})$")
 _WRAPPED_LINES = re.compile(r"(?:\r?\n[A-Za-z0-9+/_\-]{16,4000}={0,2}(?![^\r\n])){1,5000}")
+_LIST_QUOTES = ('"', "'")
+_LISTED = re.compile(r"[\"'](?:\s{0,4},\s{0,24}[\"'][\w+/=.~-]{12,200}[\"']){1,20}")
+"""The further values of a list, from the quote after the first one."""
+_QUOTED = re.compile(r"[\w+/=.~-]{12,200}")
 _NEARBY = re.compile(
     r"(?i)(?:api|access|auth|secret|private|bearer|client|deploy|server|service|license|personal"
     r"|refresh)"
@@ -257,7 +261,7 @@ def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found 
         and not values.is_placeholder(value)
         and not values.is_reference(value)
     ):
-        return begin, _wrapped_end(text, begin, begin + len(value)), "named-secret"
+        return begin, _last_end(text, begin, begin + len(value)), "named-secret"
     if _PREFIXED_BODY.search(text, max(start - 1, 0), end) is None:
         return None
     prefixed = find_prefixed(text, start, end)
@@ -280,6 +284,15 @@ def _is_named(text: str, begin: int, value: str) -> bool:
         return False
     context = line[-48:].rsplit("\n", 1)[-1]
     return _NEARBY.search(context) is not None and _NOT_SECRET_NEARBY.search(context) is None
+
+
+def _last_end(text: str, begin: int, end: int) -> int:
+    """Return `end`, moved past the values that follow in a list of quoted values, if they look
+    drawn as well, or past the lines of a wrapped token."""
+    if text[begin - 1 : begin] in _LIST_QUOTES and (rest := _LISTED.match(text, end)):
+        more = _QUOTED.findall(rest.group())
+        return rest.end() - 1 if all(map(_is_drawn, more)) else end
+    return _wrapped_end(text, begin, end)
 
 
 def _wrapped_end(text: str, begin: int, end: int) -> int:

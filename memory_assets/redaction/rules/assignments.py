@@ -46,7 +46,7 @@ _AFTER = re.compile(
     """
 )
 _QUOTES = frozenset("'\"")
-_QUOTE = re.compile(r"[rRbBfFuU@]{0,2}(\\{0,3}[\"'`]|&quot;)")
+_QUOTE = re.compile(r"(?:\[\]byte\(|[rRbBfFuU@]{0,2})(\\{0,3}[\"'`]|&quot;)")
 _SCHEME = re.compile(
     r"(?i)(?:bearer|basic|token|apikey|api-key|key|digest|negotiate|oauth|ssws|splunk|geniekey"
     r"|bot|discogs|accesskey|snyk|flyv1|shippotoken|klaviyo-api-key|zoho-oauthtoken|rest-token)"

@@ -224,10 +224,11 @@ COMMANDS: tuple[AnchoredRule, ...] = (
       for flag in ("-p", "-a", "-s", "--license", "--otp", "init")),
     rule("command-secret", " -pw ", mixed_password, rf"(?<=\w) -pw {_ANY_ARGUMENT}",
          "plink -pw " + FILL[:12]),
-    *(rule("curl-user", flag, mixed_password,
-           rf"(?i)(?<=\s){flag}(?:\s|\\\r?\n){{1,8}}[\"']?[\w.@+-]{{1,60}}:"
+    *(rule("curl-user", flag, accept,
+           rf"(?i){before}{flag}(?:\s|\\\r?\n){{1,8}}[\"']?[\w.@+-]{{1,60}}:"
            r"(?P<secret>[^\s\"'@/:]{4,100})(?=[\s\"']|$)", f"fetch {flag} app:{FILL[:12]} https://x")
-      for flag in ("-u", "--user", "--proxy-user")),
+      for flag, before, accept in (("-u", r"(?<=\s)", mixed_password),
+          ("--user", r"(?<=\s)", mixed_password), ("--proxy-user", r"(?<!\S)", typed_password))),
     *(rule("command-secret", f"{option} \\\n", _drawn_argument,
            rf"(?i){option} \\\n\s{{0,24}}{_ANY_ARGUMENT}",
            f"deploy --app-{option} \\\n  {FILL[:20]}")

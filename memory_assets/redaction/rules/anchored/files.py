@@ -34,6 +34,11 @@ _ENDS = (
 _LAST_ON_LINE = r"[\"']?(?P<secret>[^\s\"'{}$]{5,400})(?=[\"']?(?:\s|$))"
 
 
+def _is_braced(value: str) -> bool:
+    """Return True if `value`, in the braces of a connection string, is no variable's name."""
+    return mixed_password(value) and any(not (sign.isalnum() or sign in "_.[]()") for sign in value)
+
+
 FILES: tuple[AnchoredRule, ...] = (
     *(rule("paired-secret", f"{name}</key>", typed_password,
            rf"(?i){name}</key>\s{{0,40}}<string>(?P<secret>[^<\n]{{4,400}})</string>",
@@ -128,8 +133,26 @@ FILES: tuple[AnchoredRule, ...] = (
          r"grub\.pbkdf2\.sha512\.\d{1,9}\.(?P<secret>[0-9A-Fa-f.]{64,600})",
          "grub.pbkdf2.sha512.10000." + HEX.upper() + "." + HEX.upper()),
     rule("mysql-dsn", ":", typed_password,
-         r"(?<=\w):(?P<secret>[^\s:@\"'`/<{]{4,80})@(?:tcp|unix)\(",
+         r"(?<=\w):(?P<secret>[^\s:\"'`/<{]{4,80})@(?:tcp|unix)\(",
          "app:" + FILL[:12] + "@tcp(127.0.0.1:3306)/app"),
+    rule("mysql-dsn", ":", mixed_password,
+         r"(?<=\w):(?P<secret>[^\s:\"'`/<{]{4,80})@/\w{1,40}(?=[?\s\"'`]|$)",
+         "app:" + FILL[:12] + "@/app?parseTime=true"),
+    rule("host-login", ":", mixed_password,
+         r"(?<=\w):(?P<secret>[^\s:\"'`/<>(){}]{6,80})@(?=\d{1,3}(?:\.\d{1,3}){3}(?![\w.]))",
+         "deploy:" + FILL[:12] + "@192.0.2.7"),
+    rule("host-login", "proxy", typed_password,
+         r"(?i)proxy\w{0,8}[\"']?\s{0,4}[=:]\s{0,4}[\"']?[\w.-]{1,60}:"
+         r"(?P<secret>[^\s:@/\"'<>]{4,80})@(?=\w)", "http_proxy=app:" + FILL[:12] + "@proxy:3128"),
+    rule("host-login", "turn", typed_password,
+         r"(?i)turns?:[^\s:@/\"'`]{1,80}:(?P<secret>[^\s:@\"'`]{6,100})@(?=\w)",
+         "turn:app:" + FILL[:12] + "@turn.example.com:3478"),
+    rule("odbc-password", "={", _is_braced,
+         r"(?i)(?<=pwd|ord)=\{(?P<secret>[^{}\n\"']{4,100})\}(?=[;\"'\s]|$)",
+         "UID=app;PWD={" + FILL[:9] + ";7!};"),
+    rule("git-credential", "username=", typed_password,
+         r"(?i)username=\S{1,80}\r?\npassword=(?P<secret>\S{4,200})(?=\s|$)",
+         "host=git.example.com\nusername=app\npassword=" + FILL[:12] + "\n"),
     rule("assigned-password", '<pass encoding="base64">', any_value,
          r"(?i)<pass encoding=\"base64\">(?P<secret>[A-Za-z0-9+/]{4,200}={0,2})<",
          '<Pass encoding="base64">' + FILL[:12] + "</Pass>"),

@@ -18,6 +18,7 @@ from memory_assets.redaction.rules.anchored.rule import (
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.names import NO_SECRET
+from memory_assets.redaction.rules.wordlist import words
 
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
 _SAID = r"(?P<secret>[^\s\"'`()\[\]]{6,200}?)(?=[.,;:]{0,2}(?:[\s\"'`)\]]|$))"
@@ -26,6 +27,9 @@ _GIVEN = r"[\"']?\s{0,4}(?:=>|[:=：])\s{0,4}[\"'`“]?"
 
 
 _SIGNED_BITS = 22
+_SOLE_SEED_BITS = 10
+_PUBLIC_KEY = "ANBgkqhkiG9w0BAQEFAAOC"
+"""Near the beginning of RSA public keys in base64 (RFC 8017)."""
 
 
 def _is_seed(value: str) -> bool:
@@ -33,6 +37,16 @@ def _is_seed(value: str) -> bool:
     return (value.isupper() or value.islower()) and (
         values.has_digit(value) or evidence(value) >= 8
     )
+
+
+def _is_sole_seed(value: str) -> bool:
+    """Return True if `value`, without groups, is base32 and no word."""
+    return values.has_digit(value) and evidence(value) >= _SOLE_SEED_BITS
+
+
+def _is_key_body(value: str) -> bool:
+    """Return True if `value`, lines of base64 below words for a private key, was drawn."""
+    return values.is_random(value) and "PUBLIC" not in value
 
 
 def _has_sign(value: str) -> bool:
@@ -45,6 +59,7 @@ def _announced_key(value: str) -> bool:
     return (
         drawn_or_chosen(value)
         and not values.is_hash_or_uuid(value)
+        and _PUBLIC_KEY not in value[:40]
         and not values.is_identifier_of_something(value)
     )
 
@@ -79,6 +94,11 @@ _WORDS = (
     ("chiave segreta", b"chiave segreta"),
     ("clé secrète", b"secr?te"),
     ("clé api", b" api"),
+    ("heslo", b"heslo"),
+    ("şifre", b"ifre"),
+    ("şifresi", b"ifresi"),
+    ("mật khẩu", b"t kh?u"),
+    ("jelszó", b"jelsz"),
     ("apikye", b"apikye"),
     ("tokne", b"tokne"),
     ("secert", b"secert"),
@@ -88,13 +108,17 @@ _WORDS = (
 what is beyond ASCII is a question mark there."""
 
 _BEYOND_ASCII = r"[^\x00-\x7f]"
-_WORD_ENDS = (
-    "(?:"
-    + "|".join(f"(?<={word})" for word in ("пароль", "密码", "密碼", "パスワード", "비밀번호"))
-    + ")"
+_FOREIGN = words(
+    "пароль парола пароля ключ токен 密码 密碼 口令 密钥 パスワード 暗証番号 비밀번호 암호 סיסמה"
 )
+"""Words for passwords and keys without a letter of ASCII at their end."""
+_WORD_ENDS = "(?:" + "|".join(f"(?<={word})" for word in _FOREIGN) + ")"
 _CHARACTER = r"[!#-&*+\-/-9<-Z^_a-z|~]"
-_MIXED = rf"(?P<secret>{_CHARACTER}{{0,11}}(?:[0-9!@#$%]|[a-z][A-Z]){_CHARACTER}{{2,80}})"
+_MIXED = (
+    rf"(?P<secret>(?=\S{{6}}){_CHARACTER}{{0,24}}(?:[0-9!@#$%]|[a-z][A-Z]){_CHARACTER}{{0,80}})"
+)
+_BETWEEN = r"(?:[ ](?![^\s:=]{0,40}(?:[:=]|$))[^\s:=,;.]{1,24}){0,3}[ ][^\s:=,;.]{1,24}"
+"""Words between a word for passwords and the sign of assignment, as in "senha do banco:"."""
 
 _ABOVE = (
     r"(?:[ ][^\n:=]{1,24}:|s?:|\w{0,24}[\"']?[ ]{0,4}(?:[:=]|\{\s[^{}]{0,80}?default[ ]{0,8}=)[ ]?"
@@ -117,12 +141,31 @@ PROSE: tuple[AnchoredRule, ...] = (
           (" =", " =[ \t]{0,4}", "пароль = "),
           ('":', '":[ \t]{0,4}', '"пароль": '),
           (" `", " `", "пароль `"),
+          (" ", _BETWEEN + "(?:[ ]?[:=][ \t]{0,4}|[ ][—–-][ ])", "пароль от базы: "),
           ("?", "[：是为為は는은가][ ]?", "密码是"))),
     *(rule("one-time-seed", anchor, _is_seed,
            rf"(?i){anchor}[^\n:=]{{0,30}}(?:[:= ]|:?(?:\r?\n){{1,2}})[ \t]{{0,8}}[\"'`]?"
            r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![A-Z0-9])",
            f"{anchor} seed: JBSW Y3DP EHPK 3PXP")
       for anchor in ("2fa", "otp", "authenticator", "mfa", "key", "secret", "seed", "code")),
+    *(rule("one-time-seed", f"{anchor} ", _is_sole_seed,
+           rf"(?i){anchor}(?:[ ]\w{{1,12}}){{0,2}}[ ]?[:= ][ ]?[\"'`]?"
+           r"(?P<secret>(?-i:[A-Z2-7]{16,64}))(?![A-Za-z0-9])",
+           f"{anchor} seed {FILL[:26].upper().translate({48: 50, 49: 51, 56: 52, 57: 53})}")
+      for anchor in ("2fa", "otp", "authenticator", "mfa")),
+    rule("private-key-body", "private", _is_key_body,
+         r"(?i)private[ _-]?key[^\n]{0,60}\r?\n(?:[ \t]{0,8}\r?\n)?"
+         r"(?P<secret>(?:[ \t>]{0,8}[A-Za-z0-9+/]{40,80}={0,2}\r?\n){1,120}"
+         r"[ \t>]{0,8}[A-Za-z0-9+/]{16,80}={0,2})"
+         r"(?![^\s\"'`])", f"private key:\n{FILL}\n{FILL}\n"),
+    rule("bind-password", "bindpw ", typed_password,
+         r"(?i)(?<!\S)bindpw[ \t]{1,8}[\"']?(?P<secret>[^\s\"']{4,100})(?=[\"'\s]|$)",
+         "bindpw " + FILL[:12]),
+    *(rule("named-secret", anchor, drawn_or_chosen,
+           rf"(?i)(?<![\w.$-]){anchor}[ ]?[\"']?"
+           r"(?P<secret>[A-Za-z0-9+/]{20,64}={0,2})(?![\w+/.(-])",
+           f"{anchor}{FILL[:24]}")
+      for anchor in ("sk=", "sk:", "ak=", "ak:")),
     rule("pin", "pin", str.isdigit,
          r"(?:(?<![A-Za-z])PIN|(?i:(?<![a-z])pin[- ]?code))(?i: (?:is|code|ist|was|to))?"
          r"[ ]?[:=]?[ ]?[\"'`]?(?P<secret>\d{4,8})(?![\d\w%-]|\.\d)", "PIN: 90210"),

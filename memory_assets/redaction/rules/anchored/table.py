@@ -85,10 +85,11 @@ CALLS: tuple[AnchoredRule, ...] = (
            f"add_argument({quote}--password{quote}, default={quote}{FILL[:12]}{quote})")
       for quote in "\"'"),
     *(rule("login-call", anchor, accept,
-           rf"(?i){re.escape(anchor)}\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}\)",
+           rf"(?i){re.escape(anchor)}\s{{0,8}}{_QUOTED},\s{{0,8}}(?:Some\()?{_SECRET}\s{{0,8}}\)",
            f'{sample}"app", "{FILL[:12]}")')
       for anchor, accept, sample in (("login(", strong_value, "smtp.login("),
           ("auth=(", quoted_password, "get(url, auth=("),
+          ("basic_auth(", quoted_password, "client.basic_auth("),
           ("basicauth(", quoted_password, "HTTPBasicAuth("))),
     rule("login-call", "connect(", strong_value,
          rf"(?i)connect\([^()\n]{{1,120}},\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}[,)]",

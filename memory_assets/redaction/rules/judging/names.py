@@ -61,7 +61,7 @@ KEY_QUALIFIERS = word_set(
     " server session security token user consumer application sdk integration ingest insert"
     " license rest live test personal root unseal recovery aes hmac jwt webhook rsa ssh gpg"
     " tls ssl env prod production staging connection function host functions registration"
-    " routing record query"
+    " routing record query instrumentation"
 )
 _PUBLIC_WORDS = word_set(
     "public publishable pub foreign primary cache sort partition map row object group"
@@ -92,7 +92,7 @@ _TAIL_WORDS = word_set(
 _VERBS = word_set("export list no show print allow skip has is needs count find delete remove")
 KEYLIKE = word_set("api license licence access login")
 """Last words of names, such as `acme_api`, whose values are sometimes keys."""
-_PASSWORD_ENDS = ("password", "passwd", "passphrase")
+_PASSWORD_ENDS = ("password", "passwd", "passphrase", "pwd")
 _TOKEN_ENDS = ("secret", "apikey", "accesskey", "privatekey", "secretkey", "token")
 PASSWORDS = _PASSWORD_WORDS.union(_PASSWORD_ENDS)
 """Words of which every name of kind PASSWORD contains one."""

@@ -42,6 +42,8 @@ _KEYWORD = re.compile(
 )
 _DIGIT = re.compile(r"\d")
 _VALUE = re.compile(r"[^\s\"'`<>(){}\[\],;|:=&。、，]{5,100}")
+_AFTER_SIGN = re.compile(r"={1,2}[^\s\"'`<>(){}\[\],;|:&]{1,60}")
+"""What follows an equals sign inside a value."""
 _LIST = re.compile(r"[^\n:=]{0,40}[:=][ \t]{0,4}(?:\r?\n)?")
 _LISTED_PAIR = re.compile(
     r"[ \t{\[(]{0,8}(?:[-*•][ \t]{1,4})?[\"'`]?[\w.@+-]{1,60}[\"'`]?"
@@ -89,6 +91,8 @@ _ASSIGNED_BITS = 10.0
 _ADJACENT_BITS = 4.0
 _MOST_BITS = _STRONG_BITS + _ASSIGNED_BITS
 _WORD_BITS = 3.0
+_FEW_WORDS = 2.0
+_LONG_WORD = 8
 _SHORTEST_HEX = 16
 _CLASS_BITS = 3.0
 
@@ -120,11 +124,18 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
         if _MARKED.search(value) is None or (score := _score(value)) + _MOST_BITS < _BITS:
             continue
         link = _link(text[start : found.start()], bool(strong))
-        if _WORD_AND_NUMBER.match(value) and not (strong and link >= _ASSIGNED_BITS):
+        if _WORD_AND_NUMBER.match(value) and not (strong and link >= _least_link(value)):
             continue
         if score + strong + link >= _BITS:
-            return found.start(), found.start() + len(value)
+            rest = _AFTER_SIGN.match(text, found.start() + len(value))
+            return found.start(), rest.end() if rest else found.start() + len(value)
     return None
+
+
+def _least_link(value: str) -> float:
+    """Return the bits that a sign of assignment must have before `value`, a word and a number: of a
+    long one, a few words may stand between it and the word for passwords."""
+    return _ASSIGNED_BITS - _FEW_WORDS * (len(value) >= _LONG_WORD)
 
 
 def _pairs(text: str, start: int, strong: float) -> Iterator[tuple[int, int]]:

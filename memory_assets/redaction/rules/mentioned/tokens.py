@@ -30,13 +30,13 @@ HEX_RUN = re.compile(rb"[0-9a-f\-]+|[0-9A-F\-]+")
 _SAID_AFTER = re.compile(
     r"""(?x) [\\"'`*]{0,4} [ \t]{0,8}
         (?: \[ \s{0,16} | -[ \t]{0,24}\n\r?(?=[ \t]{0,4}:) )?
-        (?: [-:=>\u2013\u2014]{1,3} [ \t]{0,8} )? [\\"'`*\])]{0,3}
+        (?: [-:=>\u2013\u2014\u2026\u2192]{1,3} [ \t]{0,8} )? [\\"'`*\])]{0,3}
         (?P<name> [\w.\-]{1,48} (?: [ ] [\w.\-]{1,24} ){0,2} )"""
 )
 """What precedes a value that is mentioned after a name, read backwards: also over the bracket of a
 list, or the hyphen of its first entry."""
 _ANNOUNCED = re.compile(
-    r"(?i)(?<![a-z])(?:(?P<key>keys?)"
+    r"(?i)(?<![a-z])(?<!public[ _-])(?:(?P<key>keys?)"
     rf"|(?:(?:{'|'.join(sorted(KEY_QUALIFIERS))})[ _-]?key"
     r"|token|secret|credential)s?|password|pat)"
     rf"(?![a-z]){NO_SECRET}[^\n:]{{0,24}}"
@@ -45,6 +45,12 @@ _ANNOUNCED = re.compile(
     r"[>`*\"'-]{0,3}[ \t]{0,4}$"
 )
 """A sentence that ends in a word for secrets, above a line that begins with the value."""
+_HEADING = re.compile(
+    r"(?i)(?:^|\n)[ \t>*#-]{0,8}(?:[a-z][a-z-]{1,15} ){0,2}"
+    r"(?:(?:api|access|secret|private|signing|encryption|master|license) key|token|secret"
+    r"|credential)s?[ \t]{0,8}\r?\n(?:[ \t]{0,8}\r?\n)?[ \t]{0,8}$"
+)
+"""A line of at most four words that is a label for the value below it."""
 _LISTED = re.compile(
     r"(?:^|\n)[ \t]*(?:[\w.-]{2,40} (?:- )?'[^'\n]{0,60}' ){0,2}[A-Za-z][\w.-]{2,40} (?:- )?'$"
 )
@@ -55,7 +61,10 @@ _PARENT = re.compile(
 )
 """The line above the names that all belong to secrets."""
 _WEAK_NAMES = frozenset(("key", "keys", "auth"))
-_QUALIFIED = re.compile(r"(?i)\b(?:api|access|secret|auth)[ _-]keys?$")
+_QUALIFIED = re.compile(
+    r"(?i)\b(?:api|access|secret|auth|master|signing|encryption|private|licen[sc]e|storage)"
+    r"[ _-]keys?$"
+)
 _SOMETHING_ELSE = re.compile(
     r"(?i)(?:^|[^a-z])(?:ids?|key|ref|refs|node|nonce|cursor|etag|sri|version|build|name|title|slug"
     r"|path|file|url|uri|href|src|class|classname|image|data|content|body|text|pattern|regex|example"
@@ -88,8 +97,12 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
     if _PIECE.search(value) is None:
         return False
     line = text[max(begin - 96, 0) : begin]
-    if line.rstrip(_DECORATION)[-1:] == "\n" and _ANNOUNCED.search(line) is not None:
-        return values.is_hex(value) or is_generated(value, _BITS)
+    if line.rstrip(_DECORATION)[-1:] == "\n":
+        if _ANNOUNCED.search(line) is not None:
+            return values.is_hex(value) or is_generated(value, _BITS)
+        if _HEADING.search(line) is not None:
+            of_length = values.is_hex(value) and len(value) >= _SHORTEST_HEX
+            return of_length or is_generated(value, _BITS)
     said = _SAID_AFTER.match(line[::-1])
     if said is None or said.start("name") == 0:
         return False
