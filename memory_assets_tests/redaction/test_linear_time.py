@@ -18,8 +18,9 @@ FOUND = (
     Shape("", ("\x1b[0m",), ""),
     Shape("", ("<recalled-memory v1>",), ""),
     Shape("", ("a>b|",), ""),
+    Shape("a token\n", ("-",), " x"),
 )
-"""What was quadratic once."""
+"""What was quadratic once, or worse."""
 LENGTH = 3_000
 DRAWN = 6
 MOST = 8.0
