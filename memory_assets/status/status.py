@@ -96,7 +96,8 @@ def coverage(
 ) -> dict[str, dict[str, Any]]:
     """Return, by set, the rows on record, those in the collection (`indexed`) and in the
     keyword index, and whether all are in both; without `vectors`, in the latter. `quarantined`
-    counts the sessions held back, `unlisted` the files and directories."""
+    counts the sessions held back, `unlisted` the files and directories, `waiting` the sessions on
+    record of which no chunks were made: a check failed, or the ingest was stopped."""
 
     def count(stage: str, name: str) -> int:
         return int(stages.get(stage, {}).get(name) or 0)
@@ -106,6 +107,8 @@ def coverage(
         rows = count(kind.table, "rows")
         indexed, worded = count(kind.asset, "rows"), count(kind.keywords, "rows")
         newest = stages.get(kind.asset if vectors else kind.keywords, {}).get("made_at")
+        unmade = count(kind.archive, "sessions") - count(kind.table, "sessions")
+        waiting = max(unmade - quarantined, 0) if name == "sessions" else 0
         made[name] = {
             "sessions": count("redacted_records", "sessions"),
             "turns": count("turn_chunks", "turns"),
@@ -116,7 +119,8 @@ def coverage(
             "quarantined": quarantined,
             "unlisted": unlisted,
             "as_of": str(newest or ""),
-            "complete": rows == worded and (rows == indexed or not vectors),
+            "waiting": waiting,
+            "complete": rows == worded and (rows == indexed or not vectors) and not waiting,
         }
     made["prompts"] |= {"at_source": at_source, "in_records": count("redacted_records", "prompts")}
     return made

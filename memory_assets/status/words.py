@@ -67,6 +67,13 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
         by_words = f" by its words; {NO_VECTORS}"
         yield True, f"Everything on record can be found{'' if vectors else by_words}."
     for kind, each in behind.items():
+        if each["waiting"]:
+            yield (
+                False,
+                f"{counted(each['waiting'], 'session')} on record cannot be found yet: a check "
+                "failed, or the ingest was stopped; run `memory ingest`",
+            )
+            continue
         by_meaning = f", {each['indexed']} by their meaning" if each["vectors"] else ""
         yield (
             False,

@@ -34,7 +34,9 @@ def test_a_forgotten_session_is_in_no_table_collection_or_file(memory: SampleMem
     data directory; all that belongs to others is as it was."""
     assert _rows_in_chroma(memory, memory.flaky) > 0
     of_sessions = [
-        name for name in TABLES if not name.startswith(("workspace", "agent", "retrieved"))
+        name
+        for name in TABLES
+        if not name.startswith(("workspace", "agent", "retrieved", "history"))
     ]
     assert len(files_naming(memory, memory.flaky)) > len(of_sessions)
     others = {

@@ -93,9 +93,9 @@ class Subject:
         )
 
     def collections(self) -> dict[str, dict[str, Any]]:
-        """Every row of every collection, by id: vector, text, metadata."""
+        """Every row of every collection that has any, by id: vector, text, metadata."""
         store = self.components.vectors
-        found = {}
+        found: dict[str, dict[str, Any]] = {}
         for name in store.names():
             collection: Any = store.get(name)
             page = collection.ask("get", include=_ALL)
@@ -109,7 +109,7 @@ class Subject:
                     strict=True,
                 )
             }
-        return found
+        return {name: rows for name, rows in found.items() if rows}
 
 
 def _settings(root: Path, **given: Any) -> Settings:

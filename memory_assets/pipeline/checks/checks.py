@@ -19,14 +19,18 @@ from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSIONS_INDE
 from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KEYWORDS
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.held_sessions import hold_sessions
 from memory_assets.pipeline.stage.pending_checks import COMPARISONS, NOTED_CHECKS, note_stage
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.pipeline.workspace.held_back import hold_back_documents
 from memory_assets.pipeline.workspace.state import STAGE as _DOCUMENTS
 from memory_assets.pipeline.workspace.state import made_with
+from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.workspaces import is_workspace
+
+_SECOND_SCANNER = "independent_scanner_finds_nothing"
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,13 @@ class Check:
 
     def enforced(self, components: Components, project: str) -> Verdict:
         """Return what the check comes to in a run. If it is blocking and finds something in
-        documents of a workspace, these are held back, and the others go on."""
-        if not (self.blocking and is_workspace(project)):
+        documents of a workspace, these are held back, and the others go on; so are sessions in
+        which the independent scanner finds what the next redaction could not take out."""
+        if not self.blocking:
             return self.verdict(components, project)
+        if not is_workspace(project):
+            verdict = self.verdict(components, project)
+            return self._without_false_alarms(components, project, verdict)
         version = made_with(components)
         verdict = self.verdict(components, project)
         reasons = _reasons_by_document(self, verdict)
@@ -63,6 +71,17 @@ class Check:
         # The quarantine names the documents, but for those whose paths hold what was learned.
         counts = {name: value for name, value in verdict.counts.items() if name != "places"}
         return Verdict(True, {**counts, "documents_held_back": len(reasons)})
+
+    def _without_false_alarms(
+        self, components: Components, project: str, verdict: Verdict
+    ) -> Verdict:
+        reasons = _reasons_by_document(self, verdict)
+        if self.name != _SECOND_SCANNER or not reasons or verdict.counts["now_known"]:
+            return verdict
+        if is_agent_memory(project):
+            return verdict
+        hold_sessions(components, project, TABLES[self.asset], reasons)
+        return Verdict(True, {**verdict.counts, "sessions_held_back": len(reasons)})
 
 
 def _reasons_by_document(check: Check, verdict: Verdict) -> dict[str, str]:
@@ -117,7 +136,7 @@ def _of_tables() -> Iterator[Check]:
             )
         yield Check(
             table.name,
-            "independent_scanner_finds_nothing",
+            _SECOND_SCANNER,
             partial(independent_scanner_finds_nothing, table=table),
             "A scanner that shares nothing with the redactor (Kingfisher) finds nothing in any "
             f"string of {table.name}, ids and lists included. Blocking; a warning on platforms "

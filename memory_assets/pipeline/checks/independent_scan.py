@@ -23,6 +23,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import Batch
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction.known_secrets import is_guessable, value_hash
+from memory_assets.redaction.rules.judging.values import is_example
 from memory_assets.redaction.tags import TAG
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.lake.schemas import Table
@@ -112,12 +113,13 @@ def independent_scanner_finds_nothing(
 
     A file that was found clean is not read again until it or the scanner changes. What is
     reported and cannot be guessed joins the known values, by keyed hash: the next run of
-    the redactor takes it out.
+    the redactor takes it out. What stands in place of a secret (`YOUR_API_KEY`) is only counted.
     """
     scanner = load_independent_scanner(components.settings.scanner_ignored_rules)
     if scanner is None:
         return Verdict(False, {"scanner": _UNAVAILABLE}, _NO_SCANNER, warning=True)
     totals: Counter[str] = Counter()
+    examples: set[tuple[str, int]] = set()
 
     def scan(rows: Batch) -> list[Report]:
         reports: list[Report] = []
@@ -127,9 +129,13 @@ def independent_scanner_finds_nothing(
             for each in scanner.scan(values):
                 column, row = batch[each.index][0]
                 session_id, place = _place(rows, column, row)
+                known = _known(values[each.index], each, components.install_key)
+                reported = values[each.index][each.start : each.end].decode("utf-8", "replace")
+                if not known and is_example(reported):
+                    examples.add((place, each.start))
+                    continue
                 line = values[each.index].count(b"\n", 0, each.start) + 1
                 reports.append(Report(f"{column}: {each.rule}", session_id, place, line))
-                known = _known(values[each.index], each, components.install_key)
                 totals["learned"] += components.catalog.known_secrets.add(session_id, known)
         return reports
 
@@ -138,6 +144,7 @@ def independent_scanner_finds_nothing(
         "files_scanned": files,
         "values_scanned": totals["values"],
         "reports": len(reports),
+        "examples": len(examples),
         "files_with_reports": len({report.session_id for report in reports}),
         "now_known": totals["learned"],
         "places": "; ".join(report.place for report in reports[:_LISTED]),

@@ -18,6 +18,7 @@ from memory_assets.pipeline.indexes.indexed_tables import IndexedTable, collecti
 from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.held_sessions import names_held
 from memory_assets.pipeline.stage.pending_checks import Batch, note_passed, pending_sessions
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
@@ -186,10 +187,11 @@ def _compare(
     counted: str,
 ) -> Verdict:
     """Whether, session by session, the second table has each key of the first exactly as often.
-    Sessions that passed are skipped until a file of theirs changes. `counted` names the number of
-    keys in the second table."""
-    lake = components.lake
-    sessions = pending_sessions(components.catalog, lake, project, of[0], check, compared_to=to[0])
+    Sessions that passed are skipped until a file of theirs changes, and those that a check holds
+    back. `counted` names the number of keys in the second table."""
+    lake, held = components.lake, names_held(components, project)
+    pending = pending_sessions(components.catalog, lake, project, of[0], check, compared_to=to[0])
+    sessions = [each for each in pending if each.session_id not in held]
     counts = Counter(dict.fromkeys((counted, "missing", "repeated", "extra"), 0))
     differing: set[str] = set()
     for session in sessions:

@@ -26,6 +26,7 @@ from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.redact.due import RedactionState
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.held_sessions import held_sessions
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.deferral import Deferral
@@ -195,6 +196,8 @@ def _not_to_be_made(
 def derived_reason(components: Components, project: str) -> str:
     """Return which table or index of a partition is behind what it is made of, or ""."""
     hashes = components.catalog.products.hashes_by_stage(project, _STAGES)
+    records = {name: output for name, (_, output) in hashes[REDACTED_RECORDS.name].items()}
+    apart = held_sessions(components, project, records)
     for stage in STAGES:
         if stage.embeds and not components.embeds:
             continue
@@ -203,6 +206,7 @@ def derived_reason(components: Components, project: str) -> str:
         expected = {
             session_id: expected_input(output_hash, version)
             for session_id, (_, output_hash) in hashes[upstream.name].items()
+            if session_id not in apart
         }
         actual = {
             session_id: input_hash for session_id, (input_hash, _) in hashes[table.name].items()

@@ -12,6 +12,7 @@ from memory_assets.pipeline.redact.due import RedactionState
 from memory_assets.pipeline.redact.one_session import KnownHashes, redact_session
 from memory_assets.pipeline.redact.publish import publish
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.held_sessions import release_changed
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.facts import count
@@ -54,6 +55,9 @@ def redact_project(
             report.details["sessions_appended_to"] = appended
         products = list(state.records.values())
         report.add_products(products)
+        release_changed(
+            components, project, {each.session_id: each.output_hash for each in products}
+        )
         report.quarantined = len(components.catalog.quarantine.entries(project))
         _add_details(report, products)
     components.read_records.forget()

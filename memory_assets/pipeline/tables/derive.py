@@ -10,6 +10,7 @@ from typing import Any
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth, growth_of
+from memory_assets.pipeline.stage.held_sessions import held_sessions
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.pipeline.tables.deferral import Deferral, with_made_of
@@ -80,14 +81,14 @@ def derive_table(
     """Bring sessions whose upstream product or version changed up to date; return the report.
     `make` gets the upstream product of a session and returns its rows and facts. If upstream
     has only grown, `extend` is called first, for the added rows. Sessions that upstream no
-    longer has are removed; one that fails is quarantined at this stage. `outdated(product)`
-    forces a rebuild when an input outside the lake changed, such as a Git repository. `sources`
+    longer has, or that a check holds back, are removed; one that fails is quarantined at this
+    stage. `outdated(product)` forces a rebuild when an input outside the lake changed. `sources`
     are the upstream products of a table made of no other."""
     table, version = derived.table, derived.version(components)
     report, catalog = StageReport(table.name, project), components.catalog
     deferral, waiting = Deferral(components, project), 0
     with components.project_lock(project), timed(report):
-        sources = sources or catalog.products.of_project(derived.upstream.name, project)
+        sources = sources or _sources(components, project, derived.upstream)
         products = catalog.products.of_project(table.name, project)
         batch, made = Batch(components.lake, project, table), list[Product]()
         held = _held_back(components, project, table)
@@ -126,6 +127,17 @@ def derive_table(
         batch.compact()
         report.add_products(list(products.values()))
     return report
+
+
+def _sources(components: Components, project: str, upstream: Table) -> Mapping[str, Product]:
+    """Return the upstream products of a project by session, without sessions that a check holds
+    back."""
+    products = components.catalog.products.of_project(upstream.name, project)
+    if upstream != REDACTED_RECORDS:
+        return products
+    records = {session_id: each.output_hash for session_id, each in products.items()}
+    held = held_sessions(components, project, records)
+    return {session_id: each for session_id, each in products.items() if session_id not in held}
 
 
 def _published(

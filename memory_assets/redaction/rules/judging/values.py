@@ -34,6 +34,8 @@ _PLACEHOLDER = re.compile(
     | ^(?:STAND_INS)$
     """.replace("STAND_INS", "|".join(_STAND_INS))
 )
+_STAND_IN_WORDS = frozenset(_STAND_INS)
+_EXAMPLE_PIECE = re.compile(r"[^\W_]+")
 _REFERENCE = re.compile(
     r"""(?x)
       ^ \$\(? [A-Za-z_({] | ^\$\{ | \$\{\{? | ^%[A-Za-z_]\w*% | \{\{ | ^\$env: | ^@[A-Za-z_]
@@ -104,6 +106,15 @@ _FILE_NAME = re.compile(
 def is_placeholder(value: str) -> bool:
     """Return True if `value` is written in place of a secret."""
     return len(set(value)) <= 3 or _PLACEHOLDER.search(value) is not None
+
+
+def is_example(value: str) -> bool:
+    """Return True if `value` is a placeholder, or is made of words such as these and short numbers
+    (`dev-secret`, `test-key-12345`), which everybody would guess."""
+    pieces = _EXAMPLE_PIECE.findall(value)
+    return is_placeholder(value) or all(
+        each.lower() in _STAND_IN_WORDS or (each.isdigit() and len(each) <= 5) for each in pieces
+    )
 
 
 def is_reference(value: str) -> bool:

@@ -1,0 +1,81 @@
+"""Sessions that a check holds back: their records stay on record, and nothing is made of them.
+
+So one false alarm does not stop a project. What is held back is tried again when the records,
+the rules, the scanner or its settings change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.stores.catalog.schema import Quarantined
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
+
+STAGE = "checks"
+"""The stage of the entries in quarantine."""
+_SCANNER = "kingfisher-secret-scanner"
+_REMEDY = (
+    "if the lines hold no secret, list the rule in MEMORY_SCANNER_IGNORED_RULES; if they do, "
+    "report the rule by name"
+)
+
+
+def hold_sessions(
+    components: Components, project: str, table: Table, reasons: Mapping[str, str]
+) -> None:
+    """Hold sessions back, each for a reason, in whose rows of a table a check found something.
+    If the table is made of records, their rows are removed from it; records and audit stay."""
+    catalog = components.catalog
+    records = catalog.products.of_project(REDACTED_RECORDS.name, project)
+    for session_id, reason in sorted(reasons.items()):
+        state = _state(components, records[session_id].output_hash)
+        catalog.quarantine.hold(
+            Quarantined(project, session_id, STAGE, state, reason, remedy=_REMEDY)
+        )
+    if table in (REDACTED_RECORDS, REDACTION_AUDIT):
+        return
+    components.lake.delete(table, project, *reasons)
+    for session_id in reasons:
+        catalog.products.drop(table.name, project, session_id)
+
+
+def held_sessions(
+    components: Components, project: str, records: Mapping[str, str]
+) -> frozenset[str]:
+    """Return the sessions of a project that a check holds back in their present state; `records`
+    are the output hashes of their products of redacted_records."""
+    return frozenset(
+        entry.session_id
+        for entry in _entries(components, project)
+        if entry.input_hash == _state(components, records.get(entry.session_id, ""))
+    )
+
+
+def names_held(components: Components, project: str) -> frozenset[str]:
+    """Return the sessions of a project that a check held back, changed since or not."""
+    return frozenset(entry.session_id for entry in _entries(components, project))
+
+
+def release_changed(components: Components, project: str, records: Mapping[str, str]) -> None:
+    """Release the sessions whose state is another one now; their checks run again."""
+    held = held_sessions(components, project, records)
+    for entry in _entries(components, project):
+        if entry.session_id not in held:
+            components.catalog.quarantine.release(project, entry.session_id, STAGE)
+
+
+def _entries(components: Components, project: str) -> Iterator[Quarantined]:
+    entries = components.catalog.quarantine.entries(project)
+    return (entry for entry in entries if entry.stage == STAGE)
+
+
+def _state(components: Components, output_hash: str) -> str:
+    try:
+        scanner = version(_SCANNER)
+    except PackageNotFoundError:
+        scanner = ""
+    ignored = sorted(components.settings.scanner_ignored_rules)
+    return input_hash(output_hash, components.ruleset_version, scanner, *ignored)

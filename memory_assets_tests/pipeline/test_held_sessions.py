@@ -1,0 +1,130 @@
+"""What the independent scanner finds, and the redactor cannot take out, holds back its session."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memory_assets.pipeline.stage.held_sessions import hold_sessions
+from memory_assets.status.status import coverage
+from memory_assets.status.words import in_words
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.pipeline.conftest import SampleMemory
+
+QUIET, LOUD = "11111111", "22222222"
+ALARM = 'curl -H "apikey: blue-harbor-9" http://localhost:8000/tides'
+"""A value that looks like words, which the redactor leaves, in a header that the scanner knows."""
+EXAMPLES = (
+    'curl -H "x-api-key: YOUR_API_KEY" https://api.example.com/tides',
+    'curl -H "Authorization: Bearer dev-secret" http://localhost:8000/tides',
+    "psql postgres://user:password@localhost:5432/tides",
+)
+RULE = "betterleaks.curl-auth-header"
+
+
+def said(session: str, *texts: str) -> str:
+    """A transcript of Claude Code with prompts and answers in turns."""
+    lines = [
+        {
+            "type": "assistant" if number % 2 else "user",
+            "uuid": f"{session}-{number}",
+            "parentUuid": None,
+            "isSidechain": False,
+            "sessionId": session,
+            "timestamp": f"2026-05-04T09:0{number}:00.000Z",
+            "cwd": "/home/ada/tides",
+            "version": "2.1.129",
+            "message": {
+                "role": "assistant" if number % 2 else "user",
+                "content": [{"type": "text", "text": text}],
+                "id": f"{session}-{number}",
+            },
+        }
+        for number, text in enumerate(texts)
+    ]
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    """The settings of a memory with one project, in which one of two sessions has an alarm."""
+    project = tmp_path / "projects" / "-home-ada-tides"
+    project.mkdir(parents=True)
+    quiet = said(QUIET, "Which quay is dry?", f"The northern one. {' or '.join(EXAMPLES)}")
+    (project / f"{QUIET}.jsonl").write_text(quiet)
+    loud = said(LOUD, "How do I ask for the tides?", f"Run `{ALARM}` at the quay.")
+    (project / f"{LOUD}.jsonl").write_text(loud)
+    return {
+        "MEMORY_DATA_DIR": str(tmp_path / "data"),
+        "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),
+        "MEMORY_AGENTS": "claude-code",
+        "MEMORY_EMBEDDER": "none",
+    }
+
+
+def found(home: dict[str, str]) -> set[str]:
+    """The sessions that a search finds."""
+    hits = json.loads(run_here(home, "search", "quay", "tides", "--json").stdout)["hits"]
+    return {hit["id"].split("::")[1] for hit in hits}
+
+
+def test_an_alarm_holds_back_its_session_alone(home: dict[str, str]) -> None:
+    """Examples are none. The rest of the project is found; records and audit of the session stay,
+    nothing is made of it, and status, verify and search say so."""
+    done = run_here(home, "ingest", "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["checks_failed"]) == (0, [])
+    assert found(home) == {QUIET}
+    stages = report["status"]["stages"]
+    assert (stages["redacted_records"]["sessions"], stages["turn_chunks"]["sessions"]) == (2, 1)
+    (entry,) = report["status"]["quarantined"]
+    assert (entry["session_id"], RULE in entry["reason"]) == (LOUD, True)
+    assert "MEMORY_SCANNER_IGNORED_RULES" in entry["remedy"]
+    again = json.loads(run_here(home, "ingest", "--json").stdout)
+    assert (again["projects"], again["work"]) == (0, [])
+    verified = json.loads(run_here(home, "verify", "--json").stdout)
+    failed = {
+        (each["subject"], each["check"])
+        for each in verified["checks"]
+        if not (each["passed"] or each["warning"])
+    }
+    assert failed == {("redacted_records", "independent_scanner_finds_nothing")}
+
+
+def test_it_is_taken_in_when_its_rule_is_ignored(home: dict[str, str]) -> None:
+    """By the next ingest."""
+    run_here(home, "ingest")
+    home["MEMORY_SCANNER_IGNORED_RULES"] = RULE
+    report = json.loads(run_here(home, "ingest", "--json").stdout)
+    assert (report["projects"], report["status"]["quarantined"]) == (1, [])
+    assert found(home) == {QUIET, LOUD}
+
+
+def test_rows_made_of_a_session_that_is_held_back_are_removed(wordy: SampleMemory) -> None:
+    """From the table in which something was found at once, from all else by the next run."""
+    wordy.run(projects=[wordy.harbor])
+    hold_sessions(wordy.components, wordy.harbor, TURN_CHUNKS, {wordy.flaky: "an alarm"})
+    lake = wordy.components.lake
+    assert wordy.flaky not in lake.sessions(TURN_CHUNKS, wordy.harbor)
+    assert wordy.harbor in {work.project for work in wordy.behind()}
+    wordy.run(projects=[wordy.harbor])
+    sessions = {row["session_id"] for row in wordy.rows("session_summaries", wordy.harbor)}
+    assert sessions and wordy.flaky not in sessions
+    assert wordy.flaky in lake.sessions(REDACTED_RECORDS, wordy.harbor)
+    assert wordy.harbor not in {work.project for work in wordy.behind()}
+    wordy.append(wordy.flaky, "and now?", "Now it is another session.")
+    wordy.run(projects=[wordy.harbor])
+    assert wordy.flaky in lake.sessions(TURN_CHUNKS, wordy.harbor)
+
+
+def test_sessions_of_which_nothing_was_made_are_said_not_to_be_found() -> None:
+    """After a check that blocks, or an ingest that was stopped."""
+    stages = {"redacted_records": {"sessions": 3}, "turn_chunks": {"sessions": 1, "rows": 4}}
+    stages["sessions_keywords"] = {"rows": 4}
+    covered = coverage(stages, at_source=3, quarantined=0, vectors=False)
+    lines = list(in_words(covered))
+    assert [everything for everything, _ in lines] == [False]
+    assert lines[0][1].startswith("2 sessions on record cannot be found yet")
