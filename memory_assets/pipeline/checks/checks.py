@@ -56,7 +56,8 @@ class Check:
     def enforced(self, components: Components, project: str) -> Verdict:
         """Return what the check comes to in a run. If it is blocking and finds something in
         documents of a workspace, these are held back, and the others go on; so are sessions in
-        which the independent scanner finds what the next redaction could not take out."""
+        which the independent scanner finds only what might be guessed: by no hash of that could
+        the redactor take it out."""
         if not self.blocking:
             return self.verdict(components, project)
         if not is_workspace(project):
@@ -76,7 +77,7 @@ class Check:
         self, components: Components, project: str, verdict: Verdict
     ) -> Verdict:
         reasons = _reasons_by_document(self, verdict)
-        if self.name != _SECOND_SCANNER or not reasons or verdict.counts["now_known"]:
+        if self.name != _SECOND_SCANNER or not reasons or verdict.counts["unguessable"]:
             return verdict
         if is_agent_memory(project):
             return verdict

@@ -136,6 +136,7 @@ def independent_scanner_finds_nothing(
                     continue
                 line = values[each.index].count(b"\n", 0, each.start) + 1
                 reports.append(Report(f"{column}: {each.rule}", session_id, place, line))
+                totals["unguessable"] += bool(known)
                 totals["learned"] += components.catalog.known_secrets.add(session_id, known)
         return reports
 
@@ -146,6 +147,7 @@ def independent_scanner_finds_nothing(
         "reports": len(reports),
         "examples": len(examples),
         "files_with_reports": len({report.session_id for report in reports}),
+        "unguessable": totals["unguessable"],
         "now_known": totals["learned"],
         "places": "; ".join(report.place for report in reports[:_LISTED]),
         **Counter(sorted(report.rule for report in reports)),
