@@ -29,7 +29,7 @@ Outcome = Literal["stored", "renewed", "merged", "refused"]
 MOST_LABELS = 20
 """Entities, and tags, of one memory."""
 FROM_SESSIONS = "promoted from sessions"
-"""The tag of a memory that sessions showed; `entities` has its topic."""
+"""The tag of a memory that nothing but sessions showed; `entities` has its topic."""
 _COMPARED = 20
 """Memories that a new one is compared with: those most similar to it."""
 
@@ -275,7 +275,10 @@ def comparable(one: StoredMemory, other: StoredMemory) -> bool:
 
 def said_again(known: StoredMemory, again: StoredMemory, *, merged: bool) -> StoredMemory:
     """Return a memory with the newer time, the higher confidence and the labels of both, and if it
-    is `merged`, the other wording."""
+    is `merged`, the other wording. What was promoted from sessions is that no more when something
+    else says it, or it would be forgotten with a session."""
+    if FROM_SESSIONS in known.tags and FROM_SESSIONS not in again.tags:
+        known = _taken_over(known, again)
     also = known.also
     if merged and again.text not in also:
         also = (*also, again.text)
@@ -286,6 +289,17 @@ def said_again(known: StoredMemory, again: StoredMemory, *, merged: bool) -> Sto
         entities=tuple(dict.fromkeys((*known.entities, *again.entities))),
         tags=tuple(dict.fromkeys((*known.tags, *again.tags))),
         also=also,
+    )
+
+
+def _taken_over(known: StoredMemory, again: StoredMemory) -> StoredMemory:
+    """Return what sessions showed without its tag and its topic, as what `again` comes from."""
+    return replace(
+        known,
+        conversation_id=known.conversation_id or again.conversation_id,
+        source=again.source,
+        entities=(),
+        tags=tuple(tag for tag in known.tags if tag != FROM_SESSIONS),
     )
 
 

@@ -31,6 +31,9 @@ PROMOTER_ID = "promoter-1"
 MOST_SESSIONS = 200
 """Most sessions of a project that are read for what they show, the newest: 20 ms of CPU each."""
 _TOPIC_CHARACTERS = 120
+_SOURCE, _WHO = "import", "upkeep"
+_OF_SESSIONS = (_SOURCE, _WHO)
+"""Who makes the entries in the trail of a memory that only sessions showed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ def promoted_from(
     components: Components, sessions: Iterable[tuple[str, str]]
 ) -> list[tuple[str, str]]:
     """Return partition and name of the memories that these sessions, by project and id, showed
-    alone or with others."""
+    alone or with other sessions, and that nothing else said."""
     if not has_journal(components.settings):
         return []
     keys = list(sessions)
@@ -130,11 +133,20 @@ def promoted_from(
     for project in sorted({project for project, _ in keys}):
         ids = {session_id for of, session_id in keys if of == project}
         for memory in _promoted(components, project):
+            if not shown_only(components, memory):
+                continue
             sources = _sources(components, memory.memory_id)
             if any(_session_of(turn) in ids for turn in sources):
                 name = memory.memory_id.removeprefix(MEMORY_HEAD)
                 found.append((partition_of(project), name))
     return found
+
+
+def shown_only(components: Components, memory: StoredMemory) -> bool:
+    """Whether nothing but sessions said a memory. Where an earlier version promoted an agent's
+    memory, it has the tag, too, but its trail names the agent."""
+    trail = components.journal.trail(memory.memory_id)
+    return FROM_SESSIONS in memory.tags and all(each.who in _OF_SESSIONS for each in trail)
 
 
 class _Writer:
@@ -163,9 +175,15 @@ class _Writer:
                 return  # by nothing newer: what it comes from may be cut by retention since
             before = None if known is None or known.memory_id == memory_id else known
             with self._journal.transaction():
-                self._write(candidate, topic[0], before)
+                if not self._is_an_agents(memory_id):
+                    self._write(candidate, topic[0], before)
         except (BadArgument, RedactionFailed):  # of this one; the others are written
             return
+
+    def _is_an_agents(self, memory_id: str) -> bool:
+        """Whether a memory is on record that an agent or a conversation said."""
+        on_record = self._journal.memories({"memory_id": memory_id})
+        return any(FROM_SESSIONS not in each.tags for each in on_record)
 
     def _write(self, candidate: Candidate, topic: str, before: StoredMemory | None) -> None:
         now = self._components.clock()
@@ -180,7 +198,7 @@ class _Writer:
             moment,
             entities=(topic,),
             tags=(FROM_SESSIONS,),
-            source="import",
+            source=_SOURCE,
         )
         if written.outcome == "refused":
             self.waiting = True
@@ -189,14 +207,12 @@ class _Writer:
             return
         if before is not None:
             why = "said anew, with what was seen since"
-            entry = TrailEntry(
-                before.memory_id, now, "archived", "upkeep", (written.memory_id,), why
-            )
+            entry = TrailEntry(before.memory_id, now, "archived", _WHO, (written.memory_id,), why)
             self._journal.note(entry)
         named = set(_sources(self._components, written.memory_id))
         new = tuple(turn for turn in candidate.sources if turn not in named)
         why = "sessions show it"
-        self._journal.note(TrailEntry(written.memory_id, now, "promoted", "upkeep", new, why))
+        self._journal.note(TrailEntry(written.memory_id, now, "promoted", _WHO, new, why))
         self.count += 1
 
 
