@@ -6,15 +6,25 @@ from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import BadArgument, RedactionFailed
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
-from memory_assets.pipeline.stage.engines import Engines
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.session_analysis.sentences import sentences
-from memory_assets.stores.agents.partitions import MESSAGE_HEAD
+from memory_assets.stores.agents.partitions import MESSAGE_HEAD, partition_of
 
 
-def promote(components: Engines, project: str) -> int:
+def promote(components: Components, project: str) -> int:
     """Write the sentences of a project's new turns that say that they last as memories, under the
     policy of all memories, and return the number that was not refused. Each turn is read once;
-    killed within a conversation, the next call reads it again, which renews what is stored."""
+    killed within a conversation, the next call reads it again, which renews what is stored.
+
+    Raises:
+        StoreBusy: another process held the project's lock for longer than the lock timeout.
+    """
+    # Or what is forgotten after a turn was read would be stored again.
+    with components.project_lock(partition_of(project)):
+        return _promote(components, project)
+
+
+def _promote(components: Components, project: str) -> int:
     journal, count = components.journal, 0
     memory = open_gateway(components, project).memory
     for conversation in sorted(journal.conversation_states(project)):

@@ -92,20 +92,26 @@ def _said(session: SessionTurns) -> Iterator[tuple[str, str, float, _Said]]:
 def promote_from_sessions(components: Components, project: str) -> int:
     """Write what the sessions of a project show as memories, under the policy of all memories, and
     return the number of those stored or renewed. Sessions that did not change are not read again;
-    what the policy let wait, for there are three already, is written the next time."""
-    products = components.catalog.products.of_project(REDACTED_RECORDS.name, project)
-    marks = sorted(f"{name}:{each.output_hash}" for name, each in products.items())
-    state = input_hash(PROMOTER_ID, *marks)
-    journal = components.journal
-    if not products or journal.sessions_seen(project) == state:
-        return 0
+    what the policy let wait, for there are three already, is written the next time.
 
-    writer = _Writer(components, project)
-    for each in candidates(sessions_read(components, project)):
-        writer.write(each)
-    if not writer.waiting:
-        journal.note_sessions_seen(project, state)
-    return writer.count
+    Raises:
+        StoreBusy: another process held the project's lock for longer than the lock timeout.
+    """
+    # Or what is forgotten after a session was read would be stored again.
+    with components.project_lock(project):
+        products = components.catalog.products.of_project(REDACTED_RECORDS.name, project)
+        marks = sorted(f"{name}:{each.output_hash}" for name, each in products.items())
+        state = input_hash(PROMOTER_ID, *marks)
+        journal = components.journal
+        if not products or journal.sessions_seen(project) == state:
+            return 0
+
+        writer = _Writer(components, project)
+        for each in candidates(sessions_read(components, project)):
+            writer.write(each)
+        if not writer.waiting:
+            journal.note_sessions_seen(project, state)
+        return writer.count
 
 
 def sessions_read(components: Components, project: str) -> Iterator[SessionTurns]:

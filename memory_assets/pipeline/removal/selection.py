@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
 from memory_assets.paths import is_gone
-from memory_assets.pipeline.agent_memory.tables import journal_keys, memories_of
+from memory_assets.pipeline.agent_memory.sources import memories_from
+from memory_assets.pipeline.agent_memory.tables import journal_keys
 from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.ownership.attribution import SessionKey
@@ -51,7 +52,8 @@ class Selection:
 
 @dataclass
 class SessionOnRecord:
-    """A session of a project: agent, title, end, rows by table, and its transcript files."""
+    """A session of a project: agent, title, end, rows by table, and its transcript files.
+    `with_memories`: it is a conversation, and what comes from it goes with it."""
 
     project: str
     session_id: str
@@ -60,6 +62,7 @@ class SessionOnRecord:
     last_at: datetime | None = None
     rows: dict[str, int] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
+    with_memories: bool = False
 
     @property
     def key(self) -> SessionKey:
@@ -91,8 +94,7 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
     if selection.file is not None:
         wanted = {key for key in wanted if _is_document(key, selection.file)}
     if selection.conversation is not None:
-        names = {selection.conversation, *memories_of(components, selection.conversation)}
-        wanted = {key for key in wanted if is_agent_memory(key[0]) and key[1] in names}
+        wanted &= _with_memories(components, known, selection.conversation)
     if selection.before is not None:
         wanted = {key for key in wanted if _ended_before(components, known[key], selection.before)}
     if selection.tag is not None:
@@ -151,6 +153,17 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
             if source.path not in session.files:
                 session.files.append(source.path)
     return known
+
+
+def _with_memories(
+    components: Components, known: Mapping[SessionKey, SessionOnRecord], conversation: str
+) -> set[SessionKey]:
+    """Return a conversation, marked so that memories written until it is forgotten go, too, and the
+    memories that come from it."""
+    found = {key for key in known if is_agent_memory(key[0]) and key[1] == conversation}
+    for key in found:
+        known[key].with_memories = True
+    return found | set(memories_from(components, conversation))
 
 
 def _by_id(known: Iterable[SessionKey], wanted: str) -> set[SessionKey]:

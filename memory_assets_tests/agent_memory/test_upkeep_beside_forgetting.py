@@ -1,0 +1,73 @@
+"""Upkeep and a forgetting at once: what is forgotten is not stored again."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline.agent_memory import promotion, session_promotion
+from memory_assets.pipeline.agent_memory.gateway import open_gateway
+from memory_assets.pipeline.agent_memory.upkeep import keep_up
+from memory_assets_tests.agent_memory.test_session_promotion import APP, DAY, PROJECT, Upkeep
+from memory_assets_tests.recall.worked import Call, shell
+
+SAID = "Never commit the heliotrope plan without signing."
+
+
+@pytest.fixture
+def upkeep(tmp_path: Path) -> Upkeep:
+    """No session yet."""
+    return Upkeep(tmp_path)
+
+
+def night_while(
+    upkeep: Upkeep, patch: pytest.MonkeyPatch, module: Any, reads: str, **forgotten: str
+) -> bool:
+    """Keep memories; when something was read, forget it in another thread. Return whether that had
+    to wait until the memories were kept."""
+    read, waited = getattr(module, reads), list[bool]()
+    asked: list[Future[int]] = []
+    with ThreadPoolExecutor(1) as other:
+
+        def read_and_forgotten(given: Any) -> Any:
+            found = list(read(given))
+            asked.append(other.submit(upkeep.forget, **forgotten))
+            try:
+                asked[-1].result(timeout=2)
+            except TimeoutError:
+                waited.append(True)
+            return found
+
+        patch.setattr(module, reads, read_and_forgotten)
+        upkeep.now += DAY
+        keep_up(upkeep.components())
+        assert len(asked) == 1 and asked[0].result(timeout=60) >= 1
+    return bool(waited)
+
+
+def test_a_session_that_is_forgotten_while_it_is_read(
+    upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forgetting waits for the promotion, and removes what that has stored."""
+    session = upkeep.session("1", Call(text=f"Look at it. {SAID}"), shell("ls"), cwd=APP)
+    upkeep.memory()
+    with monkeypatch.context() as patch:
+        assert night_while(upkeep, patch, session_promotion, "candidates", session=session)
+    assert upkeep.remembered() == {}
+    assert upkeep.files_with("heliotrope") == [] == upkeep.files_with(session)
+
+
+def test_a_conversation_that_is_forgotten_while_it_is_read(
+    upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forgetting waits for the promotion, and removes what that has stored."""
+    gateway = open_gateway(upkeep.components(), PROJECT)
+    gateway.append_history("c-quay", "user", SAID, 0, "2026-03-01T09:00:00Z")
+    upkeep.take_in()
+    with monkeypatch.context() as patch:
+        assert night_while(upkeep, patch, promotion, "sentences", conversation="c-quay")
+    assert upkeep.remembered() == {}
+    assert upkeep.files_with("heliotrope") == [] == upkeep.files_with("c-quay")
