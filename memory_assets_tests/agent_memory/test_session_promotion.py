@@ -19,12 +19,14 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.names import project_named
 from memory_assets.settings import load_settings
+from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.lake.schemas import MEMORY_TRAIL
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
 APP = "/work/app"
 PROJECT = "-work-app"
 DAY = 86_400.0
+THEN = "2026-03-01T09:00:00Z"
 GO_ON = Call(text="Go on.")
 TESTS = "Tests in this project: `mise run test`."
 
@@ -66,6 +68,11 @@ class Upkeep(Worked):
         """Forget what is selected, and return the number of sessions."""
         found = select(self.components(), Selection(**selection))
         return forget(self.components(), found, erase_traces=lambda names: 0).sessions
+
+    def lose_journal(self) -> None:
+        """Delete the journal."""
+        for path in (self.root / "data").glob(f"{FILE_NAME}*"):
+            path.unlink()
 
     def files_with(self, word: str) -> list[Path]:
         """The files of the memory in which a word stands."""
@@ -187,6 +194,33 @@ def test_forgetting_a_session_forgets_what_it_showed(
     assert upkeep.night().shown == 1
     assert list(upkeep.remembered()) == [TESTS]
     assert upkeep.trail(TESTS)[-1][2] == tuple(f"session::{kept}::turn::{at}" for at in (0, 1))
+
+
+def test_forgetting_a_session_forgets_what_it_showed_without_the_journal(
+    upkeep: Upkeep, twice: Callable[..., str]
+) -> None:
+    """The lake has it, and what a conversation said, too; the next ingest does not put back what
+    was forgotten."""
+    gateway = open_gateway(upkeep.components(), PROJECT)
+    gateway.append_history("c-quay", "user", "Never commit the heliotrope plan.", 0, THEN)
+    gone = twice("1", "mise run test", "mise run reef")
+    kept = twice("2", "mise run build", days=1)
+    assert (upkeep.night().shown, len(upkeep.remembered())) == (3, 4)
+    upkeep.take_in()
+    upkeep.lose_journal()
+    upkeep.forget(session=gone)
+    assert upkeep.files_with(gone) == []
+    upkeep.take_in()
+    assert set(upkeep.remembered()) == {
+        "Never commit the heliotrope plan.",
+        "Build in this project: `mise run build`.",
+    }
+    assert upkeep.files_with(kept)
+    upkeep.lose_journal()
+    upkeep.forget(conversation="c-quay")
+    upkeep.take_in()
+    assert list(upkeep.remembered()) == ["Build in this project: `mise run build`."]
+    assert upkeep.files_with("heliotrope") == [] == upkeep.files_with("c-quay")
 
 
 def test_a_memory_that_was_forgotten_is_not_promoted_again(

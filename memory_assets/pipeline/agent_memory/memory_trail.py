@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.agent_memory_models import MemoryChange
+from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.pipeline.agent_memory.tables import TRAIL, by_hash
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
@@ -45,7 +46,7 @@ def make_trail(components: Components, partition: str) -> StageReport:
         return rows, {"agent": AGENT}
 
     with components.project_lock(partition):
-        _put_back(components, partition)
+        put_back_trails(components, partition)
         sources = {
             name: Product(MEMORY_TRAIL.name, partition, name, state, state)
             for name, state in by_hash(journal.trail_states(project)).items()
@@ -53,7 +54,7 @@ def make_trail(components: Components, partition: str) -> StageReport:
         return derive_table(components, partition, TRAIL, make=make, sources=sources)
 
 
-def _put_back(components: Components, partition: str) -> None:
+def put_back_trails(components: Components, partition: str) -> None:
     """Add to the trails in the journal the entries that only the lake has."""
     journal, project = components.journal, project_in(partition)
     states = by_hash(journal.trail_states(project))
@@ -64,7 +65,10 @@ def _put_back(components: Components, partition: str) -> None:
         if name in on_record and count >= on_record[name].rows:
             continue
         memory_id = f"{MEMORY_HEAD}{name}"
-        rows = components.lake.read_rows(MEMORY_TRAIL, partition, name)
+        try:
+            rows = components.lake.read_rows(MEMORY_TRAIL, partition, name)
+        except (NotFound, DamagedFile):
+            continue
         before = {(row.timestamp, row.what) for row in rows}
         with journal.transaction():
             since = journal.trail(memory_id)

@@ -23,7 +23,7 @@ import numpy as np
 
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.pipeline.agent_memory.session_promotion import promoted_from
-from memory_assets.pipeline.agent_memory.sources import memories_from
+from memory_assets.pipeline.agent_memory.sources import memories_from, put_back
 from memory_assets.pipeline.agent_memory.tables import forget_written
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
@@ -108,6 +108,7 @@ def forget(
     keys = [session.key for session in sessions]
     progress("waiting for other writers of this memory")
     with lock_all_writers(components, keys):
+        put_back(components)
         for session in sessions:
             if session.with_memories:  # or what was promoted since the selection would stay
                 keys += memories_from(components, session.session_id)
