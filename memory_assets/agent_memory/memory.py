@@ -166,9 +166,7 @@ class MemoryService:
         return self._around.redaction.redact(text).trimmed()
 
     def _id_of(self, text: str) -> str:
-        same = " ".join(text.lower().split())
-        said = f"{self._around.project}\0{same}"
-        return f"memory::{self._around.redaction.fingerprint(said)}"
+        return id_of_memory(self._around.redaction.fingerprint, self._around.project, text)
 
     def _labels(self, field: str, given: Sequence[str]) -> tuple[RedactedText, ...]:
         if isinstance(given, str) or len(given) > MOST_LABELS:
@@ -218,7 +216,9 @@ class MemoryService:
         renewed = said_again(known, again, merged=outcome == "merged")
         self._vectors.add(self._router.collection_of(known.type), [renewed])
         if outcome == "merged":
-            self._note(again, "merged", "another wording of it", known.memory_id)
+            # The id of the wording, by which it is found when its conversation is forgotten.
+            of = (again.memory_id,)
+            self._note(again, "merged", "another wording of it", known.memory_id, of)
         else:
             self._note(again, "renewed", "said again", known.memory_id)
         return Written(outcome, known.memory_id)
@@ -262,6 +262,14 @@ class MemoryService:
             f"{policy.window_minutes:g} minutes; the next is allowed at "
             f"{at.isoformat(timespec='seconds').replace('+00:00', 'Z')}"
         )
+
+
+def id_of_memory(fingerprint: Callable[[str], str], project: str, text: str) -> str:
+    """Return the id that a redacted text has as a memory about a project: whatever the case of its
+    letters and the number of its spaces."""
+    words = " ".join(text.lower().split())
+    said = f"{project}\0{words}"
+    return f"memory::{fingerprint(said)}"
 
 
 def comparable(one: StoredMemory, other: StoredMemory) -> bool:

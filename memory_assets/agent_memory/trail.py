@@ -11,8 +11,8 @@ Change = Literal["stored", "renewed", "merged", "archived", "promoted"]
 @dataclass(frozen=True, slots=True)
 class TrailEntry:
     """A change of a memory. `at` is in Unix seconds; `who` is chat, tool, import or upkeep; `of` is
-    what it comes from: the conversation, or the ids of other memories; `why` holds no text of a
-    memory."""
+    what it comes from: the conversation, turns, or the ids of other memories and wordings; `why`
+    holds no text of a memory."""
 
     memory_id: str
     at: float

@@ -87,3 +87,18 @@ def test_an_agents_memory_that_was_tagged_outlives_the_session(upkeep: Upkeep) -
     journal.put_memories(journal.collection_of(tagged.memory_id), [tagged])
     upkeep.forget(session=session)
     assert list(upkeep.remembered()) == [SAID]
+
+
+def test_what_an_agent_said_again_no_longer_names_a_forgotten_session(upkeep: Upkeep) -> None:
+    """Its trail names the other session; no byte of the first is left."""
+    gone, kept = says(upkeep, "1"), says(upkeep, "2")
+    upkeep.night()
+    gateway(upkeep).write_memory(SAID, "preference", 0.9, THEN, "c1")
+    upkeep.take_in()
+    upkeep.forget(session=gone)
+    (_, promoted, _) = upkeep.trail(SAID)
+    assert promoted == ("promoted", "upkeep", (f"session::{kept}::turn::1",))
+    upkeep.take_in()
+    assert upkeep.files_with(gone) == []
+    upkeep.forget(session=kept)
+    assert [each[:2] for each in upkeep.trail(SAID)] == [("stored", "import"), ("renewed", "tool")]

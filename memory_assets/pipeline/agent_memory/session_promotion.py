@@ -142,7 +142,7 @@ def promoted_from(
             if not shown_only(components, memory):
                 continue
             sources = _sources(components, memory.memory_id)
-            if any(_session_of(turn) in ids for turn in sources):
+            if any(session_of(turn) in ids for turn in sources):
                 name = memory.memory_id.removeprefix(MEMORY_HEAD)
                 found.append((partition_of(project), name))
     return found
@@ -236,5 +236,6 @@ def _sources(components: Components, memory_id: str) -> list[str]:
     return [turn for entry in trail if entry.what == "promoted" for turn in entry.of]
 
 
-def _session_of(turn_id: str) -> str:
+def session_of(turn_id: str) -> str:
+    """Return the session of a turn that a memory was promoted from."""
     return turn_id.removeprefix("session::").rsplit("::turn::", 1)[0]

@@ -124,6 +124,9 @@ def _merge(components: Engines, project: str) -> int:
         journal.put_memories(journal.collection_of(known.memory_id), [memories[same]])
         entry = TrailEntry(known.memory_id, components.clock(), "merged", _WHO, (memory.memory_id,))
         journal.note(replace(entry, why="another wording of it was on record"))
+        for each in journal.trail(memory.memory_id):
+            if each.what == "merged":  # says whose the other wordings are
+                journal.note(replace(each, memory_id=known.memory_id))
         _archive(components, memory, "another wording of one that is kept", (known.memory_id,))
         merged += 1
     return merged

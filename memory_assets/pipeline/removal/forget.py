@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from memory_assets.errors import NotFound, StoreError
+from memory_assets.pipeline.agent_memory.said_too import leave_without, said_too
 from memory_assets.pipeline.agent_memory.session_promotion import promoted_from
 from memory_assets.pipeline.agent_memory.sources import memories_from, put_back
 from memory_assets.pipeline.agent_memory.tables import forget_written
@@ -98,8 +99,8 @@ def forget(
     leaving: bool = False,
 ) -> ForgetReport:
     """Forget these sessions, and the memories that they showed (those that others show, too, are
-    promoted again), and return the report. `complete` finishes an interrupted call.
-    `leaving`: they are all of a workspace, which may be taken in again.
+    promoted again; those that others say, too, stay), and return the report. `complete` finishes
+    an interrupted call. `leaving`: they are all of a workspace, which may be taken in again.
 
     Raises:
         StoreBusy: another process writes the memory; nothing was done.
@@ -114,9 +115,12 @@ def forget(
                 keys += memories_from(components, session.session_id)
         owned = list(_owned_records(components, set(keys)))
         stones = Tombstones(components.data_dir / FILE_NAME, components.install_key)
-        # What other sessions show, too, is promoted again: these leave no tombstone. They come
-        # first, since nothing leads to them when the sessions are gone.
-        stones.begin(promoted_from(components, keys), state="leaving")
+        # What other sessions show, too, is promoted again, and what others say stays without what
+        # is forgotten: these leave no tombstone. They come first, since nothing leads to them when
+        # the sessions are gone.
+        along = promoted_from(components, keys)
+        along += said_too(components, {*keys, *along})
+        stones.begin(along, state="leaving")
         stones.begin(keys, owned, "leaving" if leaving else "begun")
         return _complete(components, erase_traces, progress)
 
@@ -173,7 +177,9 @@ def _complete(
         names = Names(frozenset(sessions), frozenset(gone))
 
         steps: dict[str, Callable[[], int]] = {
-            "journal_rows": lambda: forget_written(components, selected),
+            "journal_rows": lambda: forget_written(
+                components, selected - leave_without(components, selected, along)
+            ),
             "lake_files": lambda: _remove_files(components, selected, gone),
             "forks_amended": lambda: forget_references(components, selected),
             "collection_rows": lambda: forget_vectors(components, selected, progress=progress),
