@@ -36,6 +36,8 @@ class Upkeep(Worked):
 
     now = 1_800_000_000.0
     promote = "on"
+    waits = 120.0
+    """How long a lock is awaited."""
 
     def night(self) -> UpkeepReport:
         """Ingest what is new, and keep memories, a day later."""
@@ -45,7 +47,8 @@ class Upkeep(Worked):
 
     def components(self) -> Components:
         """What the memory is made of."""
-        settings = load_settings(**self.settings(), promote=self.promote)
+        given = {"promote": self.promote, "lock_timeout_seconds": self.waits}
+        settings = load_settings(**self.settings(), **given)
         return Components(settings, clock=lambda: self.now)
 
     def take_in(self) -> None:

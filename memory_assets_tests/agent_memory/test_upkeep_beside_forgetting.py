@@ -1,8 +1,9 @@
-"""Upkeep and a forgetting at once: what is forgotten is not stored again."""
+"""Upkeep beside other writers: what is forgotten meanwhile is not stored again."""
 
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 
 from memory_assets.pipeline.agent_memory import promotion, session_promotion
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
-from memory_assets.pipeline.agent_memory.upkeep import keep_up
-from memory_assets_tests.agent_memory.test_session_promotion import APP, DAY, PROJECT, Upkeep
+from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport, keep_up
+from memory_assets_tests.agent_memory.test_session_promotion import APP, DAY, PROJECT, THEN, Upkeep
 from memory_assets_tests.recall.worked import Call, shell
 
 SAID = "Never commit the heliotrope plan without signing."
@@ -65,9 +66,25 @@ def test_a_conversation_that_is_forgotten_while_it_is_read(
 ) -> None:
     """Forgetting waits for the promotion, and removes what that has stored."""
     gateway = open_gateway(upkeep.components(), PROJECT)
-    gateway.append_history("c-quay", "user", SAID, 0, "2026-03-01T09:00:00Z")
+    gateway.append_history("c-quay", "user", SAID, 0, THEN)
     upkeep.take_in()
     with monkeypatch.context() as patch:
         assert night_while(upkeep, patch, promotion, "sentences", conversation="c-quay")
     assert upkeep.remembered() == {}
     assert upkeep.files_with("heliotrope") == [] == upkeep.files_with("c-quay")
+
+
+def test_what_another_process_writes_waits_until_the_next_night(upkeep: Upkeep) -> None:
+    """The memories of the project are kept all the same."""
+    upkeep.session("1", Call(text=f"Look at it. {SAID}"), shell("ls"), cwd=APP)
+    gateway = open_gateway(upkeep.components(), PROJECT)
+    gateway.append_history("c-quay", "user", "I prefer tabs over spaces.", 0, THEN)
+    gateway.write_memory("The queue is RabbitMQ.", "fact", 0.9, THEN)
+    upkeep.memory()
+    upkeep.now += DAY
+    with ExitStack() as locks:
+        for each in (PROJECT, f"agent-memory:{PROJECT}"):
+            locks.enter_context(upkeep.components().project_lock(each))
+        upkeep.waits = 0.1
+        assert keep_up(upkeep.components()) == UpkeepReport(memories=1)
+    assert upkeep.night() == UpkeepReport(memories=3, promoted=1, shown=1)

@@ -7,6 +7,7 @@ back when it is said again. Nothing is deleted.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from memory_assets.agent_memory.memory import comparable, said_again
 from memory_assets.agent_memory.ports import StoredMemory
 from memory_assets.agent_memory.similarity import relation
 from memory_assets.agent_memory.trail import TrailEntry
-from memory_assets.errors import EmbedderUnavailable
+from memory_assets.errors import EmbedderUnavailable, StoreBusy
 from memory_assets.pipeline.agent_memory.calls import has_journal
 from memory_assets.pipeline.agent_memory.gateway import policy_of
 from memory_assets.pipeline.agent_memory.promotion import promote
@@ -54,13 +55,15 @@ def keep_up(components: Components) -> UpkeepReport:
     promotes = components.settings.promote == "on"
     if promotes:
         for project in components.lake.projects(REDACTED_RECORDS):
-            report.shown += promote_from_sessions(components, project)
+            with suppress(StoreBusy):  # what is being written waits until the next night
+                report.shown += promote_from_sessions(components, project)
     if not has_journal(components.settings):
         return report
     journal = components.journal
     for project in journal.projects():
         if promotes:
-            report.promoted += promote(components, project)
+            with suppress(StoreBusy):
+                report.promoted += promote(components, project)
         with journal.transaction():
             for memory in _faded(components, project):
                 half = components.settings.half_life
