@@ -7,6 +7,7 @@ tables `agent_history` and `agent_memory` are made of it; until then, it is the 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -177,12 +178,12 @@ class AgentJournal(SqliteStore):
         """Whether the first `count` turns of a conversation are those that it had when its state
         was `count:changed`, and all others came after them."""
         sql = (
-            "SELECT COUNT(*), MAX(turn_index) < (SELECT MIN(turn_index) FROM turns"
+            "SELECT COUNT(*), MAX(changed), MAX(turn_index) < (SELECT MIN(turn_index) FROM turns"
             " WHERE conversation_id = ? AND changed > ?) FROM turns"
             " WHERE conversation_id = ? AND changed <= ?"
         )
         (row,) = self.rows(sql, *(conversation_id, changed) * 2)
-        return row[0] == count and row[1] in (None, 1)
+        return (row[0], row[1]) == (count, changed) and row[2] in (None, 1)
 
     def memory_states(self, project: str) -> dict[str, str]:
         """Return a state of each memory of a project by id, which differs after every change."""
@@ -334,9 +335,12 @@ class AgentJournal(SqliteStore):
 
     @contextmanager
     def _changing(self) -> Iterator[int]:
-        """Hold the write lock for a block, and return the number of this change."""
+        """Hold the write lock for a block, and return the number of this change: the time in
+        microseconds, or one more than the last where the clock was set back. A number that began
+        at 0 would come again in a journal that replaces a lost one, or is an older copy."""
+        now = time.time_ns() // 1_000
         with self.transaction() as connection:
-            connection.execute("UPDATE changes SET number = number + 1")
+            connection.execute("UPDATE changes SET number = MAX(number + 1, ?)", (now,))
             yield self.value("SELECT number FROM changes")
 
 
