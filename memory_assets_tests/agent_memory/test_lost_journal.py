@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.pipeline.checks.checks import verify_project
+from memory_assets.pipeline.removal.forget import forget
+from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.redaction import value_hash
 from memory_assets.stores.agents.journal import FILE_NAME
+from memory_assets.stores.agents.partitions import partition_of
 from memory_assets.stores.lake.schemas import AGENT_HISTORY
 from memory_assets_tests.agent_memory.conftest import Agents
 from memory_assets_tests.agent_memory.test_old_conversations import (
     BEGIN,
+    NAME,
     append,
     lose,
     opened,
@@ -76,3 +81,31 @@ def test_an_older_copy_of_the_journal_takes_in_what_is_said_next(
     ingest(again)
     assert texts(again)[20:] == [f"Said next {at}." for at in range(20, 24)]
     assert places(again, "main") == [*range(24)]
+
+
+def test_projects_do_not_mix(tmp_path: Path, engines: dict[str, Any]) -> None:
+    """A conversation that is written about another project than the lost one of its name was:
+    each keeps its own turns, the lost one in the lake alone, under new rules, too. Forgotten, it
+    takes nothing of the other one along."""
+    agents = opened(tmp_path / "memory", engines)
+    say(agents, 0, 20, f"About one, {NAME}", project="one")
+    ingest(agents)
+    again = lose(agents, FILE_NAME)
+    say(again, 10, 30, "About two", project="two")
+    ingest(again)
+    assert texts_about(again, "one") == [f"About one, {NAME} {at}." for at in range(20)]
+    assert texts_about(again, "two") == [f"About two {at}." for at in range(10, 30)]
+    known = value_hash(NAME, bytes(32))
+    assert known is not None
+    again.components.catalog.known_secrets.add("elsewhere", {known: "generic-secret"})
+    ingest(again)
+    assert len(texts_about(again, "one")) == 20 and NAME.encode() not in again.bytes_at_rest()
+    found = select(again.components, Selection(project=partition_of("one")))
+    forget(again.components, found, erase_traces=lambda names: 0)
+    ingest(again)
+    assert texts_about(again, "one") == [] and len(texts_about(again, "two")) == 20
+
+
+def texts_about(agents: Agents, project: str) -> list[str]:
+    """The texts in the lake that are about a project."""
+    return [row["text"] for row in rows(agents, AGENT_HISTORY, partition_of(project))]

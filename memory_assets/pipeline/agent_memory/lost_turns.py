@@ -1,5 +1,5 @@
 """Giving a journal that was lost what the lake has of its conversations: their turns, and which
-turns retention had cut."""
+turns retention had cut; and which conversations stay in the lake alone."""
 
 from __future__ import annotations
 
@@ -9,15 +9,30 @@ from contextlib import suppress
 from memory_assets.agent_memory_models import HistorySummary
 from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.agents.partitions import MESSAGE_HEAD
+from memory_assets.stores.agents.partitions import MESSAGE_HEAD, project_in
 from memory_assets.stores.agents.rows import turn_of_row
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
+
+LAKE_ONLY = "0:0"
+"""The state of a conversation that the lake alone has, in the form of the journal's states."""
+
+
+def conversation_states(components: Components, partition: str) -> dict[str, str]:
+    """Return the journal's state of each conversation of a partition, and `LAKE_ONLY` for those
+    whose rows stay in the lake as they are: the journal has such a name under another project."""
+    journal = components.journal
+    states = journal.conversation_states(project_in(partition))
+    for name in components.lake.sessions(AGENT_HISTORY, partition):
+        if name not in states and journal.project_of(name) is not None:
+            states[name] = LAKE_ONLY
+    return states
 
 
 def put_back(components: Components, partition: str, conversation_id: str) -> None:
     """Add to the journal the turns of a conversation that only the lake has, unless retention cut
     them; turns that only a summary names are noted as cut. What the journal has stays as it is,
-    so an append that came first keeps its place."""
+    so an append that came first keeps its place. Of a name that the journal has under another
+    project it gets nothing."""
     journal, lake, key = components.journal, components.lake, (partition, conversation_id)
     try:
         turns = list(map(turn_of_row, lake.read_rows(AGENT_HISTORY, *key)))
@@ -27,6 +42,8 @@ def put_back(components: Components, partition: str, conversation_id: str) -> No
     with suppress(NotFound, DamagedFile, KeyError):  # KeyError: of a version that cut nothing
         summaries = lake.read_rows(HISTORY_SUMMARIES, *key)
     with journal.transaction():
+        if journal.project_of(conversation_id) not in (None, project_in(partition)):
+            return
         present = journal.turns(conversation_id)
         ids = {turn.message_id for turn in present} | journal.cut_turns.ids(conversation_id)
         places = {turn.turn_index for turn in present}

@@ -15,7 +15,7 @@ from memory_assets.agent_memory.router import DEFAULT_COLLECTION
 from memory_assets.agent_memory_models import AgentTurn
 from memory_assets.chunking import content_hash
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
-from memory_assets.pipeline.agent_memory.lost_turns import put_back
+from memory_assets.pipeline.agent_memory.lost_turns import LAKE_ONLY, conversation_states, put_back
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.report import StageReport, input_hash
@@ -31,6 +31,7 @@ from memory_assets.stores.agents.rows import (
     memory_of_row,
     row_of_memory,
     row_of_turn,
+    turn_of_row,
 )
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
@@ -70,7 +71,7 @@ def outdated(components: Components, partition: str) -> int:
     not made of their present state, or that the journal has lost."""
     journal, project, version = components.journal, project_in(partition), made_with(components)
     states = {
-        AGENT_HISTORY: journal.conversation_states(project),
+        AGENT_HISTORY: conversation_states(components, partition),
         AGENT_MEMORY: by_hash(journal.memory_states(project)),
         MEMORY_TRAIL: by_hash(journal.trail_states(project)),
     }
@@ -116,8 +117,9 @@ def forget_written(components: Components, keys: Iterable[tuple[str, str]]) -> i
         return 0
     journal, names = components.journal, list[str]()
     for partition, name in keys:
-        names += [name] if is_agent_memory(partition) else []
         project = project_in(partition) if is_agent_memory(partition) else partition
+        if is_agent_memory(partition) and journal.project_of(name) in (None, project):
+            names.append(name)
         journal.note_sessions_seen(project, "")
     removed = journal.delete_conversations(names)
     removed += journal.delete_memories(f"{MEMORY_HEAD}{name}" for name in names)
@@ -136,7 +138,7 @@ class _History:
         for name in components.lake.sessions(AGENT_HISTORY, partition):
             if self._growth(name) is None:
                 put_back(components, partition, name)
-        self._states = self._journal.conversation_states(project_in(partition))
+        self._states = conversation_states(components, partition)
 
     def made(self) -> StageReport:
         """Make the rows, and return the report."""
@@ -178,17 +180,28 @@ class _History:
 
     def _make(self, source: Product) -> Made:
         redact = redaction_for(self._components, source.session_id).redact
-        turns = self._journal.turns(source.session_id)
+        turns = self._turns(source)
         again = [replace(turn, text=redact(turn.text)) for turn in turns]
         changed = [turn for turn, old in zip(again, turns, strict=True) if turn != old]
-        if changed:
+        if changed and source.output_hash != LAKE_ONLY:
             self._journal.replace_turns(changed)
             self._replaced = True
         return self._rows(again), self._facts(source)
 
     def _extend(self, source: Product, before: Product, growth: Growth) -> Extension | None:
-        turns = self._journal.turns(source.session_id)[growth.kept :]
+        turns = self._turns(source)[growth.kept :]
         return Extension(growth.kept, self._rows(turns), self._facts(source))
+
+    def _turns(self, source: Product) -> list[ConversationTurn]:
+        """Return the turns of a conversation that are of this partition's project."""
+        if source.output_hash == LAKE_ONLY:
+            rows = self._components.lake.read_rows(
+                AGENT_HISTORY, self._partition, source.session_id
+            )
+            return list(map(turn_of_row, rows))
+        project = project_in(self._partition)
+        turns = self._journal.turns(source.session_id)
+        return [turn for turn in turns if turn.project == project]
 
     def _rows(self, turns: Iterable[ConversationTurn]) -> Iterator[AgentTurn]:
         rules = self._components.ruleset_version

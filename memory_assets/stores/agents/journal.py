@@ -95,11 +95,16 @@ class AgentJournal(SqliteStore):
                 )
             if self.cut_turns.holds(turn):
                 return False
-            first = "SELECT project FROM turns WHERE conversation_id = ? LIMIT 1"
-            of = self.value(first, turn.conversation_id)
+            of = self.project_of(turn.conversation_id)
             values = {**_as_values(turn), "project": turn.project if of is None else of}
             self.put("turns", **values, changed=number)
         return True
+
+    def project_of(self, conversation_id: str) -> str | None:
+        """Return the project of a conversation, None if the journal has no turn of it."""
+        sql = "SELECT project FROM turns WHERE conversation_id = ? LIMIT 1"
+        found = self.rows(sql, conversation_id)
+        return str(found[0][0]) if found else None
 
     def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
         """Return the last `n` turns of a conversation in order; fewer where there are fewer."""
