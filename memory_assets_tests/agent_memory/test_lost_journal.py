@@ -6,8 +6,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from memory_assets.pipeline.checks.checks import verify_project
+from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
+from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
+from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.redaction import value_hash
 from memory_assets.stores.agents.journal import FILE_NAME
@@ -21,8 +26,16 @@ from memory_assets_tests.agent_memory.test_old_conversations import (
     lose,
     opened,
     places,
+    summaries,
+    written,
 )
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
+
+
+@pytest.fixture
+def old(tmp_path: Path, engines: dict[str, Any]) -> Agents:
+    """Two conversations of 20 turns, ingested, of which one rested for 40 days."""
+    return written(opened(tmp_path / "memory", engines))
 
 
 def one_conversation(tmp_path: Path, engines: dict[str, Any]) -> Agents:
@@ -95,10 +108,7 @@ def test_projects_do_not_mix(tmp_path: Path, engines: dict[str, Any]) -> None:
     ingest(again)
     assert texts_about(again, "one") == [f"About one, {NAME} {at}." for at in range(20)]
     assert texts_about(again, "two") == [f"About two {at}." for at in range(10, 30)]
-    known = value_hash(NAME, bytes(32))
-    assert known is not None
-    again.components.catalog.known_secrets.add("elsewhere", {known: "generic-secret"})
-    ingest(again)
+    learn_that_the_name_is_a_secret(again)
     assert len(texts_about(again, "one")) == 20 and NAME.encode() not in again.bytes_at_rest()
     found = select(again.components, Selection(project=partition_of("one")))
     forget(again.components, found, erase_traces=lambda names: 0)
@@ -106,6 +116,51 @@ def test_projects_do_not_mix(tmp_path: Path, engines: dict[str, Any]) -> None:
     assert texts_about(again, "one") == [] and len(texts_about(again, "two")) == 20
 
 
+def learn_that_the_name_is_a_secret(agents: Agents) -> None:
+    """Take it out of everything."""
+    known = value_hash(NAME, bytes(32))
+    assert known is not None
+    agents.components.catalog.known_secrets.add("elsewhere", {known: "generic-secret"})
+    for _ in range(2):  # the journal's own change is taken in by the second
+        for work in list(plan_agent_memory(agents.components)):
+            list(run_task(agents.components, Task(work.project, WRITTEN.assets)))
+    assert list(plan_agent_memory(agents.components)) == []
+
+
 def texts_about(agents: Agents, project: str) -> list[str]:
     """The texts in the lake that are about a project."""
     return [row["text"] for row in rows(agents, AGENT_HISTORY, partition_of(project))]
+
+
+@pytest.mark.parametrize("lost", [(FILE_NAME,), (FILE_NAME, "catalog.db")])
+def test_summaries_of_cut_turns_outlive_all_turns(old: Agents, lost: tuple[str, ...]) -> None:
+    """Journal and turns in the lake are lost, and the catalogue, too: the summaries stay, new
+    rules or not, until they are forgotten."""
+    before = summaries(old)
+    retain(old.components)
+    ingest(old)
+    old.components.lake.delete(AGENT_HISTORY, PLAIN, "old")
+    again = lose(old, *lost)
+    ingest(again)
+    assert summaries(again) == before and places(again, "old") == []
+    assert [each for each in verify_project(again.components, PLAIN) if each.failed] == []
+    learn_that_the_name_is_a_secret(again)
+    assert summaries(again).keys() == before.keys() and NAME.encode() not in again.bytes_at_rest()
+    found = select(again.components, Selection(conversation="old"))
+    forget(again.components, found, erase_traces=lambda names: 0)
+    ingest(again)
+    assert summaries(again).keys() == {"new"}
+
+
+def test_summaries_that_outlived_all_turns_precede_those_of_later_ones(old: Agents) -> None:
+    """The conversation goes on after its journal and its turns were lost."""
+    (first,) = summaries(old)["old"]
+    retain(old.components)
+    ingest(old)
+    old.components.lake.delete(AGENT_HISTORY, PLAIN, "old")
+    again = lose(old, FILE_NAME)
+    ingest(again)
+    append(again.gateway(), "old", BEGIN, 20, 40)
+    ingest(again)
+    assert summaries(again)["old"][0] == first and len(summaries(again)["old"]) == 2
+    assert places(again, "old") == [*range(20, 40)]

@@ -8,6 +8,7 @@ in which nothing stands out has no summary. The summaries of turns that retentio
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -80,7 +81,9 @@ def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
 
 
 def _make(components: Components, source: Product) -> Made:
-    turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
+    turns: list[AgentTurn] = []
+    with suppress(NotFound):  # of a conversation of which the summaries alone are left
+        turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
     kept = _of_cut_turns(components, source, turns)
     return [*kept, *_rows(components, _after(turns, kept), kept)], {}
 

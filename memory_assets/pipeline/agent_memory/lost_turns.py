@@ -11,6 +11,7 @@ from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.agents.partitions import MESSAGE_HEAD, project_in
 from memory_assets.stores.agents.rows import turn_of_row
+from memory_assets.stores.lake.lake import Lake, rows_from_arrow
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 
 LAKE_ONLY = "0:0"
@@ -19,13 +20,40 @@ LAKE_ONLY = "0:0"
 
 def conversation_states(components: Components, partition: str) -> dict[str, str]:
     """Return the journal's state of each conversation of a partition, and `LAKE_ONLY` for those
-    whose rows stay in the lake as they are: the journal has such a name under another project."""
-    journal = components.journal
+    whose rows stay in the lake as they are: the journal has such a name under another project, or
+    only summaries of turns are left that retention had cut."""
+    journal, lake = components.journal, components.lake
     states = journal.conversation_states(project_in(partition))
-    for name in components.lake.sessions(AGENT_HISTORY, partition):
-        if name not in states and journal.project_of(name) is not None:
+    with_turns = set(lake.sessions(AGENT_HISTORY, partition))
+    for name in with_turns - states.keys():
+        if journal.project_of(name) is not None:
+            states[name] = LAKE_ONLY
+    for name in set(lake.sessions(HISTORY_SUMMARIES, partition)) - states.keys() - with_turns:
+        try:
+            outlived = any(row.cut_turns for row in stored_summaries(lake, partition, name))
+        except DamagedFile:  # which the stage of the summaries says
+            outlived = True
+        if outlived:
             states[name] = LAKE_ONLY
     return states
+
+
+def stored_summaries(lake: Lake, partition: str, conversation_id: str) -> list[HistorySummary]:
+    """Return the summaries of a conversation; none of a version that cut nothing.
+
+    Raises:
+        NotFound: it has none.
+        DamagedFile: they cannot be read, or lack another column than that of a later version.
+    """
+    rows = lake.read(HISTORY_SUMMARIES, partition, conversation_id)
+    if "cut_turns" not in rows.column_names:
+        return []
+    try:
+        return rows_from_arrow(HISTORY_SUMMARIES, rows)
+    except KeyError as error:
+        raise DamagedFile(
+            f"the summaries of conversation {conversation_id} in {partition} have no column {error}"
+        ) from None
 
 
 def put_back(components: Components, partition: str, conversation_id: str) -> None:

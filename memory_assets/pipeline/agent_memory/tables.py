@@ -8,12 +8,14 @@ put back into the journal; only forgetting and retention remove rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from memory_assets.agent_memory.ports import ConversationTurn
 from memory_assets.agent_memory.router import DEFAULT_COLLECTION
 from memory_assets.agent_memory_models import AgentTurn
 from memory_assets.chunking import content_hash
+from memory_assets.errors import NotFound
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
 from memory_assets.pipeline.agent_memory.lost_turns import LAKE_ONLY, conversation_states, put_back
 from memory_assets.pipeline.stage.components import Components
@@ -195,9 +197,11 @@ class _History:
     def _turns(self, source: Product) -> list[ConversationTurn]:
         """Return the turns of a conversation that are of this partition's project."""
         if source.output_hash == LAKE_ONLY:
-            rows = self._components.lake.read_rows(
-                AGENT_HISTORY, self._partition, source.session_id
-            )
+            rows = list[AgentTurn]()
+            with suppress(NotFound):  # of one of which the summaries alone are left
+                rows = self._components.lake.read_rows(
+                    AGENT_HISTORY, source.project, source.session_id
+                )
             return list(map(turn_of_row, rows))
         project = project_in(self._partition)
         turns = self._journal.turns(source.session_id)
