@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.pipeline.checks.checks import verify_project
@@ -17,7 +18,7 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.redaction import value_hash
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.agents.partitions import partition_of
-from memory_assets.stores.lake.schemas import AGENT_HISTORY
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets_tests.agent_memory.conftest import Agents
 from memory_assets_tests.agent_memory.test_old_conversations import (
     BEGIN,
@@ -30,6 +31,7 @@ from memory_assets_tests.agent_memory.test_old_conversations import (
     written,
 )
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
+from memory_assets_tests.own_files import own_file
 
 
 @pytest.fixture
@@ -164,3 +166,19 @@ def test_summaries_that_outlived_all_turns_precede_those_of_later_ones(old: Agen
     ingest(again)
     assert summaries(again)["old"][0] == first and len(summaries(again)["old"]) == 2
     assert places(again, "old") == [*range(20, 40)]
+
+
+def test_summaries_that_cannot_be_read_are_held_back(old: Agents) -> None:
+    """And not made anew of what is left of their turns."""
+    before = summaries(old)["old"]
+    retain(old.components)
+    ingest(old)
+    lake = old.components.lake
+    path = own_file(lake, HISTORY_SUMMARIES, PLAIN, "old")
+    pq.write_table(pq.ParquetFile(path).read().drop_columns(["ended_at"]), path)
+    old.components.catalog.products.drop(HISTORY_SUMMARIES.name, PLAIN, "old")
+    for work in list(plan_agent_memory(old.components)):
+        list(run_task(old.components, Task(work.project, WRITTEN.assets)))
+    (held,) = old.components.catalog.quarantine.entries(PLAIN)
+    assert held.session_id == "old" and "no column ended_at" in held.reason
+    assert lake.read(HISTORY_SUMMARIES, PLAIN, "old")["text"].to_pylist() == before

@@ -16,6 +16,7 @@ from functools import partial
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
 from memory_assets.errors import NotFound
 from memory_assets.models import Kind, RedactedRecord, Role, Turn
+from memory_assets.pipeline.agent_memory.lost_turns import stored_summaries
 from memory_assets.pipeline.agent_memory.tables import made_with
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
@@ -94,8 +95,8 @@ def _of_cut_turns(
     """Return the stored summaries of a conversation up to the last one that names a turn which is
     not on record any more, redacted under the present rules and with all known secrets."""
     try:
-        rows = components.lake.read_rows(HISTORY_SUMMARIES, source.project, source.session_id)
-    except (NotFound, KeyError):  # KeyError: of a version that cut nothing, without the column
+        rows = stored_summaries(components.lake, source.project, source.session_id)
+    except NotFound:
         return []
     there = {turn.id for turn in turns}
     counted = [replace(row, cut_turns=len({*row.message_ids} - there)) for row in rows]

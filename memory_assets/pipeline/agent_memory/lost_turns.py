@@ -39,21 +39,21 @@ def conversation_states(components: Components, partition: str) -> dict[str, str
 
 
 def stored_summaries(lake: Lake, partition: str, conversation_id: str) -> list[HistorySummary]:
-    """Return the summaries of a conversation; none of a version that cut nothing.
+    """Return the summaries of a conversation; none of a version that cut nothing, and
+    had no column `cut_turns`.
 
     Raises:
         NotFound: it has none.
-        DamagedFile: they cannot be read, or lack another column than that of a later version.
+        DamagedFile: they cannot be read, or another column is missing.
     """
     rows = lake.read(HISTORY_SUMMARIES, partition, conversation_id)
-    if "cut_turns" not in rows.column_names:
+    missing = set(HISTORY_SUMMARIES.schema.names).difference(rows.column_names)
+    if missing == {"cut_turns"}:
         return []
-    try:
-        return rows_from_arrow(HISTORY_SUMMARIES, rows)
-    except KeyError as error:
-        raise DamagedFile(
-            f"the summaries of conversation {conversation_id} in {partition} have no column {error}"
-        ) from None
+    if missing:
+        names = ", ".join(sorted(missing))
+        raise DamagedFile(f"summaries of {conversation_id} in {partition} have no column {names}")
+    return rows_from_arrow(HISTORY_SUMMARIES, rows)
 
 
 def put_back(components: Components, partition: str, conversation_id: str) -> None:
@@ -67,8 +67,8 @@ def put_back(components: Components, partition: str, conversation_id: str) -> No
     except (NotFound, DamagedFile):
         return
     summaries: list[HistorySummary] = []
-    with suppress(NotFound, DamagedFile, KeyError):  # KeyError: of a version that cut nothing
-        summaries = lake.read_rows(HISTORY_SUMMARIES, *key)
+    with suppress(NotFound, DamagedFile):  # the stage of the summaries says of a damaged one
+        summaries = stored_summaries(lake, *key)
     with journal.transaction():
         if journal.project_of(conversation_id) not in (None, project_in(partition)):
             return

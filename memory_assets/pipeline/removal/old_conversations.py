@@ -15,6 +15,7 @@ from memory_assets.agent_memory_models import HistorySummary
 from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.pipeline.agent_memory.calls import has_journal
 from memory_assets.pipeline.agent_memory.history_summaries import SUMMARISED_HISTORY
+from memory_assets.pipeline.agent_memory.lost_turns import stored_summaries
 from memory_assets.pipeline.agent_memory.tables import made_with
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.stage.components import Components
@@ -91,7 +92,7 @@ def _not_the_users(components: Components, key: SessionKey) -> list[str] | None:
     rows: list[HistorySummary] = []
     try:
         with suppress(NotFound):
-            rows = components.lake.read_rows(HISTORY_SUMMARIES, *key)
+            rows = stored_summaries(components.lake, *key)
     except DamagedFile:
         return None
     covered = {message_id for row in rows for message_id in row.message_ids}
