@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
@@ -166,6 +167,21 @@ def test_summaries_that_outlived_all_turns_precede_those_of_later_ones(old: Agen
     ingest(again)
     assert summaries(again)["old"][0] == first and len(summaries(again)["old"]) == 2
     assert places(again, "old") == [*range(20, 40)]
+
+
+def test_a_place_that_another_turn_took_is_counted_once(old: Agents) -> None:
+    """What was appended first keeps the places of a kept and of a cut turn, which are refused."""
+    before = summaries(old)["old"]
+    retain(old.components)
+    ingest(old)
+    again = lose(old, FILE_NAME)
+    for at in (0, 3):
+        again.gateway().append_history("old", "user", "Something else.", at, BEGIN)
+    ingest(again)
+    assert again.components.journal.count("old") == 20 and summaries(again)["old"] == before
+    with pytest.raises(ConfigurationError, match="says something else"):
+        append(again.gateway(), "old", BEGIN, 3, 4)
+    assert append(again.gateway(), "old", BEGIN, 4, 20) == [False] * 16
 
 
 def test_summaries_that_cannot_be_read_are_held_back(old: Agents) -> None:

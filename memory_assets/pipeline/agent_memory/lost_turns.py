@@ -3,7 +3,7 @@ turns retention had cut; and which conversations stay in the lake alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
 
 from memory_assets.agent_memory_models import HistorySummary
@@ -78,22 +78,26 @@ def put_back(components: Components, partition: str, conversation_id: str) -> No
         lost = [
             turn for turn in turns if turn.message_id not in ids and turn.turn_index not in places
         ]
-        journal.cut_turns.put(
-            conversation_id, _cut_places(summaries, ids | {turn.message_id for turn in turns})
-        )
+        known = ids | {turn.message_id for turn in turns}
+        taken = places | {turn.turn_index for turn in lost}
+        journal.cut_turns.put(conversation_id, _cut_places(summaries, known, taken))
         if lost:
             journal.replace_turns(lost)
             journal.note_promoted(lost[-1])  # or what was forgotten since may come back
 
 
-def _cut_places(summaries: Sequence[HistorySummary], known: set[str]) -> dict[str, int | None]:
-    """Return by message id the places of the turns that summaries name and that are not among the
-    `known` ones; None where the places of a summary have gaps."""
+def _cut_places(
+    summaries: Sequence[HistorySummary], known: Set[str], taken: Set[int]
+) -> dict[str, int | None]:
+    """Return by message id the places of the turns that summaries name, that are not among the
+    `known` ones, and whose place no other turn has `taken`; None where the places of a summary
+    have gaps."""
     found: dict[str, int | None] = {}
     for row in summaries:
         whole = row.last_turn - row.first_turn + 1 == len(row.message_ids)
         for at, name in enumerate(row.message_ids):
             message_id = name.removeprefix(MESSAGE_HEAD)
-            if message_id not in known:
-                found[message_id] = row.first_turn + at if whole else None
+            place = row.first_turn + at if whole else None
+            if message_id not in known and place not in taken:
+                found[message_id] = place
     return found
