@@ -28,6 +28,7 @@ from memory_assets.status.status import RETENTION_FILE
 from memory_assets.stores.agents.cut_turns import CutTurns
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets_tests.agent_memory.conftest import Agents
@@ -131,6 +132,19 @@ def test_an_old_conversation_keeps_what_the_user_said_and_its_summaries(old: Age
     assert not [text for text in cut if text in old.bytes_at_rest()]
     assert (retain(old.components).cut, retain(old.components).retained) == (0, 1)
     assert overview.status(old.components.settings)["archive"]["sessions_retained"] == 1
+
+
+def test_small_conversations_are_cut_together(old: Agents) -> None:
+    """They share a file as before, rather than that it is written again for each of them."""
+    for number in range(5):
+        append(old.gateway(), f"old-{number}", BEGIN, 0, 20)
+    ingest(old)
+    assert retain(old.components).cut == 6
+    names = ["old", *(f"old-{number}" for number in range(5))]
+    lake = old.components.lake
+    assert len({path for name in names for path in lake.files(AGENT_HISTORY, PLAIN, name)}) == 1
+    ingest(old)
+    assert [places(old, name) for name in names] == [KEPT] * 6
 
 
 def test_unset_nothing_is_cut(old: Agents) -> None:
@@ -311,7 +325,7 @@ def test_cut_in_the_journal_alone_the_lake_follows(old: Agents) -> None:
 
 STEPS: tuple[tuple[Any, str, int], ...] = (
     (CutTurns, "cut", 0),
-    (Lake, "write", 0),
+    (Batch, "publish", 0),
     (AgentJournal, "compact", 0),
     (old_conversations, "_cut_rows", 0),
     (retention, "forget_vectors", 0),

@@ -6,7 +6,7 @@ of a conversation stays, and its end, which no summary covers. So do memories.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,6 +22,8 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables.derive import expected_input
 from memory_assets.stores.agents.partitions import AGENT, MESSAGE_HEAD, partition_of, project_in
 from memory_assets.stores.catalog.facts import ProductFacts
+from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 
 
@@ -53,9 +55,8 @@ def cut_conversations(components: Components, partition: str, names: Set[str]) -
                 if turns:
                     cut_turns.cut(name, turns)
         components.journal.compact()
-        for name in sorted(names):
-            if gone := cut_turns.ids(name):
-                _cut_rows(components, (partition, name), gone)
+        gone = {name: cut_turns.ids(name) for name in sorted(names)}
+        _cut_rows(components, partition, {name: ids for name, ids in gone.items() if ids})
 
 
 def _turns_to_cut(
@@ -103,24 +104,42 @@ def _not_the_users(components: Components, key: SessionKey) -> list[str] | None:
     ]
 
 
-def _cut_rows(components: Components, key: SessionKey, gone: set[str]) -> None:
-    """Write the rows of a conversation in the lake again without the cut turns. Its product stays,
-    with an input that nothing equals, so that the next ingest compares it with the journal and
-    keeps what is made of it."""
-    lake, products = components.lake, components.catalog.products
-    product = products.of_session(*key).get(AGENT_HISTORY.name)
-    with suppress(NotFound, DamagedFile):  # which the next ingest makes again
-        rows = lake.read_rows(AGENT_HISTORY, *key)
-        kept = [row for row in rows if row.id.removeprefix(MESSAGE_HEAD) not in gone]
-        if len(kept) < len(rows):
-            written = lake.write(AGENT_HISTORY, *key, kept)
-            if product is not None:
-                product = replace(
-                    product,
-                    output_hash=written.output_hash,
-                    rows=written.rows,
-                    bytes=written.bytes,
-                )
-    if product is not None:
-        facts: ProductFacts = {"agent": AGENT, "retained_blocks": len(gone)}
-        products.put(replace(product, input_hash="", facts=facts))
+def _cut_rows(components: Components, partition: str, gone: Mapping[str, set[str]]) -> None:
+    """Write the rows of conversations in the lake again without their cut turns, which are given
+    by message id. A product stays, with an input that nothing equals, so that the next ingest
+    compares it with the journal and keeps what is made of it. Small conversations share a file,
+    which is not written again for each of them."""
+    lake = components.lake
+    on_record = components.catalog.products.of_project(AGENT_HISTORY.name, partition)
+    batch, noted = Batch(lake, partition, AGENT_HISTORY), list[Product]()
+    for name, ids in gone.items():
+        product = on_record.get(name)
+        with suppress(NotFound, DamagedFile):  # which the next ingest makes again
+            rows = lake.read_rows(AGENT_HISTORY, partition, name)
+            kept = [row for row in rows if row.id.removeprefix(MESSAGE_HEAD) not in ids]
+            if len(kept) < len(rows):
+                written = batch.write(AGENT_HISTORY, name, kept)
+                if product is not None:
+                    product = replace(
+                        product,
+                        output_hash=written.output_hash,
+                        rows=written.rows,
+                        bytes=written.bytes,
+                    )
+        if product is not None:
+            facts: ProductFacts = {"agent": AGENT, "retained_blocks": len(ids)}
+            noted.append(replace(product, input_hash="", facts=facts))
+        if batch.full:
+            _publish(components, batch, noted)
+    _publish(components, batch, noted)
+
+
+def _publish(components: Components, batch: Batch, noted: list[Product]) -> None:
+    """Write the rows that a batch has collected, and then put the products of them on record,
+    which are taken off the list."""
+    sizes = batch.publish()
+    sized = [
+        replace(each, bytes=sizes.get((each.stage, each.session_id), each.bytes)) for each in noted
+    ]
+    components.catalog.products.put(*sized)
+    noted.clear()
