@@ -250,6 +250,23 @@ def test_an_old_conversation_goes_on(old: Agents) -> None:
     assert places(old, "old") == [*range(0, 36, 2), 35]
 
 
+def test_the_report_counts_what_this_call_cut(old: Agents) -> None:
+    """Not what was cut before, and no conversation that was noted by an interrupted call and has
+    gone on since."""
+    assert retain(old.components).blocks == 8
+    append(old.gateway(), "old", BEGIN + timedelta(days=39), 20, 36)
+    ingest(old)
+    (old.data_dir / RETENTION_FILE).write_text(json.dumps([[PLAIN, "old"]]))
+    report = retain(old.components)
+    assert (report.due, report.cut, report.blocks, report.retained) == (0, 0, 0, 1)
+    ingest(old)
+    old.now += 100 * DAY
+    before = len(old.components.journal.turns("old")) + len(old.components.journal.turns("new"))
+    report = retain(old.components)
+    after = len(old.components.journal.turns("old")) + len(old.components.journal.turns("new"))
+    assert (report.cut, report.blocks) == (2, before - after) and before - after > 10
+
+
 def test_a_secret_that_becomes_known_leaves_summaries_of_what_was_cut(old: Agents) -> None:
     """They are redacted again, though the turns that they were made of are gone."""
     retain(old.components)

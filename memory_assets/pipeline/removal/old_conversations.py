@@ -42,21 +42,22 @@ def due_conversations(components: Components) -> tuple[set[SessionKey], int]:
     return found, waiting
 
 
-def cut_conversations(components: Components, partition: str, names: Set[str]) -> None:
+def cut_conversations(components: Components, partition: str, names: Set[str]) -> dict[str, int]:
     """Cut those of these conversations that are due now, in the journal and then in the lake, and
-    complete what an interrupted call had begun, leaving no byte of the turns. What a lost journal
-    does not have any more stays in the lake."""
+    complete what an interrupted call had begun, leaving no byte of the turns. Return the number
+    of turns that were cut now by conversation; 0 of an old one that an interrupted call had cut.
+    What a lost journal does not have any more stays in the lake."""
     if not has_journal(components.settings):
-        return
+        return {}
     cut_turns = components.journal.cut_turns
     with components.project_lock(partition):
         with components.journal.transaction():  # no turn is appended between the look and the cut
-            for name, turns in _turns_to_cut(components, partition, names).items():
-                if turns:
-                    cut_turns.cut(name, turns)
+            to_cut = _turns_to_cut(components, partition, names)
+            cut = {name: cut_turns.cut(name, turns) for name, turns in to_cut.items() if turns}
         components.journal.compact()
         gone = {name: cut_turns.ids(name) for name in sorted(names)}
         _cut_rows(components, partition, {name: ids for name, ids in gone.items() if ids})
+    return {name: cut.get(name, 0) for name in to_cut if gone[name]}
 
 
 def _turns_to_cut(

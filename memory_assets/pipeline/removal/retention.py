@@ -54,7 +54,8 @@ class RetentionReport:
     """The result of a retention run, in which a conversation of agents counts as a session, and a
     turn of it as a record: `due` sessions were old enough and up to date; `waiting`
     ones are old enough, but left to the next run because they or their summaries are out of
-    date. `cut` sessions lost `blocks` records; `retained` counts all that are cut down."""
+    date. `cut` sessions lost `blocks` records in this run; a conversation that an interrupted
+    run had cut lost 0. `retained` counts all that are cut down."""
 
     days: int | None = None
     due: int = 0
@@ -155,12 +156,13 @@ def _cut(
     report: RetentionReport,
     progress: Progress,
 ) -> None:
-    catalog, lake = components.catalog, components.lake
+    catalog, lake, lost = components.catalog, components.lake, dict[SessionKey, int]()
     for project in sorted({project for project, _ in selected}):
         progress(f"cutting down old sessions of {project}")
         names = {name for where, name in selected if where == project}
         if is_agent_memory(project):
-            cut_conversations(components, project, names)
+            turns = cut_conversations(components, project, names)
+            lost |= {(project, name): count for name, count in turns.items()}
             continue
         on_record = catalog.products.hashes(REDACTED_RECORDS.name, project).keys()
         if mine := names & on_record:
@@ -178,6 +180,7 @@ def _cut(
         lake.remove_leftovers(project)
         for table in _TABLES:
             lake.delete(table, project, *(name for where, name in cut if where == project))
-    report.cut = len(cut)
-    report.blocks = sum(int(retained[key][RETAINED]) for key in cut)
+    lost |= {key: int(retained[key][RETAINED]) for key in cut if not is_agent_memory(key[0])}
+    report.cut = len(lost)
+    report.blocks = sum(lost.values())
     report.projects = sorted({project for project, _ in cut})
