@@ -103,14 +103,6 @@ def journal_keys(components: Components, partition: str) -> list[str]:
     return [*journal.conversation_states(project), *by_hash(journal.memory_states(project))]
 
 
-def memories_of(components: Components, conversation_id: str) -> list[str]:
-    """Return the hashes of the memories that come from a conversation."""
-    if not (components.data_dir / FILE_NAME).exists():
-        return []
-    found = components.journal.memories({"conversation_id": conversation_id})
-    return [each.memory_id.removeprefix(MEMORY_HEAD) for each in found]
-
-
 def forget_written(components: Components, keys: Iterable[tuple[str, str]]) -> int:
     """Delete conversations and memories by partition and name, leaving no byte of them in the
     journal; return the number of turns and memories. Sessions are not in the journal, but their
