@@ -136,13 +136,13 @@ def texts_about(agents: Agents, project: str) -> list[str]:
 
 
 @pytest.mark.parametrize("lost", [(FILE_NAME,), (FILE_NAME, "catalog.db")])
-def test_summaries_of_cut_turns_outlive_all_turns(old: Agents, lost: tuple[str, ...]) -> None:
+def test_summaries_outlive_all_turns(old: Agents, lost: tuple[str, ...]) -> None:
     """Journal and turns in the lake are lost, and the catalogue, too: the summaries stay, new
     rules or not, until they are forgotten."""
     before = summaries(old)
     retain(old.components)
     ingest(old)
-    old.components.lake.delete(AGENT_HISTORY, PLAIN, "old")
+    shutil.rmtree(old.components.lake.partition_dir(AGENT_HISTORY, PLAIN))
     again = lose(old, *lost)
     ingest(again)
     assert summaries(again) == before and places(again, "old") == []

@@ -21,26 +21,18 @@ LAKE_ONLY = "0:0"
 def conversation_states(components: Components, partition: str) -> dict[str, str]:
     """Return the journal's state of each conversation of a partition, and `LAKE_ONLY` for those
     whose rows stay in the lake as they are: the journal has such a name under another project, or
-    only summaries of turns are left that retention had cut."""
+    only summaries are left, which nothing could be made of again."""
     journal, lake = components.journal, components.lake
     states = journal.conversation_states(project_in(partition))
     with_turns = set(lake.sessions(AGENT_HISTORY, partition))
-    for name in with_turns - states.keys():
-        if journal.project_of(name) is not None:
-            states[name] = LAKE_ONLY
-    for name in set(lake.sessions(HISTORY_SUMMARIES, partition)) - states.keys() - with_turns:
-        try:
-            outlived = any(row.cut_turns for row in stored_summaries(lake, partition, name))
-        except DamagedFile:  # which the stage of the summaries says
-            outlived = True
-        if outlived:
-            states[name] = LAKE_ONLY
-    return states
+    alone = {name for name in with_turns - states.keys() if journal.project_of(name) is not None}
+    alone |= set(lake.sessions(HISTORY_SUMMARIES, partition)) - with_turns - states.keys()
+    return states | dict.fromkeys(alone, LAKE_ONLY)
 
 
 def stored_summaries(lake: Lake, partition: str, conversation_id: str) -> list[HistorySummary]:
-    """Return the summaries of a conversation; none of a version that cut nothing, and
-    had no column `cut_turns`.
+    """Return the summaries of a conversation; none where they are of a version that cut nothing,
+    which had no column `cut_turns`.
 
     Raises:
         NotFound: it has none.
