@@ -14,7 +14,7 @@ from typing import Any
 
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.visible_text import joined, snippet
-from memory_assets.status import counted, lasting
+from memory_assets.status import counted, lasting, waiting_sessions
 
 LISTED = 20
 _MOST_LINES = 3
@@ -142,6 +142,8 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     coverage = answer["coverage"]
     if coverage["ingest"]:
         yield f"{coverage['ingest']}."
+    elif coverage["waiting"]:
+        yield f"{waiting_sessions(coverage['waiting'])}."
     elif not coverage["complete"]:
         found = f"{coverage['indexed']} of {coverage['rows']}"
         yield f"Only {found} rows can be found yet; run `memory ingest`."

@@ -40,7 +40,7 @@ from memory_assets.serving.answer_lines import (
 )
 from memory_assets.serving.record_lines import record_lines
 from memory_assets.serving.visible_text import Frame, visible, visible_payload
-from memory_assets.status import chroma_notes, counted, held_back, in_words
+from memory_assets.status import chroma_notes, counted, held_back, in_words, waiting_sessions
 
 SNIPPET = 240
 PAGE_CHARACTERS = 12_000
@@ -144,6 +144,8 @@ def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
         notes.append(f"Degraded: {degraded}.")
     if coverage["ingest"]:
         notes.append(f"Incomplete: {coverage['ingest']}.")
+    elif coverage["waiting"]:
+        notes.append(f"Incomplete: {waiting_sessions(coverage['waiting'])}.")
     elif not coverage["complete"]:
         notes.append(
             f"Incomplete: {coverage['indexed']} of {coverage['rows']} passages can be found."

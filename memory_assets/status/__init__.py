@@ -17,6 +17,7 @@ from memory_assets.status.words import (
     in_words,
     lasting,
     totals,
+    waiting_sessions,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "sizes_of",
     "status",
     "totals",
+    "waiting_sessions",
 ]

@@ -52,6 +52,14 @@ def totals(current: Mapping[str, Any]) -> str:
     )
 
 
+def waiting_sessions(number: int) -> str:
+    """Return that so many sessions were redacted, and nothing was made of them."""
+    return (
+        f"{counted(number, 'session')} on record cannot be found yet: a check failed, or the "
+        "ingest was stopped; run `memory ingest`"
+    )
+
+
 def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, str]]:
     """Yield the coverage as lines for a human, each with True if everything can be found."""
     behind = {kind: each for kind, each in covered.items() if not each["complete"]}
@@ -70,8 +78,7 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
         if each["waiting"]:
             yield (
                 False,
-                f"{counted(each['waiting'], 'session')} on record cannot be found yet: a check "
-                "failed, or the ingest was stopped; run `memory ingest`",
+                waiting_sessions(each["waiting"]),
             )
             continue
         by_meaning = f", {each['indexed']} by their meaning" if each["vectors"] else ""

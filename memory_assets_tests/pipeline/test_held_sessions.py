@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from memory_assets.pipeline.stage.held_sessions import hold_sessions
+from memory_assets.recall import open_memory
+from memory_assets.requests.search import SearchRequest
+from memory_assets.serving.tool_answers import answer_tool
+from memory_assets.settings import load_settings
 from memory_assets.status.status import coverage
 from memory_assets.status.words import in_words
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
@@ -128,3 +133,20 @@ def test_sessions_of_which_nothing_was_made_are_said_not_to_be_found() -> None:
     lines = list(in_words(covered))
     assert [everything for everything, _ in lines] == [False]
     assert lines[0][1].startswith("2 sessions on record cannot be found yet")
+
+
+def test_a_search_says_that_sessions_of_a_blocked_project_are_not_found(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    """On the terminal, in JSON and to an agent."""
+    run_here(home, "ingest")
+    with sqlite3.connect(tmp_path / "data" / "catalog.db") as catalog:
+        catalog.execute("DELETE FROM products WHERE stage = 'turn_chunks'")
+        catalog.execute("DELETE FROM quarantine")
+    said = run_here(home, "search", "quay")
+    assert "2 sessions on record cannot be found yet" in said.stdout + said.stderr
+    covered = json.loads(run_here(home, "search", "quay", "--json").stdout)["coverage"]
+    assert (covered["waiting"], covered["complete"]) == (2, False)
+    memory = open_memory(load_settings(data_dir=tmp_path / "data", embedder="none"))
+    _, told = answer_tool(memory, "recall", SearchRequest(query="quay"))
+    assert "Incomplete: 2 sessions on record" in told

@@ -348,6 +348,7 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
         "quarantined",
         "as_of",
         "ingest",
+        "waiting",
         "held_back",
         "complete",
     }

@@ -40,7 +40,9 @@ class Hit:
 class Coverage:
     """How many of the stored rows the search could find, and as of when. `ingest` says how far
     an ingest has come that is under way. `quarantined` counts the sessions held back that the
-    search could else have found something in; `held_back` has each with reason and remedy."""
+    search could else have found something in; `held_back` has each with reason and remedy.
+    `waiting` counts the sessions on record of which nothing was made: a check failed, or an ingest
+    was stopped."""
 
     sessions: int
     turns: int
@@ -50,6 +52,7 @@ class Coverage:
     as_of: str
     ingest: str = ""
     held_back: tuple[str, ...] = ()
+    waiting: int = 0
 
     @property
     def complete(self) -> bool:
@@ -89,7 +92,7 @@ class Answer:
             "coverage": {
                 **asdict(self.coverage),
                 "held_back": list(self.coverage.held_back),
-                "complete": self.coverage.complete,
+                "complete": self.coverage.complete and not self.coverage.waiting,
             },
             "degraded": self.degraded,
             "reason": self.reason,
@@ -165,9 +168,12 @@ def coverages(catalog: Catalog, kinds: Sequence[str]) -> tuple[Coverage, Coverag
     wanted = [SEARCH_KINDS[kind] for kind in kinds]
     totals = catalog.products.totals()
     quarantined = len(catalog.quarantine.entries())
+    made_of = {kind.table: kind.archive for kind in wanted if kind.name == "sessions"}
 
     def total(stages: Sequence[str], name: str) -> int:
         return sum(int(totals.get(stage, {}).get(name) or 0) for stage in stages)
+
+    unmade = total([*made_of.values()], "sessions") - total([*made_of], "sessions")
 
     def held_in(stages: Sequence[str]) -> Coverage:
         times = (totals.get(stage, {}).get("made_at") for stage in stages)
@@ -178,6 +184,7 @@ def coverages(catalog: Catalog, kinds: Sequence[str]) -> tuple[Coverage, Coverag
             indexed=total(stages, "rows"),
             quarantined=quarantined,
             as_of=max((str(time or "") for time in times), default=""),
+            waiting=max(unmade - quarantined, 0),
         )
 
     return held_in([kind.keywords for kind in wanted]), held_in([kind.asset for kind in wanted])
