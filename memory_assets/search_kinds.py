@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -161,3 +162,13 @@ SEARCH_KINDS = {
     )
 }
 """All kinds by name, as a search asks for them."""
+
+
+def sessions_waiting(totals: Mapping[str, Mapping[str, Any]], quarantined: int) -> int:
+    """Return the number of sessions on record of which no chunks were made, beside those that are
+    held back: a check failed, or the ingest was stopped. `totals` are the counts by stage."""
+    kind = SEARCH_KINDS["sessions"]
+    on_record, made = (
+        int(totals.get(stage, {}).get("sessions") or 0) for stage in (kind.archive, kind.table)
+    )
+    return max(on_record - made - quarantined, 0)

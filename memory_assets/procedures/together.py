@@ -36,8 +36,8 @@ class Changed:
 
 
 def changed(session: SessionTurns) -> Iterator[Changed]:
-    """Yield what each turn of a session changed, if that is more than one file of the project and
-    not half of it."""
+    """Yield the files of the project that each turn of a session changed, of turns that changed 30
+    or fewer."""
     for turn in session.turns:
         paths = (str(path).replace("\\", "/") for path in touched(session, turn.records).modified)
         files = frozenset(path for path in paths if not _ROOTED.match(path))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.paths import NO_EMBEDDER
-from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.settings import Settings
 from memory_assets.status.disk import Disk, last_runs, look
 from memory_assets.stores.catalog.catalog import Catalog
@@ -107,8 +107,7 @@ def coverage(
         rows = count(kind.table, "rows")
         indexed, worded = count(kind.asset, "rows"), count(kind.keywords, "rows")
         newest = stages.get(kind.asset if vectors else kind.keywords, {}).get("made_at")
-        unmade = count(kind.archive, "sessions") - count(kind.table, "sessions")
-        waiting = max(unmade - quarantined, 0) if name == "sessions" else 0
+        waiting = sessions_waiting(stages, quarantined) if name == "sessions" else 0
         made[name] = {
             "sessions": count("redacted_records", "sessions"),
             "turns": count("turn_chunks", "turns"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -34,6 +33,7 @@ from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets_tests.agent_memory.conftest import Agents
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.kills import killed_at
 
 BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
 DAY = 86_400.0
@@ -398,29 +398,10 @@ def test_the_command_brings_up_to_date_what_it_cut(old: Agents, tmp_path: Path) 
 
 
 def killed(agents: Agents, owner: Any, step: str, after: int) -> int:
-    """Let a process of its own begin, and kill itself in a step; return its exit code. It is
-    a fork, so that it need not load the redactor."""
+    """Let a process of its own begin, and kill itself in a step; return its exit code."""
     agents.components.catalog.close()
     agents.components.journal.close()
     agents.components.opened.pop("journal")
     agents.components.opened.pop("catalog")
-    process = os.fork()
-    if not process:
-        try:
-            setattr(owner, step, ending(getattr(owner, step), after))
-            retain(Agents(agents.data_dir, agents.engines, agents.now, agents.given).components)
-        finally:  # whatever happens, no test goes on in here
-            os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-
-
-def ending(step: Any, after: int) -> Any:
-    """A step that kills its process at a call after so many."""
-    calls = iter(range(after))
-
-    def ends(*given: Any, **named: Any) -> Any:
-        if next(calls, None) is None:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return step(*given, **named)
-
-    return ends
+    memory = Agents(agents.data_dir, agents.engines, agents.now, agents.given)
+    return killed_at(owner, step, after, lambda: retain(memory.components))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from memory_assets.pipeline.checks.verify import audit_matches_records
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.held_sessions import hold_sessions
 from memory_assets.recall import open_memory
 from memory_assets.requests.search import SearchRequest
@@ -19,6 +22,7 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
+PROJECT = "-home-ada-tides"
 QUIET, LOUD = "11111111", "22222222"
 ALARM = 'curl -H "apikey: blue-harbor-9" http://localhost:8000/tides'
 """A value that looks like words, which the redactor leaves, in a header that the scanner knows."""
@@ -56,7 +60,7 @@ def said(session: str, *texts: str) -> str:
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
     """The settings of a memory with one project, in which one of two sessions has an alarm."""
-    project = tmp_path / "projects" / "-home-ada-tides"
+    project = tmp_path / "projects" / PROJECT
     project.mkdir(parents=True)
     quiet = said(QUIET, "Which quay is dry?", f"The northern one. {' or '.join(EXAMPLES)}")
     (project / f"{QUIET}.jsonl").write_text(quiet)
@@ -106,6 +110,27 @@ def test_it_is_taken_in_when_its_rule_is_ignored(home: dict[str, str]) -> None:
     report = json.loads(run_here(home, "ingest", "--json").stdout)
     assert (report["projects"], report["status"]["quarantined"]) == (1, [])
     assert found(home) == {QUIET, LOUD}
+
+
+def test_it_is_forgotten_like_others(home: dict[str, str]) -> None:
+    """With the reason for which it was held back; nothing is left to be told of it."""
+    run_here(home, "ingest")
+    assert run_here(home, "forget", LOUD, "--yes").returncode == 0
+    report = json.loads(run_here(home, "ingest", "--json").stdout)
+    assert report["status"]["quarantined"] == []
+    assert report["status"]["stages"]["redacted_records"]["sessions"] == 1
+
+
+def test_its_audit_is_still_compared_with_its_records(home: dict[str, str], tmp_path: Path) -> None:
+    """Only what is not made of it is not looked for."""
+    run_here(home, "ingest")
+    components = Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
+    assert audit_matches_records(components, PROJECT).passed
+    lake = components.lake
+    (first, *rest) = lake.read_rows(REDACTED_RECORDS, PROJECT, LOUD)
+    lake.write(REDACTED_RECORDS, PROJECT, LOUD, [replace(first, redactions=1), *rest])
+    assert not audit_matches_records(components, PROJECT).passed
+    components.catalog.close()
 
 
 def test_rows_made_of_a_session_that_is_held_back_are_removed(wordy: SampleMemory) -> None:

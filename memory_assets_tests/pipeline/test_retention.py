@@ -4,7 +4,6 @@ is left; it counts as kept, and it comes back whole if that is wanted and can be
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -27,6 +26,7 @@ from memory_assets.redaction import RedactionSettings, load_redactor, value_hash
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION
+from memory_assets_tests.kills import killed_at
 from memory_assets_tests.nested import strings_in
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.retaining import (
@@ -240,28 +240,9 @@ def _archive(memory: SampleMemory) -> dict[str, Any]:
 
 
 def _killed(memory: SampleMemory, owner: Any, step: str, after: int) -> int:
-    """Let a process of its own begin, and kill itself in a step; return its exit code. It is
-    a fork, so that it need not load the redactor."""
+    """Let a process of its own begin, and kill itself in a step; return its exit code."""
     memory.close()
-    process = os.fork()
-    if not process:
-        try:
-            setattr(owner, step, _ending(getattr(owner, step), after))
-            retain(reopened(memory, retention=f"{DAYS}d"))
-        finally:  # whatever happens, no test goes on in here
-            os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-
-
-def _ending(step: Any, after: int) -> Any:
-    calls = iter(range(after))
-
-    def ends(*given: Any, **named: Any) -> Any:
-        if next(calls, None) is None:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return step(*given, **named)
-
-    return ends
+    return killed_at(owner, step, after, lambda: retain(reopened(memory, retention=f"{DAYS}d")))
 
 
 def test_no_byte_of_the_rest_is_left(memory: SampleMemory) -> None:

@@ -56,16 +56,16 @@ class Check:
     def enforced(self, components: Components, project: str) -> Verdict:
         """Return what the check comes to in a run. If it is blocking and finds something in
         documents of a workspace, these are held back, and the others go on; so are sessions in
-        which the independent scanner finds only what might be guessed: by no hash of that could
-        the redactor take it out."""
+        which the independent scanner finds only what might be guessed: no hash of that is kept, by
+        which the next redaction could take it out."""
         if not self.blocking:
             return self.verdict(components, project)
         if not is_workspace(project):
             verdict = self.verdict(components, project)
-            return self._without_false_alarms(components, project, verdict)
+            return self._holding_back(components, project, verdict)
         version = made_with(components)
         verdict = self.verdict(components, project)
-        reasons = _reasons_by_document(self, verdict)
+        reasons = _reasons(self, verdict)
         if not reasons:
             return verdict
         hold_back_documents(components, project, reasons, version)
@@ -73,10 +73,10 @@ class Check:
         counts = {name: value for name, value in verdict.counts.items() if name != "places"}
         return Verdict(True, {**counts, "documents_held_back": len(reasons)})
 
-    def _without_false_alarms(
-        self, components: Components, project: str, verdict: Verdict
-    ) -> Verdict:
-        reasons = _reasons_by_document(self, verdict)
+    def _holding_back(self, components: Components, project: str, verdict: Verdict) -> Verdict:
+        """Return that the check passed, after its sessions were held back, if that is enough; else
+        the verdict as it is."""
+        reasons = _reasons(self, verdict)
         if self.name != _SECOND_SCANNER or not reasons or verdict.counts["unguessable"]:
             return verdict
         if is_agent_memory(project):
@@ -85,8 +85,9 @@ class Check:
         return Verdict(True, {**verdict.counts, "sessions_held_back": len(reasons)})
 
 
-def _reasons_by_document(check: Check, verdict: Verdict) -> dict[str, str]:
-    """Return why each document must be held back for a check to pass; empty if it passed."""
+def _reasons(check: Check, verdict: Verdict) -> dict[str, str]:
+    """Return why each session or document must be held back for a check to pass; empty if it
+    passed."""
     reasons: dict[str, str] = {}
     for report in verdict.reports:
         where = f" (line {report.line})" if report.line and check.asset == _DOCUMENTS else ""

@@ -29,9 +29,9 @@ def hold_sessions(
     """Hold sessions back, each for a reason, in whose rows of a table a check found something.
     If the table is made of records, their rows are removed from it; records and audit stay."""
     catalog = components.catalog
-    records = catalog.products.of_project(REDACTED_RECORDS.name, project)
+    records = catalog.products.hashes(REDACTED_RECORDS.name, project)
     for session_id, reason in sorted(reasons.items()):
-        state = _state(components, records[session_id].output_hash)
+        state = _state(components, records.get(session_id, ("", ""))[1])
         catalog.quarantine.hold(
             Quarantined(project, session_id, STAGE, state, reason, remedy=_REMEDY)
         )

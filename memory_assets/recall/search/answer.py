@@ -9,7 +9,7 @@ from typing import Any
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.requests.search import SearchRequest
-from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.status import held_back
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Quarantined
@@ -168,12 +168,10 @@ def coverages(catalog: Catalog, kinds: Sequence[str]) -> tuple[Coverage, Coverag
     wanted = [SEARCH_KINDS[kind] for kind in kinds]
     totals = catalog.products.totals()
     quarantined = len(catalog.quarantine.entries())
-    made_of = {kind.table: kind.archive for kind in wanted if kind.name == "sessions"}
+    waiting = sessions_waiting(totals, quarantined) if "sessions" in kinds else 0
 
     def total(stages: Sequence[str], name: str) -> int:
         return sum(int(totals.get(stage, {}).get(name) or 0) for stage in stages)
-
-    unmade = total([*made_of.values()], "sessions") - total([*made_of], "sessions")
 
     def held_in(stages: Sequence[str]) -> Coverage:
         times = (totals.get(stage, {}).get("made_at") for stage in stages)
@@ -184,7 +182,7 @@ def coverages(catalog: Catalog, kinds: Sequence[str]) -> tuple[Coverage, Coverag
             indexed=total(stages, "rows"),
             quarantined=quarantined,
             as_of=max((str(time or "") for time in times), default=""),
-            waiting=max(unmade - quarantined, 0),
+            waiting=waiting,
         )
 
     return held_in([kind.keywords for kind in wanted]), held_in([kind.asset for kind in wanted])
