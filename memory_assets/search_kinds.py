@@ -168,7 +168,6 @@ def sessions_waiting(totals: Mapping[str, Mapping[str, Any]], quarantined: int) 
     """Return the number of sessions on record of which no chunks were made, beside those that are
     held back: a check failed, or the ingest was stopped. `totals` are the counts by stage."""
     kind = SEARCH_KINDS["sessions"]
-    on_record, made = (
-        int(totals.get(stage, {}).get("sessions") or 0) for stage in (kind.archive, kind.table)
-    )
+    counts = (totals.get(stage, {}).get("sessions") for stage in (kind.archive, kind.table))
+    on_record, made = (int(count or 0) for count in counts)
     return max(on_record - made - quarantined, 0)
