@@ -232,3 +232,11 @@ def test_reading_makes_no_index(path: Path) -> None:
     with pytest.raises(NotFound, match="memory ingest"):
         open_for_reading(path)
     assert not path.exists()
+
+
+def test_a_file_that_is_being_created_is_no_index_yet(tmp_path: Path) -> None:
+    """A search in the moment between the file and its tables is not told to delete it."""
+    with closing(sqlite3.connect(tmp_path / "keywords.db")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    with pytest.raises(NotFound, match="no keyword index in .* yet"):
+        open_for_reading(tmp_path / "keywords.db")

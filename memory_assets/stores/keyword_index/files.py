@@ -74,6 +74,9 @@ def open_for_reading(path: Path) -> KeywordIndex:
         connection = connect(path, seconds=10.0, mode="rw")
         connection.execute("PRAGMA query_only = 1")
         index = KeywordIndex(path, connection)
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchone():
+            connection.close()  # an ingest has created the file a moment ago
+            raise NotFound(f"there is no keyword index in {path.parent} yet; run `memory ingest`")
         if index.about("layout") != _LAYOUT:
             raise NotFound(f"{path} is of another version; run `memory ingest`")
     return index
