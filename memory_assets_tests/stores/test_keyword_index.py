@@ -238,5 +238,5 @@ def test_a_file_that_is_being_created_is_no_index_yet(tmp_path: Path) -> None:
     """A search in the moment between the file and its tables is not told to delete it."""
     with closing(sqlite3.connect(tmp_path / "keywords.db")) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
-    with pytest.raises(NotFound, match="no keyword index in .* yet"):
+    with pytest.raises(NotFound, match=r"no keyword index in .* yet"):
         open_for_reading(tmp_path / "keywords.db")
