@@ -6,7 +6,7 @@ Dagster's assets and the passes of an ingest (`passes.py`) go by this list.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -60,7 +60,7 @@ class Step:
     """How one asset of a project is made.
 
     `code_version` is that of the code that makes it; None: that of the redaction rules, which
-    depends on the settings. `deps` are the assets that it is made of. `blocked_by` is the step
+    depends on the settings. `deps` are the assets that it is made of. `blocked_by` are the steps
     without whose success it is not run. `tries`: a failure of its store is tried again after
     some seconds. `partitions`: the name of its partitions; projects unless said.
     """
@@ -69,7 +69,7 @@ class Step:
     run: Run
     code_version: str | None
     deps: tuple[str, ...] = ()
-    blocked_by: str = ""
+    blocked_by: tuple[str, ...] = ()
     table: Table | None = None
     tries: int = 1
     partitions: str = PARTITIONS
@@ -125,10 +125,9 @@ def run_step(components: Components, project: str, step: Step) -> Iterator[Made 
             components.rows_to_check.forget()
 
 
-def is_blocked(asset: str, failed: Iterable[str]) -> bool:
+def is_blocked(asset: str, failed: Collection[str]) -> bool:
     """Whether an asset is not to be made because one that it needs is among the `failed`."""
-    needed = STEPS[asset].blocked_by
-    return bool(needed) and (needed in failed or is_blocked(needed, failed))
+    return any(needed in failed or is_blocked(needed, failed) for needed in STEPS[asset].blocked_by)
 
 
 def _if_embedding(name: str, run: Run) -> Run:
@@ -160,7 +159,7 @@ _OF_AGENTS = tuple(
         run,
         TABLES_VERSION,
         deps=(needed,) if needed else (),
-        blocked_by=needed,
+        blocked_by=(needed,) if needed else (),
         table=table,
         partitions=AGENT_MEMORY_PARTITIONS,
     )
@@ -182,8 +181,8 @@ def _steps() -> Iterator[Step]:
     documents = WORKSPACE_DOCUMENTS.name
     readers = "+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS))
     yield Step(RAW_SESSIONS, scan_project, readers)
-    yield Step(records, redact_project, None, (RAW_SESSIONS,), RAW_SESSIONS, REDACTED_RECORDS)
-    yield Step(audit, audit_project, ENGINE_VERSION, (records,), records, REDACTION_AUDIT)
+    yield Step(records, redact_project, None, (RAW_SESSIONS,), (RAW_SESSIONS,), REDACTED_RECORDS)
+    yield Step(audit, audit_project, ENGINE_VERSION, (records,), (records,), REDACTION_AUDIT)
     for stage in STAGES:
         name, upstream = stage.table.name, stage.derived.upstream.name
         run = _if_embedding(name, stage.run) if stage.embeds else stage.run
@@ -193,7 +192,7 @@ def _steps() -> Iterator[Step]:
             yield _DOCUMENTS
         yield from (step for step in _OF_AGENTS if upstream in (step.asset, *step.deps))
         where = stage.partitions
-        yield Step(name, run, made_by, (upstream,), needed, stage.table, partitions=where)
+        yield Step(name, run, made_by, (upstream,), (needed,), stage.table, partitions=where)
     for index in INDEXES:
         run = _if_embedding(index.stage, partial(index_project, index=index))
         vectors = index.embeddings.name
@@ -202,7 +201,7 @@ def _steps() -> Iterator[Step]:
             run,
             DEFAULT_EMBEDDER,
             (vectors,),
-            vectors,
+            (vectors,),
             tries=_TRIES,
             partitions=_PARTITIONS_OF.get(index.archive, PARTITIONS),
         )
@@ -211,10 +210,12 @@ def _steps() -> Iterator[Step]:
         (WORKSPACE_KEYWORDS, (documents,), documents),
         (AGENT_KEYWORDS, tuple(step.asset for step in _OF_AGENTS), AGENT_MEMORY.name),
     ):
-        made_of = tuple(each.embeddings.name for each in INDEXES if each.archive in archives)
+        indexed = [each for each in INDEXES if each.archive in archives]
+        made_of = tuple(each.embeddings.name for each in indexed)
+        blocked_by = (needed, *(each.table.name for each in indexed))
         run = partial(index_keywords, stage=asset)
         where = _PARTITIONS_OF.get(archives[0], PARTITIONS)
-        yield Step(asset, run, TERMS_VERSION, made_of, needed, partitions=where)
+        yield Step(asset, run, TERMS_VERSION, made_of, blocked_by, partitions=where)
 
 
 STEPS = {step.asset: step for step in _steps()}
