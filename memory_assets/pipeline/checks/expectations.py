@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, note_passed, pending_sessions
+from memory_assets.pipeline.stage.pending_checks import MATCHED, note_passed
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.lake.expectations import Expectations
 from memory_assets.stores.lake.lake import redacted_columns
@@ -70,7 +70,7 @@ def matches_schema(
     """
     catalog, lake = components.catalog, components.lake
     version = input_hash(expected.version, table.schema.to_string())
-    sessions = pending_sessions(catalog, lake, project, table, note, version)
+    sessions = components.pending_sessions(project, table, note, version)
     parts: list[pa.Table] = []
     unlike = 0
     for batch in components.rows_to_check.batches(project, table, sessions):

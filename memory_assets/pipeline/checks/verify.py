@@ -19,7 +19,7 @@ from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.held_sessions import names_held
-from memory_assets.pipeline.stage.pending_checks import Batch, note_passed, pending_sessions
+from memory_assets.pipeline.stage.pending_checks import Batch, note_passed
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.lake.lake import Lake, redacted_values
@@ -94,7 +94,7 @@ def scan_pending(
     Many sessions are scanned at once; if anything is reported, each by itself, because a value
     that several have in common is scanned once.
     """
-    sessions = pending_sessions(components.catalog, components.lake, project, table, check, version)
+    sessions = components.pending_sessions(project, table, check, version)
     reports: list[Report] = []
     for batch in components.rows_to_check.batches(project, table, sessions):
         if together := scan(batch):
@@ -191,7 +191,7 @@ def _compare(
     Sessions that passed are skipped until a file of theirs changes, and those in `but`. `counted`
     names the number of keys in the second table."""
     lake = components.lake
-    pending = pending_sessions(components.catalog, lake, project, of[0], check, compared_to=to[0])
+    pending = components.pending_sessions(project, of[0], check, compared_to=to[0])
     sessions = [each for each in pending if each.session_id not in but]
     counts = Counter(dict.fromkeys((counted, "missing", "repeated", "extra"), 0))
     differing: set[str] = set()

@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import note_passed, pending_sessions
+from memory_assets.pipeline.stage.pending_checks import note_passed
 from memory_assets.redaction import TAG
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
 
@@ -19,8 +19,8 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
     names where it does not repeat a header. `lines_left_out` counts lines that are in no chunk:
     extension keys of interfaces (docs/workspace.md)."""
     lake, catalog = components.lake, components.catalog
-    sessions = pending_sessions(
-        catalog, lake, partition, WORKSPACE_CHUNKS, _CHECK, compared_to=WORKSPACE_DOCUMENTS
+    sessions = components.pending_sessions(
+        partition, WORKSPACE_CHUNKS, _CHECK, compared_to=WORKSPACE_DOCUMENTS
     )
     misplaced: set[str] = set()
     chunks = left_out = 0

@@ -7,6 +7,7 @@ written.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence, Set
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def keywords_path(components: Components) -> Path:
 
 def index_keywords(components: Components, project: str, stage: str = STAGE) -> StageReport:
     """Make the keyword index have exactly this project's rows of every kind; return the report
-    of the asset `stage`."""
+    of the asset `stage`. For a share of the sessions none is removed, and nothing is totalled."""
     report = StageReport(stage, project)
     opened = keyword_files.open_for_writing(keywords_path(components))
     removed: set[str] = set()
@@ -71,6 +72,9 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
         for kind, table in KINDS.items():
             batch.add_changed(kind, expected[kind], hashes[table.embeddings.name])
         batch.write()
+        report.rows_written, report.changed = batch.rows_written, len(batch.changed)
+        if components.share is not None:
+            return report
         for kind in KINDS:
             noted = hashes[stage_of(kind)].keys() | index.sessions(kind, project)
             vanished = noted - expected[kind].keys()
@@ -79,10 +83,9 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
         if removed:
             components.catalog.cut_log()
         products = batch.products
-        report.rows_written = batch.rows_written
         report.add_products(products)
         report.sessions = len({product.session_id for product in products})
-        report.changed, report.removed = len(batch.changed), len(removed)
+        report.removed = len(removed)
     for kind in KINDS:
         report.details[kind] = sum(made.rows for made in products if made.stage == stage_of(kind))
     return report
@@ -102,6 +105,21 @@ def keywords_reason(
         if actual != _expected(hashes, table, incarnation):
             return f"{STAGE} behind {table.table.name}"
     return ""
+
+
+def rows_to_index(components: Components, project: str) -> Counter[str]:
+    """Return the number of rows of each session that is not indexed in its present state."""
+    incarnation = _incarnation(keywords_path(components))
+    products = components.catalog.products
+    hashes = products.hashes_by_stage(project, STAGES_OF_KEYWORDS)
+    rows: Counter[str] = Counter()
+    for kind, table in KINDS.items():
+        expected, indexed = _expected(hashes, table, incarnation), hashes[stage_of(kind)]
+        made = products.of_project(table.table.name, project) if expected else {}
+        for session_id, expected_hash in expected.items():
+            if indexed.get(session_id, ("", ""))[0] != expected_hash:
+                rows[session_id] += made[session_id].rows
+    return rows
 
 
 def missing_and_extra(components: Components, project: str) -> dict[str, tuple[int, int]]:
@@ -218,6 +236,8 @@ class _Batch:
         existing = products.of_project(stage, self._project) if expected else {}
         archive: Mapping[str, Product] = {}
         for session_id, expected_hash in expected.items():
+            if not self._components.includes(session_id):
+                continue
             product = existing.get(session_id)
             if product is not None and product.input_hash == expected_hash:
                 self.products.append(product)

@@ -93,7 +93,7 @@ class BatchRun:
     def run_pass(self, log: EventLog, part: Pass) -> None:
         """Run a pass over all projects; store what comes of it, and tell searches and the
         listener."""
-        tasks = self.batch.tasks(part)
+        tasks = self._workers.with_shares(self.batch.tasks(part), self.batch.sources)
         left = Counter(task.project for task in tasks)
         events = _Waiting(self._components, log, self._stored)
         shown = self._shown

@@ -24,6 +24,7 @@ from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked,
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.share import Share
 from memory_assets.pipeline.stages import STAGES, WORKSPACES
 from memory_assets.stores.lake.schemas import (
     MEMORY_TRAIL,
@@ -121,13 +122,21 @@ WRITTEN = Pass(
 class Task:
     """One pass of one project. `limit`: the most new or changed files to read, newest first;
     `failed`: the assets of the project that failed in earlier passes; `walked`: its transcripts,
-    where a walk has found them."""
+    where a walk has found them. `shared`: several processes make it, each a `share` of the
+    sessions."""
 
     project: str
     assets: tuple[str, ...]
     limit: int | None = None
     failed: frozenset[str] = frozenset()
     walked: Sequence[Source] | None = None
+    shared: bool = False
+    share: Share | None = None
+
+    @property
+    def to_share(self) -> bool:
+        """Whether it is still to be divided into shares."""
+        return self.shared and self.share is None
 
 
 @dataclass
@@ -166,7 +175,7 @@ class Batch:
             return cls(ordered, limit=0, sources=sources)
         sizes = accumulate((source.size for source in changed), initial=0)
         count = sum(size < _FIRST_BYTES for size in sizes)
-        few = len(projects) == 1 or count > len(changed)
+        few = count > len(changed)
         first = Counter() if few else Counter(each.project for each in changed[:count])
         return cls(ordered, first, sources=sources)
 
@@ -203,7 +212,7 @@ def failed_asset(outcome: Outcome) -> str:
 def run_task(components: Components, task: Task) -> Iterator[Outcome]:
     """Run a task in this process; yield what came of each step and check."""
     failed = set(task.failed)
-    with _rare_collections():
+    with rare_collections():
         for asset in task.assets:
             if asset in failed or is_blocked(asset, failed):
                 continue
@@ -224,7 +233,7 @@ def run_task(components: Components, task: Task) -> Iterator[Outcome]:
 
 
 @contextmanager
-def _rare_collections() -> Iterator[None]:
+def rare_collections() -> Iterator[None]:
     """Look for unreachable objects after 20,000 new ones instead of 700, and rarely through old
     ones: rows are many, live long and hold no cycles."""
     before = gc.get_threshold()

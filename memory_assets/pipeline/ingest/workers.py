@@ -1,4 +1,5 @@
-"""The tasks of an ingest in several processes: each takes one project at a time.
+"""The tasks of an ingest in several processes: each takes one project at a time, or a share of
+a large one.
 
 A worker that ends takes down only the task it was at; another one takes its place. A worker
 whose parent is gone finishes its task and ends. `concurrent.futures.ProcessPoolExecutor` promises
@@ -11,9 +12,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -21,9 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import MemoryAssetsError, no_text_in_errors
 from memory_assets.pipeline.ingest.passes import Outcome, Task, run_task
+from memory_assets.pipeline.ingest.shares import SharedTask, run_share, with_shares
 from memory_assets.pipeline.ingest.steps import Failed
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
+from memory_assets.transcripts import Source
 
 if TYPE_CHECKING:
     Channel = Connection[Any, Any]
@@ -40,11 +44,14 @@ _GRACE_SECONDS = 30.0
 def worker_count(settings: Settings, projects: int, source_bytes: int) -> int:
     """Return how many processes to use for so many projects, whose transcripts have
     `source_bytes`."""
+    if settings.ingest_workers is None and source_bytes < _WORTH_IT_BYTES:
+        return 1
+    return max(1, min(_most_workers(settings), projects))
+
+
+def _most_workers(settings: Settings) -> int:
     wanted = settings.ingest_workers
-    if wanted is None:
-        cpus = min(_usable_cpus(), _MOST_WORKERS)
-        wanted = cpus if source_bytes >= _WORTH_IT_BYTES else 1
-    return max(1, min(wanted, projects))
+    return min(_usable_cpus(), _MOST_WORKERS) if wanted is None else wanted
 
 
 class Workers:
@@ -58,6 +65,7 @@ class Workers:
         self._idle: list[_Worker] = []
         self._busy: dict[Channel, _Worker] = {}
         self._ended = 0
+        self._shared: SharedTask | None = None
 
     def close(self) -> None:
         """End the processes; those that are at work are interrupted."""
@@ -68,6 +76,22 @@ class Workers:
         _interrupt(busy)
         for process in processes:
             process.wait()
+        if self._shared is not None:
+            self._shared.end()
+
+    def with_shares(
+        self, tasks: Sequence[Task], sources: Mapping[str, Sequence[Source]]
+    ) -> list[Task]:
+        """Return tasks with those marked of which several processes should make shares, for which
+        there are enough processes then. `sources`: the transcripts of each project."""
+        count = _most_workers(self._components.settings)
+        sizes = {
+            task.project: sum(each.size for each in sources.get(task.project, ())) for task in tasks
+        }
+        marked = with_shares(self._components, tasks, sizes if sources else {}, count)
+        if any(task.shared for task in marked):
+            self.count = max(self.count, count)
+        return marked
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """Run tasks; yield what comes of them as it comes. They are begun in this order, but for
@@ -87,20 +111,41 @@ class Workers:
                 yield outcome
         else:
             left = list(tasks)
-        while left or self._busy:
+        while left or self._busy or self._shared is not None:
+            yield from self._share(left)
             self._give(left)
             if not self._busy:
                 break
             for pipe in wait(list(self._busy)):
-                yield from self._receive(self._busy[pipe])  # type: ignore[index]
+                yield from self._receive(self._busy[pipe], left)  # type: ignore[index]
+        if self._shared is not None:
+            self._shared.end()
+            self._shared = None
         for task in left:
             yield Failed(task.project, task.assets[0], "not begun: processes kept ending")
+
+    def _share(self, left: list[Task]) -> Iterator[Outcome]:
+        """Begin a shared task when it is the next one, and go on with the one under way, until
+        there are shares to give, at the head of what is left, or none is under way."""
+        while self._shared is not None or (left and left[0].to_share):
+            shared = self._shared = self._shared or SharedTask(
+                self._components, left.pop(0), self.count
+            )
+            for each in shared.advance():
+                if isinstance(each, list):
+                    left[:0] = each
+                else:
+                    yield each
+            if not shared.is_done:
+                return
+            self._shared = None
 
     def _give(self, left: list[Task]) -> None:
         """Give every idle worker, and new ones up to the count, a task of its own project."""
         while left and self._ended < _MOST_ENDED:
             taken = {worker.task.project for worker in self._busy.values() if worker.task}
-            task = next((task for task in left if task.project not in taken), None)
+            free = (task for task in left if task.share or task.project not in taken)
+            task = next((task for task in free if not task.to_share), None)
             if task is None or len(self._busy) == self.count:
                 return
             worker = self._idle.pop() if self._idle else self._start()
@@ -122,9 +167,9 @@ class Workers:
         ours.send((components.settings, components.run_id))
         return _Worker(process, ours)
 
-    def _receive(self, worker: _Worker) -> Iterator[Outcome]:
+    def _receive(self, worker: _Worker, left: list[Task]) -> Iterator[Outcome]:
         """Receive one message of a busy worker: an outcome, the end of its task, or why it
-        cannot run any."""
+        cannot run any. Then the shares of its task that are left are not given."""
         assert worker.task is not None
         task = worker.task
         try:
@@ -136,11 +181,19 @@ class Workers:
             del self._busy[worker.pipe]
             worker.pipe.close()
             self._ended += 1
+            if task.share and self._shared is not None:
+                left[:] = [each for each in left if not each.share]
+                at_it = [each for each in self._busy.values() if each.task and each.task.share]
+                self._shared.give_up(len(at_it))
             yield Failed(task.project, task.assets[0], message)
         elif message is None:
             del self._busy[worker.pipe]
             worker.task = None
             self._idle.append(worker)
+            if task.share and self._shared is not None:
+                self._shared.working -= 1
+        elif task.share and self._shared is not None:
+            self._shared.note(task.share, message)
         else:
             yield message
 
@@ -181,7 +234,8 @@ def _run_tasks(pipe: Channel) -> None:
                     task = pipe.recv()
                 except (EOFError, OSError):
                     return
-                for outcome in run_task(components, task):
+                shared = partial(run_share, tell=send)
+                for outcome in (shared if task.share else run_task)(components, task):
                     send(outcome)
                 send(None)
     except MemoryAssetsError as error:

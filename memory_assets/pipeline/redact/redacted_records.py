@@ -34,15 +34,19 @@ def redact_project(
 
     A session whose reading or redaction fails is quarantined: nothing of its new content is
     written, its former rows stay, and the other sessions are done. A session whose files
-    are deleted keeps its rows, which are redacted again when the rules change.
+    are deleted keeps its rows, which are redacted again when the rules change. For a share of the
+    sessions nothing is totalled.
     """
     report = StageReport(STAGE, project)
     with components.project_lock(project), timed(report):
         state = RedactionState.of(components, project)
         batch = Batch(components.lake, project, REDACTED_RECORDS, REDACTION_AUDIT)
-        sessions = session_files(components, project, retain)
-        if retain:
-            sessions = [session for session in sessions if session.session_id in retain]
+        sessions = [
+            session
+            for session in session_files(components, project, retain)
+            if components.includes(session.session_id)
+            and (not retain or session.session_id in retain)
+        ]
         appended = 0
         for redacted in _redacted(components, batch, sessions, state):
             published = publish(components, batch, redacted)
@@ -50,9 +54,11 @@ def redact_project(
             report.changed += len(published)
             report.rows_written += sum(product.rows for product in published)
             appended += sum(each.only_added for each in redacted)
-        batch.compact()
         if appended:
             report.details["sessions_appended_to"] = appended
+        if components.share is not None:
+            return report
+        batch.compact()
         products = list(state.records.values())
         report.add_products(products)
         release_changed(

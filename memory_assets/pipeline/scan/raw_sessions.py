@@ -79,7 +79,7 @@ def scan_project(
 
     A session with a file that cannot be read is quarantined until the file changes or, if the
     failure may pass, until the next run. A deleted file is marked as gone; nothing downstream
-    changes.
+    changes. For a share of the sessions only their files are read, and nothing is totalled.
     """
     catalog = components.catalog
     report = StageReport(STAGE, project)
@@ -89,7 +89,11 @@ def scan_project(
         found, report.details["forgotten"] = sources_of(components, project, walked)
         ledger = catalog.sources.rows(project)
         held = unread_files(catalog.quarantine.entries(project))
-        changed = [file for file in out_of_date(ledger, found) if unread_key(file) not in held]
+        changed = [
+            file
+            for file in out_of_date(ledger, found)
+            if components.includes(file.session_id) and unread_key(file) not in held
+        ]
         changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
         unread = {session_id: {state} for session_id, state in held}
         known = {source_key(row): row for row in ledger}
@@ -110,20 +114,34 @@ def scan_project(
             catalog.sources.put(row, note)
             new_ids[_key(source)] = ids
             report.changed += 1
-        note_sharing(catalog, project, new_ids)
+        with components.one_share_at_a_time(project):
+            note_sharing(catalog, project, new_ids)
         if changed:  # how long the newest change had waited
             waited = components.clock() - changed[0].mtime_ns / 1e9
             report.details["lag_seconds"] = round(max(waited, 0.0), 1)
-        report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished(ledger, found))
-        ledger = catalog.sources.rows(project)
-        _add_totals(report, ledger)
-        for session_id in no_longer_outdated(
-            catalog.quarantine.entries(project), out_of_date(ledger, found)
-        ):
-            catalog.quarantine.release(project, session_id, STAGE)
-        held_back = catalog.quarantine.entries(project)
-        report.quarantined = sum(entry.stage == STAGE for entry in held_back)
+        if components.share is None:
+            _end_scan(components, report, ledger, found)
     return report
+
+
+def _end_scan(
+    components: Components,
+    report: StageReport,
+    ledger: Sequence[SourceRow],
+    found: Sequence[Source],
+) -> None:
+    """Mark the files as gone that are in the ledger and not on disk, release sessions that are
+    read now, and add the project's totals to the report."""
+    catalog, project = components.catalog, report.project
+    report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished(ledger, found))
+    now = catalog.sources.rows(project)
+    _add_totals(report, now)
+    for session_id in no_longer_outdated(
+        catalog.quarantine.entries(project), out_of_date(now, found)
+    ):
+        catalog.quarantine.release(project, session_id, STAGE)
+    held_back = catalog.quarantine.entries(project)
+    report.quarantined = sum(entry.stage == STAGE for entry in held_back)
 
 
 def unread_key(source: Source) -> tuple[str, str]:

@@ -19,9 +19,14 @@ from memory_assets.http.endpoint_use import EndpointUse
 from memory_assets.http.model_endpoint import is_endpoint
 from memory_assets.pipeline.stage.engines import Engines, redaction_settings
 from memory_assets.pipeline.stage.keyed_catalog import key_catalog
-from memory_assets.pipeline.stage.pending_checks import RowsToCheck
+from memory_assets.pipeline.stage.pending_checks import (
+    PendingSession,
+    RowsToCheck,
+    pending_sessions,
+)
 from memory_assets.pipeline.stage.read_records import ReadRecords
 from memory_assets.pipeline.stage.session_cache import SessionCache
+from memory_assets.pipeline.stage.share import Share, alone, holding, wait_for_shares
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redaction import Redactor, ruleset_version
 from memory_assets.settings import Settings
@@ -35,6 +40,7 @@ from memory_assets.summaries import Summarizer, load_summarizer
 
 if TYPE_CHECKING:
     from memory_assets.documents.walk import Walk
+    from memory_assets.stores.lake.schemas import Table
 
 _LOG = logging.getLogger(__name__)
 _DAY_SECONDS = 86_400
@@ -49,6 +55,8 @@ class Components(Engines):
 
     run_id = ""
     """The Dagster run that products are made by; "" outside of runs."""
+    share: Share | None = None
+    """The sessions to work on where several processes bring a partition up to date."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         super().__init__(settings, clock)
@@ -59,6 +67,16 @@ class Components(Engines):
         made = Components(self.settings, self.clock)
         made.opened, made.run_id, made.progress = self.opened, run_id, progress or self.progress
         return made
+
+    def for_share(self, share: Share) -> Components:
+        """Return these stores and engines for a share of a partition's sessions."""
+        made = self.for_run(self.run_id, self.progress)
+        made.share = share
+        return made
+
+    def includes(self, session_id: str) -> bool:
+        """Whether a session is one of those to work on."""
+        return self.share is None or session_id in self.share.sessions
 
     @opened_once
     def walks(self) -> dict[Path, Walk]:
@@ -108,6 +126,20 @@ class Components(Engines):
     def rows_to_check(self) -> RowsToCheck:
         """The rows that the checks of a step share."""
         return RowsToCheck(self.lake)
+
+    def pending_sessions(
+        self,
+        project: str,
+        table: Table,
+        check: str,
+        version: str = "",
+        compared_to: Table | None = None,
+    ) -> list[PendingSession]:
+        """Return the sessions to work on that did not pass a check yet (`pending_checks.py`)."""
+        found = pending_sessions(
+            self.catalog, self.lake, project, table, check, version, compared_to
+        )
+        return [each for each in found if self.includes(each.session_id)]
 
     @opened_once
     def sessions(self) -> SessionCache:
@@ -172,11 +204,15 @@ class Components(Engines):
 
     @contextmanager
     def project_lock(self, project: str) -> Iterator[None]:
-        """Lock a project against other writers for the block; the lock is reentrant.
+        """Lock a project against other writers for the block; the lock is reentrant. Who works on a
+        share relies on the lock of the process that gave it (`share_lock`).
 
         Raises:
             StoreBusy: another process held the lock for longer than the lock timeout.
         """
+        if self.share is not None:
+            yield
+            return
         lock = self._project_locks.get(project)
         if lock is None:
             path = self.lake.lock_path(project)
@@ -188,9 +224,36 @@ class Components(Engines):
             return
         self._acquire(lock, project)
         try:
+            wait_for_shares(self.lake.lock_path(project), self.settings.lock_timeout_seconds)
             yield
         finally:
             lock.release()
+
+    @contextmanager
+    def share_lock(self, project: str) -> Iterator[bool]:
+        """Hold the lock of this share of a project for the block; yield whether it may be worked
+        on.
+
+        Raises:
+            StoreBusy: another process held the lock for longer than the lock timeout.
+        """
+        assert self.share is not None
+        path, seconds = self.lake.lock_path(project), self.settings.lock_timeout_seconds
+        with holding(path, self.share, seconds) as may_write:
+            yield may_write
+
+    @contextmanager
+    def one_share_at_a_time(self, project: str) -> Iterator[None]:
+        """Keep the other shares of a project out of the block; costs nothing without shares.
+
+        Raises:
+            StoreBusy: another share was in it for longer than the lock timeout.
+        """
+        if self.share is None:
+            yield
+            return
+        with alone(self.lake.lock_path(project), self.settings.lock_timeout_seconds):
+            yield
 
     def _acquire(self, lock: FileLock, project: str) -> None:
         """Acquire a lock, with a warning if another process holds it."""

@@ -3,7 +3,7 @@ product of the upstream stage."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -83,7 +83,7 @@ def derive_table(
     has only grown, `extend` is called first, for the added rows. Sessions that upstream no
     longer has, or that a check holds back, are removed; one that fails is quarantined at this
     stage. `outdated(product)` forces a rebuild when an input outside the lake changed. `sources`
-    are the upstream products of a table made of no other."""
+    are upstream products that no table has. A share removes no session and counts no totals."""
     table, version = derived.table, derived.version(components)
     report, catalog = StageReport(table.name, project), components.catalog
     deferral, waiting = Deferral(components, project), 0
@@ -92,8 +92,9 @@ def derive_table(
         products = catalog.products.of_project(table.name, project)
         batch, made = Batch(components.lake, project, table), list[Product]()
         held = _held_back(components, project, table)
-        for number, (session_id, source) in enumerate(sorted(sources.items())):
-            components.progress(table.name, number, len(sources))
+        own = [each for each in sorted(sources.items()) if components.includes(each[0])]
+        for number, (session_id, source) in enumerate(own):
+            components.progress(table.name, number, len(own))
             expected = expected_input(source.output_hash, version)
             old = products.get(session_id)
             if old is not None and old.input_hash == expected and not outdated(old):
@@ -119,13 +120,12 @@ def derive_table(
                 products |= _published(components, batch, made, report)
                 made = []
         products |= _published(components, batch, made, report)
-        for session_id in sorted(held.keys() - sources.keys()):
-            catalog.quarantine.release(project, session_id, table.name)
-        gone = sorted(products.keys() - sources.keys())
-        _remove(components, table, [products.pop(session_id) for session_id in gone])
-        report.removed = len(gone)
-        batch.compact()
-        report.add_products(list(products.values()))
+        if components.share is None:
+            for session_id in sorted(held.keys() - sources.keys()):
+                catalog.quarantine.release(project, session_id, table.name)
+            report.removed = _remove_all_but(components, table, products, sources)
+            batch.compact()
+            report.add_products(list(products.values()))
     return report
 
 
@@ -164,12 +164,17 @@ def _held_back(components: Components, project: str, table: Table) -> dict[str, 
     }
 
 
-def _remove(components: Components, table: Table, products: list[Product]) -> None:
-    if products:
-        sessions = [each.session_id for each in products]
-        components.lake.delete(table, products[0].project, *sessions)
-    for each in products:
+def _remove_all_but(
+    components: Components, table: Table, products: dict[str, Product], sources: Container[str]
+) -> int:
+    """Remove the rows and the products of the sessions that are not in `sources`; return their
+    number."""
+    gone = [products.pop(name) for name in sorted(products) if name not in sources]
+    if gone:
+        components.lake.delete(table, gone[0].project, *(each.session_id for each in gone))
+    for each in gone:
         components.catalog.products.drop(table.name, each.project, each.session_id)
+    return len(gone)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,18 @@ The operating system releases a lock when its process ends, however it ends.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from memory_assets.errors import StoreBusy
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _State = TypeVar("_State")
 
@@ -35,6 +41,21 @@ def locked(path: Path, seconds: float, busy: str) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def locked_directory(path: Path) -> Iterator[None]:
+    """Hold the lock of a directory for a block, without a file for it. On Windows, where ingest
+    has one process, there is none."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def is_locked(path: Path) -> bool:

@@ -20,6 +20,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 
 from memory_assets.errors import DamagedFile, StoreError, environment
+from memory_assets.stores.files.shared import locked_directory
 from memory_assets.stores.lake import files as own_files
 from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.files import SUFFIX, TAIL_SUFFIX
@@ -189,10 +190,11 @@ class Partition:
 
     def _replace(self, session_ids: Collection[str], packed: Sequence[Packed]) -> int:
         """Replace the rows of sessions by those in a new segment, and return its bytes."""
-        path, size = segments.next_path(self.directory), 0
-        with self._changing(path):
+        with self._changing(self.directory):
+            path, size = segments.next_path(self.directory), 0
             if packed:
-                size = segments.write(path, self._table.schema, packed)
+                with writing(path, self._project):
+                    size = segments.write(path, self._table.schema, packed)
             for session_id in session_ids:
                 own_files.remove(self.own_path(session_id))
             self._drop_from_segments(set(session_ids), but=path)
@@ -239,9 +241,11 @@ class Partition:
     @contextmanager
     def _changing(self, path: Path) -> Iterator[None]:
         """Mark the partition as untidy for the block, after tidying what another writer left;
-        translate errors of writing `path`."""
-        with writing(path, self._project):
+        translate errors of writing `path`. Processes that share a project change it one after
+        another."""
+        with writing(path, self._project), ExitStack() as alone:
             self.directory.mkdir(parents=True, exist_ok=True)
+            alone.enter_context(locked_directory(self.directory))
             mark = self.directory / _UNTIDY
             if mark.exists():
                 self._tidy()

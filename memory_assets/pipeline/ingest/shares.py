@@ -1,0 +1,184 @@
+"""One partition made by several processes: rounds of shares of its sessions.
+
+In a round each process makes some assets of its share, and looks at what it made. Then this
+process makes the assets of the whole partition, for which little is left to do, with all their
+checks and totals. Only if nothing failed does the next round begin: as without shares, nothing
+is made of what a check has not passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from memory_assets.errors import MemoryAssetsError, safe_reason
+from memory_assets.pipeline.checks.checks import checks_of
+from memory_assets.pipeline.ingest.passes import (
+    Outcome,
+    Task,
+    failed_asset,
+    rare_collections,
+    run_task,
+)
+from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked
+from memory_assets.pipeline.ingest.work import seconds_of
+from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
+from memory_assets.pipeline.scan.raw_sessions import scan_project
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.share import Share, divided, end_shares
+
+_WORTH_IT_SECONDS = 6.0
+"""Work below which a further process costs more than it saves."""
+
+
+def with_shares(
+    components: Components, tasks: Sequence[Task], sizes: Mapping[str, int], count: int
+) -> list[Task]:
+    """Return the tasks, with those marked that `count` processes should share: the partition has
+    much to do, and so much of all transcripts that others would end before it. `sizes`: the bytes
+    of the transcripts of each project."""
+    fair = sum(sizes.values()) / (2 * count)
+
+    def is_shared(task: Task) -> bool:
+        if task.limit is not None or count == 1 or sizes.get(task.project, fair) < fair:
+            return False
+        seconds = seconds_of(components, task.project, task.assets, task.walked)
+        return len(seconds) > 1 and sum(seconds.values()) >= _WORTH_IT_SECONDS
+
+    return [replace(task, shared=is_shared(task)) for task in tasks]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a share is: a table, the number of a session, and how many there are."""
+
+    table: str
+    number: int
+    sessions: int
+
+
+class SharedTask:
+    """A task under way, of which several processes make shares. `working`: the shares of the
+    present round that are not made yet."""
+
+    def __init__(self, components: Components, task: Task, count: int) -> None:
+        self.working = 0
+        self.is_done = False
+        self._components, self._task, self._made = components, task, list[Made]()
+        self._progress: dict[str, dict[int, Progress]] = {}
+        self._steps = _in_rounds(components, task, count, self._made)
+        self._is_given_up = False
+
+    def advance(self) -> Iterator[list[Task] | Outcome]:
+        """Go on, when no share is at work, to the next round that has shares, or to the end; yield
+        its shares, and what came of each step and check of the whole until then."""
+        while not (self.working or self.is_done):
+            try:
+                each = None if self._is_given_up else next(self._steps, None)
+            except MemoryAssetsError as error:
+                each = Failed(self._task.project, self._task.assets[0], safe_reason(error))
+            if each is None:
+                self.end()
+            else:
+                self.working = len(each) if isinstance(each, list) else 0
+                yield each
+
+    def note(self, share: Share, told: Made | Progress) -> None:
+        """Note what a share made, or tell how far all of them are with a table."""
+        if isinstance(told, Made):
+            self._made.append(told)
+            return
+        at_it = self._progress.setdefault(told.table, {})
+        at_it[share.number] = told
+        numbers = sum(each.number for each in at_it.values())
+        self._components.progress(
+            told.table, numbers, sum(each.sessions for each in at_it.values())
+        )
+
+    def give_up(self, working: int) -> None:
+        """Make nothing more, once the shares that are still at work are made."""
+        self._is_given_up, self.working = True, working
+
+    def end(self) -> None:
+        """Release the partition, wherever the task is; no share is at work."""
+        self._steps.close()
+        self.is_done = True
+
+
+def _in_rounds(
+    components: Components, task: Task, count: int, made: list[Made]
+) -> Generator[list[Task] | Outcome]:
+    """Make a task, whose partition is locked until the end: yield the shares of a round, and go on
+    when they are made. `made`: what they made; emptied when the round is closed."""
+    project, failed = task.project, set(task.failed)
+    with components.project_lock(project), ExitStack() as after:
+        after.callback(end_shares, components.lake.lock_path(project))
+        for assets in _rounds(task.assets):
+            allowed = [each for each in assets if not (each in failed or is_blocked(each, failed))]
+            seconds = seconds_of(components, project, allowed, task.walked)
+            if len(seconds) > 1:
+                yield [_of_share(task, allowed, each) for each in divided(seconds, count)]
+            for outcome in run_task(
+                components, replace(task, assets=assets, failed=frozenset(failed))
+            ):
+                failed.add(failed_asset(outcome))
+                if isinstance(outcome, Made):
+                    for part in made:
+                        if part.asset == outcome.asset:
+                            outcome.report.include(part.report)
+                yield outcome
+            made.clear()
+
+
+def _of_share(task: Task, assets: Sequence[str], share: Share) -> Task:
+    walked = None
+    if RAW_SESSIONS in assets and task.walked is not None:
+        walked = [source for source in task.walked if source.session_id in share.sessions]
+    return replace(task, assets=tuple(assets), walked=walked, share=share)
+
+
+def _rounds(assets: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the assets in rounds: none is shared in the round of the one without which it must
+    not be made."""
+    rounds: list[tuple[str, ...]] = [()]
+    for asset in assets:
+        step = STEPS[asset]
+        if step.shared and not set(step.blocked_by).isdisjoint(rounds[-1]):
+            rounds.append(())
+        rounds[-1] += (asset,)
+    return rounds
+
+
+def run_share(
+    components: Components, task: Task, tell: Callable[[Progress], None]
+) -> Iterator[Made]:
+    """Make the assets of a share in this process, and note which sessions pass their checks; yield
+    what was made, and `tell` how far that is. An error ends it: the process that closes the round
+    meets it, and says it."""
+    assert task.share is not None
+    mine = components.for_share(task.share)
+    mine.progress = lambda *done: tell(Progress(*done))
+    with rare_collections(), suppress(Exception), mine.share_lock(task.project) as may_write:
+        for asset in task.assets if may_write else ():
+            step = STEPS[asset]
+            if asset == RAW_SESSIONS:
+                step = replace(step, run=partial(scan_project, walked=task.walked))
+            if step.shared:
+                yield Made(task.project, asset, step.report(mine, task.project))
+            if not _passes(mine, task.project, asset):
+                break
+    mine.sessions.forget()
+
+
+def _passes(components: Components, project: str, asset: str) -> bool:
+    """Whether no blocking check of an asset finds anything in the share."""
+    try:
+        return all(
+            check.enforced(components, project).passed or not check.blocking
+            for check in checks_of(asset)
+            if check.by_session
+        )
+    finally:
+        components.rows_to_check.forget()
