@@ -1,7 +1,7 @@
 """Kill `memory ingest` at many moments, run it again, and compare with an uninterrupted run.
 
     python benchmarks/crash_safety.py [--rounds 50] [--seed 7] [--megabytes 1.5]
-                                      [--command ingest|retain|forget|index|remember]
+                                      [--command ingest|retain|forget|index|remember|shares]
 
 Each round begins with an empty memory or (every other one) with a memory of the first two
 thirds of the transcripts, so that sessions grow and new ones come. The whole process group
@@ -11,7 +11,8 @@ files change. A round may miss its stage by a moment: so rounds are added until 
 hit as often as it was aimed at. After each kill a plain `memory ingest`, and nothing else, and
 every table, collection and a set of searches is compared. Exits with 1 if anything differs.
 The rounds of `retain` and `forget` are in `crash_removals.py`, those of `index` in
-`crash_index.py`, those of `remember` in `crash_memory.py`.
+`crash_index.py`, those of `remember` in `crash_memory.py`, and those of `shares`, in which
+several processes ingest, in `crash_shares.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import crash_index, crash_memory, crash_removals
+from benchmarks import crash_index, crash_memory, crash_removals, crash_shares
 from benchmarks.crash_world import (
     Command,
     Outcomes,
@@ -118,7 +119,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--megabytes", type=float, default=1.5)
     parser.add_argument(
-        "--command", choices=("ingest", "retain", "forget", "index", "remember"), default="ingest"
+        "--command",
+        choices=("ingest", "retain", "forget", "index", "remember", "shares"),
+        default="ingest",
     )
     given = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="crash-safety-"))
@@ -128,6 +131,7 @@ def main() -> None:
         "ingest": run_rounds,
         "index": crash_index.run_rounds,
         "remember": crash_memory.run_rounds,
+        "shares": crash_shares.run_rounds,
     }.get(given.command) or partial(crash_removals.run_rounds, given.command)
     outcomes = rounds(world, given.rounds)
     hit = outcomes.hit

@@ -33,6 +33,7 @@ class World:
     directory: Path
     seed: int
     total_bytes: int
+    projects: int = 3
 
     def environment(self, data_dir: Path, transcripts: Path) -> dict[str, str]:
         """What a command of a round sees."""
@@ -52,7 +53,7 @@ class World:
 
     def write_transcripts(self, directory: Path, share: float) -> None:
         """Write the transcripts; with a share below 1 the first part of each, and not all."""
-        made = list(lifelike.sessions(self.seed, self.total_bytes, 12, 3))
+        made = list(lifelike.sessions(self.seed, self.total_bytes, 12, self.projects))
         for number, (path, lines) in enumerate(made):
             kept = lines if share == 1 else lines[: max(2, int(len(lines) * share))]
             if share < 1 and number % 4 == 3:
