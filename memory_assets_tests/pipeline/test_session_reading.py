@@ -86,6 +86,24 @@ def test_errors_at_the_end_of_long_output_are_kept_as_a_session_grows(
         assert kept.count("ld: cannot find -lzanzibar") == 1
 
 
+def test_what_was_redacted_is_handed_over_as_it_lies_in_the_lake(
+    fresh: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next stages read nothing of a session that was redacted whole in the same process."""
+    monkeypatch.setattr(session_reading, "_TOOL_OUTPUT_HEAD", 40)
+    components = fresh.components
+    for project in fresh.projects():
+        fresh.run(MADE, [project])
+        from_disk = session_reading.SessionCache(components.lake)
+        products = _records(fresh, project)
+        wanted = [(from_disk.records(one), from_disk.whole_outputs(one)) for one in products]
+        assert any(outputs for _, outputs in wanted)
+        with monkeypatch.context() as patch:
+            patch.setattr(session_reading.SessionCache, "_read", None)
+            handed = components.sessions
+            assert [(handed.records(one), handed.whole_outputs(one)) for one in products] == wanted
+
+
 def _result(output: str) -> dict[str, str]:
     return {"type": "tool_result", "tool_use_id": "toolu_1", "content": output}
 

@@ -29,6 +29,9 @@ HELD_BYTES = 64 * 1024 * 1024
 """Up to this size of their source, records are kept in memory between the passes; larger
 sources are read twice."""
 
+_HANDED_OVER = 1 << 20
+"""Characters of a session up to which its records are handed over to the next stages."""
+
 Traces = tuple[AppliedRedaction, ...]
 FirstPass = tuple[RecordRedaction, Traces]
 """A record after the first pass, and its audit entries of earlier redactions."""
@@ -165,13 +168,7 @@ class SessionRedaction:
         footer = dict(about)
         if self.session.retained is not None:
             footer[REMOVED_RECORDS] = removed_records_of(self.components, self.session)
-        written = batch.write(
-            REDACTED_RECORDS,
-            self.session.session_id,
-            self._finished_records(final),
-            footer=lambda: {**footer, "facts": json.dumps(self._facts())},
-            keep=before.kept if before else 0,
-        )
+        written = self._write_records(batch, final, footer)
         found = self.redactor.known_values
         state = self._state
         state.values.update((value.hex(), rule) for value, rule in found.items())
@@ -205,6 +202,24 @@ class SessionRedaction:
             state,
         )
 
+    def _write_records(
+        self, batch: Batch, final: Iterable[FirstPass], footer: Mapping[str, str]
+    ) -> FileFacts:
+        """Run the second pass and write the records; if they are all of the session, and not too
+        many, hand them over to the next stages."""
+        project, session_id = self.session.key
+        shown = _Shown(self._finished_records(final))
+        written = batch.write(
+            REDACTED_RECORDS,
+            session_id,
+            shown,
+            footer=lambda: {**footer, "facts": json.dumps(self._facts())},
+            keep=self._before.kept if self._before else 0,
+        )
+        if self._before is None and shown.records is not None:
+            self.components.sessions.note(project, written.output_hash, shown.records)
+        return written
+
     def _is_copy(self, record: Record) -> bool:
         identity = self.components.identity
         return bool(self.copied) and identity.id_of(record.record_uuid) in self.copied
@@ -228,6 +243,24 @@ class SessionRedaction:
         counts.withheld += any(trace.rule in WITHHELD for trace in traces)
         self._audit.extend(traces)
         return record, traces
+
+
+class _Shown:
+    """Rows on their way to the lake, of which `records` has all if there are not too many."""
+
+    def __init__(self, rows: Iterable[RedactedRecord]) -> None:
+        self._rows = rows
+        self.records: list[RedactedRecord] | None = []
+
+    def __iter__(self) -> Iterator[RedactedRecord]:
+        left = _HANDED_OVER
+        for record in self._rows:
+            left -= len(record.text)
+            if self.records is not None:
+                self.records.append(record)
+            if left < 0:
+                self.records = None
+            yield record
 
 
 def _read(source: Source, report: ReadReport, resume: Resume) -> Iterator[tuple[Record, bool]]:

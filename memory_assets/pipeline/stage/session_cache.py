@@ -2,12 +2,14 @@
 
 These stages read the same sessions one after the other, so records of one project are kept in
 memory, up to a limit, by the output hash of the session's product: a session that changes is
-read again. Checks do not use the cache; they read the files.
+read again. Redaction hands over what it has written (`note`). Checks do not use the cache; they
+read the files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +30,8 @@ _TOOL_OUTPUT_HEAD = 8_000
 _CACHE_BYTES = 20 << 20
 """Limit of the cache, in bytes of Arrow tables; Python objects take about five times as much.
 The first sessions of a project stay, because all stages read them in one order."""
+_BYTES_A_RECORD = 300
+"""What a record has in Arrow beside its text, about."""
 
 Records = Sequence[RedactedRecord]
 Outputs = Mapping[tuple[str | None, int], RedactedText]
@@ -43,7 +47,25 @@ class SessionCache:
         self._records: dict[str, Records] = {}
         self._sessions: dict[str, SessionTurns | None] = {}
         self._outputs: tuple[tuple[str, int], Outputs] = (("", 0), {})
+        self._noted: dict[str, Outputs] = {}
         self._bytes = 0
+
+    def note(self, project: str, output_hash: str, records: Sequence[RedactedRecord]) -> None:
+        """Keep all records of a session as they were written, if there is room."""
+        self._turn_to(project)
+        size = _BYTES_A_RECORD * len(records) + sum(len(record.text) for record in records)
+        if output_hash in self._records or self._bytes + size > _CACHE_BYTES:
+            return
+        self._bytes += size
+        self._noted[output_hash] = {
+            (record.agent_id, record.seq): record.text for record in records if _is_cut(record)
+        }
+        self._records[output_hash] = tuple(
+            replace(record, text=record.text.cut(0, _TOOL_OUTPUT_HEAD))
+            if _is_cut(record)
+            else record
+            for record in records
+        )
 
     def records(self, source: Product, *, skip: int = 0) -> Records:
         """Return the records of the redacted_records product `source` from row `skip` on, in
@@ -66,11 +88,13 @@ class SessionCache:
 
     def whole_outputs(self, source: Product, *, skip: int = 0) -> Outputs:
         """Return the tool output that `records` cuts, whole. Costs nothing right after these
-        records were read.
+        records were read, or if they were handed over.
 
         Raises:
             NotFound, DamagedFile: the lake lacks the session's file.
         """
+        if not skip and source.output_hash in self._noted:
+            return self._noted[source.output_hash]
         if self._outputs[0] != (source.output_hash, skip):
             self._read(source, skip)
         return self._outputs[1]
@@ -96,6 +120,7 @@ class SessionCache:
         """Empty the cache."""
         self._records.clear()
         self._sessions.clear()
+        self._noted.clear()
         self._outputs = (("", 0), {})
         self._bytes = 0
 
@@ -115,6 +140,10 @@ class SessionCache:
         table, outputs = _with_heads(table)
         self._outputs = ((source.output_hash, skip), outputs)
         return tuple(rows_from_arrow(REDACTED_RECORDS, table)), table.nbytes
+
+
+def _is_cut(record: RedactedRecord) -> bool:
+    return record.kind == "tool_result" and len(record.text) > _TOOL_OUTPUT_HEAD
 
 
 def _with_heads(table: pa.Table) -> tuple[pa.Table, Outputs]:
