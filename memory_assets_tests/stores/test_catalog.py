@@ -15,6 +15,7 @@ import pytest
 
 from memory_assets.errors import StoreBusy, StoreError, StoreMismatch
 from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.facts import SourceFacts
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 
@@ -252,6 +253,25 @@ def test_projects_are_those_with_a_file_or_a_product(catalog: Catalog) -> None:
     catalog.sources.put(SOURCE)
     catalog.products.put(replace(PRODUCT, project="q"))
     assert catalog.projects() == {"p", "q"}
+    catalog.products.put(
+        *(
+            replace(PRODUCT, stage=stage, project=project)
+            for stage in ("clean/turn_chunks", "turn_chunks")
+            for project in ("a", "q", "z")
+        )
+    )
+    assert catalog.projects() == {"a", "p", "q", "z"}
+    assert catalog.products.totals().keys() == {"redacted_records", "turn_chunks"}
+
+
+def test_the_newest_sessions_are_those_with_the_newest_records(catalog: Catalog) -> None:
+    """Files without a time come last."""
+    times = {"old": "2026-01-01T00:00:00+00:00", "new": "2026-02-01T00:00:00+00:00", "none": None}
+    for session_id, time in times.items():
+        facts = SourceFacts(last_timestamp=time)
+        catalog.sources.put(replace(SOURCE, session_id=session_id, facts=facts))
+    assert catalog.sources.newest_sessions(3) == [("p", "new"), ("p", "old"), ("p", "none")]
+    assert catalog.sources.newest_sessions(1) == [("p", "new")]
 
 
 def test_it_is_known_whether_a_stage_was_ever_done(catalog: Catalog) -> None:

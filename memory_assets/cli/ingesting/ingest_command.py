@@ -114,8 +114,8 @@ def ingest_once(
     components = components_of(settings)
     found = on_disk.look_for_sources(components)
     sources = found.sources
-    on_record = components.catalog.sources.counts_by("project") or written(components)
-    require_transcripts(roots, found, bool(on_record))
+    on_record = bool(components.catalog.sources.rows() or written(components))
+    require_transcripts(roots, found, on_record)
     for line in empty_directories(settings, found):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
     if found.forgotten:
@@ -301,15 +301,9 @@ def _print_report(
 
 def _suggested_query(components: Components) -> str:
     """Return the title of one of the newest sessions, as a search that has hits."""
-    by_time = sorted(
-        components.catalog.sources.rows(),
-        key=lambda row: str(row.facts.get("last_timestamp") or ""),
-    )
-    for row in by_time[: -_NEWEST - 1 : -1]:
+    for session in components.catalog.sources.newest_sessions(_NEWEST):
         try:
-            summaries = components.lake.read(
-                SESSION_SUMMARIES, row.project, row.session_id, ["title", "prompts"]
-            )
+            summaries = components.lake.read(SESSION_SUMMARIES, *session, ["title", "prompts"])
         except NotFound:
             continue
         for summary in summaries.to_pylist():

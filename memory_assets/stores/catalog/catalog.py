@@ -9,10 +9,21 @@ from pathlib import Path
 from memory_assets.stores.catalog.connection import CatalogConnection, now
 from memory_assets.stores.catalog.identities import Identities
 from memory_assets.stores.catalog.known_secrets import KnownSecrets, Redactions
-from memory_assets.stores.catalog.products import Products, Quarantine
+from memory_assets.stores.catalog.products import STAGES, Products, Quarantine
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import Sources
 from memory_assets.stores.catalog.vectors import Collections, KeptVectors, VectorPlaces
+
+_PROJECTS = f"""{STAGES}, made (stage, project) AS (
+    SELECT stage, (SELECT MIN(project) FROM products WHERE stage = stages.stage) FROM stages
+    UNION ALL
+    SELECT stage,
+        (SELECT MIN(project) FROM products WHERE stage = made.stage AND project > made.project)
+    FROM made WHERE project IS NOT NULL
+)
+SELECT project FROM made WHERE project IS NOT NULL UNION SELECT project FROM sources
+"""
+"""Goes from each project of a stage to the next one, too."""
 
 
 class Catalog:
@@ -43,10 +54,7 @@ class Catalog:
 
     def projects(self) -> set[str]:
         """Return every project that has a source file or a product."""
-        rows = self._connection.rows(
-            "SELECT project FROM sources UNION SELECT project FROM products"
-        )
-        return {str(row["project"]) for row in rows}
+        return {str(row[0]) for row in self._connection.rows(_PROJECTS)}
 
     def adopt(self, sources: Iterable[SourceRow], products: Iterable[Product]) -> None:
         """Insert all of these, or none: files that were not known, counted as gone until

@@ -90,6 +90,13 @@ class SqliteStore:
         with self.lock, sqlite_errors(self.path, self._remedy):
             return self.connection.execute(sql, parameters).fetchall()
 
+    def tuples(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query as tuples, which are unpacked in half the time."""
+        with self.lock, sqlite_errors(self.path, self._remedy):
+            cursor = self.connection.cursor()
+            cursor.row_factory = None
+            return cursor.execute(sql, parameters).fetchall()
+
     def value(self, sql: str, *parameters: object) -> Any:
         """Return the first column of a query's first row, None where there is no row."""
         rows = self.rows(sql, *parameters)
