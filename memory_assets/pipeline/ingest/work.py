@@ -12,13 +12,13 @@ from memory_assets.pipeline.indexes.keywords import (
 )
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ownership.project_sessions import session_files
-from memory_assets.pipeline.redact.due import RedactionState
+from memory_assets.pipeline.redact.due import DueSessions
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import expected_input
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import Source
 
 _BYTES_A_SECOND = 4e6
@@ -69,7 +69,9 @@ def _unread(components: Components, project: str, walked: Sequence[Source]) -> S
 
 
 def _to_redact(components: Components, project: str) -> Seconds:
-    state = RedactionState.of(components, project, facts=False)
+    hashes = components.catalog.products.hashes
+    made, audited = (hashes(table.name, project) for table in (REDACTED_RECORDS, REDACTION_AUDIT))
+    state = DueSessions.of_hashes(components, project, made, audited)
     version = components.ruleset_version
     seconds: dict[str, float] = {}
     for session in session_files(components, project):

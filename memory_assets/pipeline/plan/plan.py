@@ -23,7 +23,7 @@ from memory_assets.pipeline.indexes.keywords import STAGES_OF_KEYWORDS, keywords
 from memory_assets.pipeline.ownership.keyed_lake import key_lake
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.redact.due import RedactionState
+from memory_assets.pipeline.redact.due import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.held_sessions import held_sessions
@@ -34,8 +34,9 @@ from memory_assets.pipeline.tables.derive import DerivedTable, expected_input
 from memory_assets.status import counted
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED
+from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.stores.workspaces import is_workspace
 from memory_assets.transcripts import Source
 
@@ -135,9 +136,10 @@ def _reason(
         return "files vanished"
     if scan.no_longer_outdated(held, outdated):
         return "sessions held back whose files are gone, or as they were"
+    hashes = catalog.products.hashes_by_stage(project, (*_STAGES, REDACTION_AUDIT.name))
     return (
-        _redaction_reason(components, project, ledger)
-        or derived_reason(components, project)
+        _redaction_reason(components, project, ledger, hashes)
+        or derived_reason(components, project, hashes)
         or _tried_again(sum(entry.passing for entry in held))
     )
 
@@ -146,9 +148,12 @@ def _tried_again(count: int) -> str:
     return f"{counted(count, 'session')} held back, to be tried again" if count else ""
 
 
-def _redaction_reason(components: Components, project: str, ledger: list[SourceRow]) -> str:
+def _redaction_reason(
+    components: Components, project: str, ledger: list[SourceRow], hashes: HashesByStage
+) -> str:
     version = components.ruleset_version
-    state = RedactionState.of(components, project, facts=False)
+    made, audited = hashes[REDACTED_RECORDS.name], hashes[REDACTION_AUDIT.name]
+    state = DueSessions.of_hashes(components, project, made, audited)
     due = [
         session.session_id
         for session in session_files(components, project, ledger=ledger)
@@ -193,15 +198,21 @@ def _not_to_be_made(
     return left
 
 
-def derived_reason(components: Components, project: str) -> str:
-    """Return which table or index of a partition is behind what it is made of, or ""."""
-    hashes = components.catalog.products.hashes_by_stage(project, _STAGES)
+def derived_reason(
+    components: Components, project: str, hashes: HashesByStage | None = None
+) -> str:
+    """Return which table or index of a partition is behind what it is made of, or "". `hashes` are
+    those of its products of all stages, where they were read already."""
+    if hashes is None:
+        hashes = components.catalog.products.hashes_by_stage(project, _STAGES)
     records = {name: output for name, (_, output) in hashes[REDACTED_RECORDS.name].items()}
     apart = held_sessions(components, project, records)
     for stage in STAGES:
         if stage.embeds and not components.embeds:
             continue
         table, upstream = stage.table, stage.derived.upstream
+        if not (hashes[table.name] or hashes[upstream.name]):
+            continue  # what is never made in partitions of this kind
         version = stage.derived.version(components)
         expected = {
             session_id: expected_input(output_hash, version)

@@ -2,55 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from memory_assets.pipeline.ownership.session_files import SessionFiles
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
+Hashes = Mapping[str, tuple[str, str]]
+"""Input and output hash of the products of a stage, by session."""
+
 
 @dataclass
-class RedactionState:
-    """The catalogue's entries of a project, by session: both products, the input hashes of
-    sessions held back, and the affected sessions."""
+class DueSessions:
+    """What the catalogue says about the redaction of a project, by session: the hashes of both
+    products (`made`, `audited`), the input hashes of sessions held back, and the affected
+    sessions."""
 
-    records: dict[str, Product]
-    audits: dict[str, Product]
+    made: Hashes
+    audited: Hashes
     held: dict[str, str]
-    affected: set[str] = field(default_factory=set)
+    affected: set[str]
 
     @classmethod
-    def of(cls, components: Components, project: str, *, facts: bool = True) -> RedactionState:
-        """Return the state of a project; without `facts`, which `is_due` does not need, the
-        products are read faster."""
-        catalog = components.catalog
-
-        def products(stage: str) -> dict[str, Product]:
-            if facts:
-                return catalog.products.of_project(stage, project)
-            hashes = catalog.products.hashes(stage, project)
-            return {name: Product(stage, project, name, *each) for name, each in hashes.items()}
-
-        return cls(
-            products(REDACTED_RECORDS.name),
-            products(REDACTION_AUDIT.name),
-            {
-                entry.session_id: entry.input_hash
-                for entry in catalog.quarantine.entries(project)
-                if entry.stage == REDACTED_RECORDS.name
-            },
-            {session_id for _, session_id in catalog.known_secrets.affected_sessions(project)},
-        )
+    def of_hashes(
+        cls, components: Components, project: str, made: Hashes, audited: Hashes
+    ) -> DueSessions:
+        """Return them for a project whose products have these hashes."""
+        return cls(made, audited, *_held_and_affected(components, project))
 
     def is_done(self, session_id: str, expected_hash: str) -> bool:
         """Whether records and audit were made from the input `expected_hash`, and the session
         is not affected by a secret found since."""
-        records, audit = self.records.get(session_id), self.audits.get(session_id)
+        records, audit = self.made.get(session_id), self.audited.get(session_id)
         return (
             records is not None
             and audit is not None
-            and records.input_hash == audit.input_hash == expected_hash
+            and records[0] == audit[0] == expected_hash
             and session_id not in self.affected
         )
 
@@ -58,16 +47,48 @@ class RedactionState:
         """Whether a session stays held back: its input is still the one that failed, it is not
         done, and its records are not lost."""
         name = session.session_id
-        lost = session.gone and name not in self.records
+        lost = session.gone and name not in self.made
         return self.held.get(name) == expected_hash and not (
             lost or self.is_done(name, expected_hash)
         )
 
     def is_due(self, session: SessionFiles, expected_hash: str) -> bool:
         """Whether to redact a session: it is not done, not lost, not held back."""
-        lost = session.gone and session.session_id not in self.records
+        lost = session.gone and session.session_id not in self.made
         return not (
             lost
             or self.is_done(session.session_id, expected_hash)
             or self.held.get(session.session_id) == expected_hash
         )
+
+
+@dataclass
+class RedactionState(DueSessions):
+    """What the catalogue says about the redaction of a project, with both products by session."""
+
+    records: dict[str, Product]
+    audits: dict[str, Product]
+
+    @classmethod
+    def of(cls, components: Components, project: str) -> RedactionState:
+        """Return the state of a project."""
+        products = components.catalog.products
+        records = products.of_project(REDACTED_RECORDS.name, project)
+        audits = products.of_project(REDACTION_AUDIT.name, project)
+        held, affected = _held_and_affected(components, project)
+        return cls(_hashes(records), _hashes(audits), held, affected, records, audits)
+
+
+def _hashes(products: Mapping[str, Product]) -> Hashes:
+    return {name: (each.input_hash, each.output_hash) for name, each in products.items()}
+
+
+def _held_and_affected(components: Components, project: str) -> tuple[dict[str, str], set[str]]:
+    catalog = components.catalog
+    held = {
+        entry.session_id: entry.input_hash
+        for entry in catalog.quarantine.entries(project)
+        if entry.stage == REDACTED_RECORDS.name
+    }
+    affected = catalog.known_secrets.affected_sessions(project)
+    return held, {session_id for _, session_id in affected}
