@@ -23,6 +23,7 @@ _WITHOUT_EFFECT = re.compile(
     r"hyperscan|selftest|version|byte_patterns|pattern_cache|kept_files|trigger|at_rest"
 )
 """Modules whose constants do not change findings, only speed and self-checks."""
+_LITERAL = (str, bytes, int, float, type(None))
 
 
 def ruleset_version(settings: RedactionSettings | None = None) -> str:
@@ -69,13 +70,13 @@ def _constants(module: ModuleType) -> Iterator[str]:
 
 def _plain(value: object) -> str:
     """Return a text that is equal for equal data in every process."""
-    if isinstance(value, str | bytes | int | float | None):  # nearly all: asked first
+    if isinstance(value, _LITERAL):  # nearly all: asked first
         return repr(value)
     if isinstance(value, re.Pattern):
         return f"{value.flags}:{value.pattern!r}"
-    if isinstance(value, frozenset | set):
+    if isinstance(value, (frozenset, set)):
         return repr(sorted(map(_plain, value)))
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         return repr([_plain(item) for item in value])
     if isinstance(value, Mapping):
         return repr([(_plain(key), _plain(item)) for key, item in value.items()])

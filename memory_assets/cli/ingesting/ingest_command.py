@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -23,7 +23,6 @@ from memory_assets.cli.printing import rendering
 from memory_assets.errors import ConfigurationError, NotFound, RedactionUnavailable
 from memory_assets.paths import SAMPLE_DIR, is_gone
 from memory_assets.pipeline.indexes import collections as index
-from memory_assets.pipeline.ingest.passes import WORDS, Outcome, Pass
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
 from memory_assets.pipeline.redact import known_secrets as recheck
@@ -36,6 +35,9 @@ from memory_assets.serving.visible_text import visible
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 from memory_assets.transcripts import Source
+
+if TYPE_CHECKING:
+    from memory_assets.pipeline.ingest.passes import Outcome, Pass
 
 _SETTINGS = {
     "claude-code": ("projects_dir", "MEMORY_PROJECTS_DIR", "PROJECT/SESSION.jsonl"),
@@ -131,6 +133,7 @@ def ingest_once(
         work for work in plan.plan(components, sources) if not projects or work.project in projects
     ]
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
+    gc.enable()
     if works:
         Thread(target=_load_redactor, args=(components,), name="redactor").start()
         report = _run(settings, works, limit, sources, console)
@@ -244,6 +247,7 @@ def _run(
     and return the result."""
     gc.disable()
     from memory_assets.cli.ingesting.ingest import STEPS_OF_ALL, advancing, run_plans
+    from memory_assets.pipeline.ingest.passes import WORDS, Pass
 
     gc.freeze()  # modules stay: a full collection need not look through them
     gc.enable()
