@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memory_assets.errors import RedactionFailed, Unsettled
 from memory_assets.models import Record, RedactedRecord
 from memory_assets.record_identity import RecordIdentity
-from memory_assets.redacted_text import seal
+from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.redaction.edits import FILE_CONTENTS, KNOWN_SECRET, PRINTED_SECRET, Edit
 from memory_assets.redaction.engine.scanner import TIMED_OUT, UNSETTLED
 from memory_assets.redaction.findings import Finding, RecordRedaction, Redaction
@@ -22,7 +21,7 @@ from memory_assets.redaction.propagation import SessionValues
 from memory_assets.redaction.record_fields import SHORT_FIELDS, in_fields, redacted_again, texts_of
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.tags import Inert, Tagger
-from memory_assets.redaction.time_budget import OutOfTime, time_budget
+from memory_assets.redaction.time_budget import Deadline, OutOfTime, TimeBudget
 
 if TYPE_CHECKING:
     from memory_assets.redaction.text_redactor import TextRedactor
@@ -48,11 +47,50 @@ _shared_of = attrgetter(*SHORT_FIELDS)
 
 
 class _Shared(NamedTuple):
-    """The redacted fields that many records of a session have in common: their values, and those
-    in which something was found."""
+    """The redacted fields that many records of a session have in common, and those in which
+    something was found."""
 
-    values: Mapping[str, Any]
+    project: str
+    project_root: RedactedText
+    tool_name: RedactedText
+    cwd: RedactedText
+    git_branch: RedactedText
+    subtype: str
+    model: str
+    agent_version: str
     touched: list[tuple[str, Redaction]]
+
+
+class _SessionTime:
+    """Limits the time that redacting each record of a session may take: to what the length of its
+    text allows, and what one record may take more while the session has that much left.
+
+    A block for each record, one at a time: made for each, it would take longer than most of what
+    redacts a short one."""
+
+    def __init__(self) -> None:
+        self._overtime = self._allowed = self._most = self._begin = 0.0
+        self._budget = TimeBudget(0.0)
+        self._limit: Deadline
+
+    def for_text(self, text: str, most: float) -> _SessionTime:
+        """Return the block in which a record with this text is redacted, which may take at most
+        `most` seconds more than its length allows."""
+        self._allowed, self._most = len(text) * _SECONDS_PER_CHARACTER, most
+        return self
+
+    def __enter__(self) -> None:
+        most = self._most
+        more = min(most, max(most * _MOST_SLOW_RECORDS - self._overtime, most * _WHEN_USED_UP))
+        self._begin = time.monotonic()
+        self._budget = TimeBudget(self._allowed + more)
+        self._limit = self._budget.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self._budget.__exit__()
+        if time.monotonic() - self._begin > self._allowed:  # else the CPU time is not over, either
+            used = time.thread_time() - self._limit.begin - self._allowed
+            self._overtime += max(used, 0.0)
 
 
 class SessionRedactor:
@@ -72,7 +110,7 @@ class SessionRedactor:
         self._ids: dict[str, str] = {}
         self._second: dict[str, Redaction] = {}
         self._values_at_second = 0
-        self._overtime = 0.0
+        self._time = _SessionTime()
 
     def __repr__(self) -> str:
         return f"SessionRedactor({self._redactor.ruleset_version!r})"
@@ -111,7 +149,7 @@ class SessionRedactor:
         """Return a composed text, or a document, without secrets, known ones included; secrets
         found in it are not remembered. Like a record it is withheld whole if it takes too long."""
         try:
-            with self._time_for(text):
+            with self._time.for_text(text, self._redactor.record_seconds):
                 redaction, _ = self._redactor.apply(text, self._tagger, also=self._known_search)
         except (OutOfTime, Unsettled) as failure:
             return self._withheld(text, failure)
@@ -136,7 +174,7 @@ class SessionRedactor:
             self._second.clear()
         texts = texts_of(redaction.record)
         try:
-            with self._time_for(redaction.record.text):
+            with self._time.for_text(redaction.record.text, self._redactor.record_seconds):
                 again = {name: self._again(text) for name, text in texts.items()}
         except (OutOfTime, Unsettled) as failure:
             again = {name: self._withheld(text, failure) for name, text in texts.items()}
@@ -180,7 +218,7 @@ class SessionRedactor:
         key = (project, project_root, *_shared_of(record))
         shared = self._shared.get(key) or self._shared_fields(key)
         try:
-            with self._time_for(record.text):
+            with self._time.for_text(record.text, self._redactor.record_seconds):
                 text, command, paths = self._free_texts(record, project_root)
         except (OutOfTime, Unsettled) as failure:
             text, command, *paths = [
@@ -192,29 +230,36 @@ class SessionRedactor:
             parts += [(f"paths[{at}]", path) for at, path in enumerate(paths)]
         touched = _touched(parts)
         findings = in_fields([(name, part.findings) for name, part in touched]) if touched else ()
-        redacted = RedactedRecord(
-            agent=record.agent,
-            session_id=record.session_id,
-            agent_id=record.agent_id,
-            seq=record.seq,
-            record_uuid=record_uuid,
-            parent_uuid=parent_uuid or None,
-            byte_start=record.byte_start,
-            byte_end=record.byte_end,
-            timestamp=record.timestamp,
-            role=record.role,
-            kind=record.kind,
-            text=text.text,
-            tool_use_id=tool_use_id,
-            is_error=record.is_error,
-            paths=tuple([path.text for path in paths]) if paths else (),
-            command=command.text,
-            is_sidechain=record.is_sidechain,
-            message_id=message_id,
-            spawned_agent_id=spawned_agent_id,
-            redactions=len(findings),
-            ruleset_version=self._redactor.ruleset_version,
-            **shared.values,
+        redacted = RedactedRecord(  # by position: by name it takes twice as long
+            shared.project,
+            shared.project_root,
+            record.agent,
+            record.session_id,
+            record.agent_id,
+            record.seq,
+            record_uuid,
+            parent_uuid or None,
+            record.byte_start,
+            record.byte_end,
+            record.timestamp,
+            record.role,
+            record.kind,
+            text.text,
+            shared.subtype,
+            shared.tool_name,
+            tool_use_id,
+            record.is_error,
+            tuple([path.text for path in paths]) if paths else (),
+            command.text,
+            shared.cwd,
+            shared.git_branch,
+            shared.model,
+            shared.agent_version,
+            record.is_sidechain,
+            message_id,
+            spawned_agent_id,
+            len(findings),
+            self._redactor.ruleset_version,
         )
         personal = in_fields([(name, part.personal) for name, part in touched]) if touched else ()
         return RecordRedaction(redacted, findings, personal)
@@ -233,21 +278,6 @@ class SessionRedactor:
         if record.command:
             command = self._command(record.command, record.cwd, project_root)
         return text, command, [self._short(path) for path in record.paths]
-
-    @contextmanager
-    def _time_for(self, text: str) -> Iterator[None]:
-        """Limit the time that redacting a record with this text may take: to what its length
-        allows, and what one record may take more while the session has that much left."""
-        allowed = len(text) * _SECONDS_PER_CHARACTER
-        most = self._redactor.record_seconds
-        more = min(most, max(most * _MOST_SLOW_RECORDS - self._overtime, most * _WHEN_USED_UP))
-        begin = time.monotonic()
-        with time_budget(allowed + more) as limit:
-            try:
-                yield
-            finally:
-                if time.monotonic() - begin > allowed:  # else the CPU time is not over, either
-                    self._overtime += max(time.thread_time() - limit.begin - allowed, 0.0)
 
     def _withheld(self, text: str, failure: OutOfTime | Unsettled) -> Redaction:
         """Return a text of which nothing is left but a tag, which says what stopped redaction."""
@@ -276,8 +306,8 @@ class SessionRedactor:
         values: dict[str, Any] = {name: part.text for name, part in parts.items()}
         for name in ("subtype", "model", "agent_version"):  # plain strings in a row
             values[name] = str(values[name])
-        values["project"] = project
-        return _keep(self._shared, key, _Shared(values, _touched(parts.items())))
+        shared = _Shared(project=project, touched=_touched(parts.items()), **values)
+        return _keep(self._shared, key, shared)
 
     def _command(self, command: str, cwd: str, project_root: str) -> Redaction:
         """Return a command without the contents that it writes. A call's result repeats it, so the

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
@@ -48,21 +47,26 @@ class _Running(threading.local):
 _running = _Running()
 
 
-@contextmanager
-def time_budget(
-    seconds: float, clock: Callable[[], float] = time.thread_time
-) -> Iterator[Deadline]:
-    """Limit what runs in this block to `seconds` by `clock`, the thread's CPU time.
+class TimeBudget:
+    """Limits what runs in its block to `seconds` by `clock`, the thread's CPU time.
 
     Raises:
         OutOfTime: it took longer; raised by the next check.
     """
-    before = _running.limit
-    _running.limit = limit = Deadline(seconds, clock)
-    try:
-        yield limit
-    finally:
-        _running.limit = before
+
+    __slots__ = ("_before", "_clock", "_seconds")
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.thread_time) -> None:
+        self._seconds, self._clock = seconds, clock
+        self._before: Deadline | None = None
+
+    def __enter__(self) -> Deadline:
+        self._before = _running.limit
+        _running.limit = limit = Deadline(self._seconds, self._clock)
+        return limit
+
+    def __exit__(self, *_: object) -> None:
+        _running.limit = self._before
 
 
 def check_budget() -> None:

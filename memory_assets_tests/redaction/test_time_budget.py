@@ -15,7 +15,7 @@ from memory_assets.redaction import Redactor, keep_lines, load_redactor, session
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.settings import RedactionSettings
-from memory_assets.redaction.time_budget import OutOfTime, time_budget, within_budget
+from memory_assets.redaction.time_budget import OutOfTime, TimeBudget, within_budget
 from memory_assets.redaction.version import ruleset_version
 from memory_assets.settings import Settings
 from memory_assets.status import words
@@ -39,7 +39,7 @@ def test_a_loop_ends_when_its_time_is_over() -> None:
     """Counted by a clock that goes on by a second at each look."""
     now = iter(range(1_000_000))
     done: list[int] = []
-    with pytest.raises(OutOfTime), time_budget(5, lambda: float(next(now))):
+    with pytest.raises(OutOfTime), TimeBudget(5, lambda: float(next(now))):
         done.extend(within_budget(range(100_000)))
     assert 0 < len(done) < 1_000
     assert len(list(within_budget(range(100_000)))) == 100_000
@@ -47,8 +47,8 @@ def test_a_loop_ends_when_its_time_is_over() -> None:
 
 def test_a_limit_inside_a_limit_gives_back_the_outer_one() -> None:
     """The outer one applies again afterwards."""
-    with pytest.raises(OutOfTime), time_budget(-1):
-        with time_budget(60):
+    with pytest.raises(OutOfTime), TimeBudget(-1):
+        with TimeBudget(60):
             list(within_budget(range(3)))
         list(within_budget(range(3)))
 

@@ -16,6 +16,7 @@ from memory_assets.redaction.policy.allowlist import Allowlist, real_path
 from memory_assets.redaction.policy.command_files import files_read, files_shown, searches, written
 from memory_assets.redaction.policy.file_sections import (
     diff_sections,
+    has_sections,
     match_sections,
     patch_sections,
 )
@@ -108,9 +109,9 @@ class ContentPolicy:
     def cuts(self, record: Record, project_root: str = "") -> tuple[Cut, ...]:
         """Return the ranges of `record.text` to replace, in order."""
         text, roots = record.text, (record.cwd, project_root)
-        tool = record.tool_name.rsplit("__", 1)[-1].casefold()
         if not text:
             return ()
+        tool = record.tool_name.rsplit("__", 1)[-1].casefold()
         if record.kind == "tool_use":
             if tool in WRITE_TOOLS:
                 found = self._call_cuts(text, record.paths, roots)
@@ -209,11 +210,12 @@ class ContentPolicy:
         ]
         return [*sections, *self._section_cuts(text, roots)]
 
-    def _section_cuts(self, text: str, roots: tuple[str, ...]) -> Iterator[Cut]:
+    def _section_cuts(self, text: str, roots: tuple[str, ...]) -> Iterable[Cut]:
         """Cut the parts of diffs and patches, wherever they stand, that are files of secrets."""
-        for path, start, end in (*diff_sections(text), *patch_sections(text)):
-            if self._is_secret(path, roots):
-                yield start, end
+        if not has_sections(text):
+            return ()
+        sections = (*diff_sections(text), *patch_sections(text))
+        return [(start, end) for path, start, end in sections if self._is_secret(path, roots)]
 
     def _command_text_cuts(self, text: str, command: str, roots: tuple[str, ...]) -> Iterator[Cut]:
         """Cut what a command writes; `text` holds it verbatim, or escaped in JSON or code."""

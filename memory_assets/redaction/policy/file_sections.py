@@ -42,9 +42,23 @@ class Section(NamedTuple):
     end: int
 
 
+def has_sections(text: str) -> bool:
+    """Return False, quickly, if a text has neither a diff nor a patch."""
+    return _has_patch(text) or _has_diff(text)
+
+
+def _has_patch(text: str) -> bool:
+    return "*** " in text
+
+
+def _has_diff(text: str) -> bool:
+    git, unified = _DIFF_MARKS
+    return git in text or unified in text or text.startswith("--- ")
+
+
 def patch_sections(text: str) -> Iterator[Section]:
     """Yield the body of each file of an apply_patch text, without its header line."""
-    if "*** " not in text:
+    if not _has_patch(text):
         return
     path, begin = "", 0
     for header in within_budget(_PATCH_HEADER.finditer(text)):
@@ -60,8 +74,7 @@ def diff_sections(text: str) -> Iterator[Section]:
 
     A body with two names (old and new) is yielded once for each.
     """
-    git, unified = _DIFF_MARKS
-    if git not in text and unified not in text and not text.startswith("--- "):
+    if not _has_diff(text):
         return
     names: tuple[str, ...] = ()
     begin = 0
