@@ -83,6 +83,10 @@ MIGRATIONS = (
     " kept_at REAL NOT NULL)",
     "CREATE INDEX kept_vectors_by_age ON kept_vectors (kept_at)",
     "CREATE INDEX kept_vectors_by_session ON kept_vectors (project, session_id)",
+    "DROP INDEX products_by_session",
+    "CREATE INDEX products_by_session ON products (project, session_id)",
+    "CREATE INDEX products_of_turns ON products (session_id)"
+    " WHERE stage IN ('turn_chunks', 'redacted_records')",
 )
 """One statement a version, in order; `PRAGMA user_version` counts those applied.
 
@@ -94,7 +98,8 @@ another, NULL if not compared yet. `vector_places`: the session's file that has 
 by a keyed hash of its text and embedder. `quarantine.input_hash` is emptied once: earlier
 versions held sessions back for good after failures that pass, so each is tried again.
 `kept_vectors`: float32 vectors of texts that a document had, under the same hash, and the version
-of the rules by which the text was redacted.
+of the rules by which the text was redacted. `products_by_session` began with the session's id, so
+that the thirty products of each session of a batch changed a page of their own.
 """
 
 
