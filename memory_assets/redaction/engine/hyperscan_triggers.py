@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from memory_assets.redaction.engine.assignment_patterns import assignment_triggers, may_be_token
 from memory_assets.redaction.engine.hyperscan_runs import Reports, RunClues, left_edge
@@ -31,6 +31,7 @@ from memory_assets.redaction.engine.trigger_patterns import (
     token_triggers,
 )
 from memory_assets.redaction.engine.triggers import (
+    ADDRESS,
     ANCHORED,
     ASKING,
     ASSIGNED,
@@ -49,6 +50,9 @@ from memory_assets.redaction.rules.judging.names import KEYWORDS
 _GROUPS = ("places", "runs", "joints", "keywords", "contexts", "shapes")
 _LONGEST_KEYWORD = max(map(len, KEYWORDS))
 _RUN = re.compile(rb"[A-Za-z0-9_\-]{%d,}" % SHORTEST_RUN)
+_Places: TypeAlias = tuple[
+    list[int], list[tuple[int, int]], list[int], list[int], list[int], list[int]
+]
 _TOKEN_CHARACTERS = re.compile(rb"[A-Za-z0-9_\-]*")
 
 
@@ -152,12 +156,14 @@ class HyperscanTriggers:
         data: bytes,
         reports: Iterable[tuple[int, Trigger]],
         keyword_scan: Callable[[bytes], Reports],
-    ) -> tuple[list[int], list[tuple[int, int]], list[int], list[int], list[int]]:
-        """Return the positions of keywords, anchored rules, cookies, mentions and tables."""
+    ) -> _Places:
+        """Return the positions of keywords, anchored rules, cookies, mentions, addresses and
+        tables."""
         keywords: list[int] = []
         anchored: dict[tuple[int, int], None] = {}
         cookies: list[int] = []
         mentions: dict[int, None] = {}
+        addresses: list[int] = []
         tables: dict[int, None] = {}
         searched = last = -1
         for end, trigger in reports:
@@ -181,13 +187,15 @@ class HyperscanTriggers:
                     position = window.find(anchor, position + 1)
             elif trigger.kind == MENTION:
                 mentions[begin] = None
+            elif trigger.kind == ADDRESS:
+                addresses.append(begin)
             elif trigger.kind == TABLE:
                 insert = data[max(begin, 0) : end].lower().rfind(b"insert")
                 start = begin + insert if insert >= 0 else data.rfind(b"\n", 0, end) + 1
                 tables[start] = None
             else:
                 cookies.append(begin)
-        return keywords, list(anchored), cookies, list(mentions), list(tables)
+        return keywords, list(anchored), cookies, list(mentions), addresses, list(tables)
 
 
 def _kept_triggers(

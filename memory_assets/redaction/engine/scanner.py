@@ -31,6 +31,7 @@ from memory_assets.redaction.engine.triggers import (
 )
 from memory_assets.redaction.engine.whole_values import whole_value
 from memory_assets.redaction.rules import blocks
+from memory_assets.redaction.rules.addresses.find import find_in_address
 from memory_assets.redaction.rules.anchored.table import (
     COMMAND_ENDS,
     PASSWORD_COMMANDS,
@@ -160,6 +161,8 @@ class Scanner:
             before = find_before(text, position)
             if before is not None:
                 yield Span(*before, "mentioned-secret")
+        if clues.addresses:
+            yield from _addresses(text, _until(end, clues.addresses))
         if clues.tables:
             yield from _cells(text, _until(end, clues.tables))
         if clues.runs:
@@ -274,6 +277,15 @@ def _cells(text: str, positions: Iterable[int]) -> Iterator[Span]:
             cells, done = find_cells(text, position)
             for cell in cells:
                 yield Span(*cell, "table-cell")
+
+
+def _addresses(text: str, positions: Iterable[int]) -> Iterator[Span]:
+    done = 0
+    for position in positions:
+        if position >= done:
+            secrets, done = find_in_address(text, position)
+            for secret in secrets:
+                yield Span(*secret)
 
 
 def _whole(text: str, span: Span) -> Span:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from memory_assets.redaction.engine.byte_patterns import CannotWiden, widened
 from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
 from memory_assets.redaction.engine.triggers import (
+    ADDRESS,
     ADDRESSES,
     ALSO_WORD,
     ANCHORED,
@@ -50,8 +51,8 @@ _COLUMNS = words("secret token key auth cred jwt bearer pat dsn sas webhook")
 
 
 def anchored_triggers(rules: Sequence[AnchoredRule]) -> tuple[Trigger, ...]:
-    """Return the triggers of the anchored rules and of cookies."""
-    found = [Trigger(b"(?i:cookie)", COOKIE, len("cookie"))]
+    """Return the triggers of the anchored rules, of cookies and of addresses."""
+    found = [Trigger(b"(?i:cookie)", COOKIE, len("cookie")), Trigger(b"://", ADDRESS, 3)]
     found.extend(_anchored(number, rule) for number, rule in enumerate(rules))
     return tuple(found)
 

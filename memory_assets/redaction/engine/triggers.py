@@ -28,7 +28,7 @@ ANYTHING = 127
 
 
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"
-MENTION, TABLE = "mention", "table"
+MENTION, TABLE, ADDRESS = "mention", "table", "address"
 ALSO_WORD, VENDOR = "also-word", "vendor"
 
 
@@ -58,6 +58,8 @@ class Clues(NamedTuple):
     """Positions of `cookie`."""
     mentions: Sequence[int] = ()
     """Positions at or just before words for passwords (`mentioned/passwords.py`)."""
+    addresses: Sequence[int] = ()
+    """Positions of `://`."""
     tables: Sequence[int] = ()
     """Positions of tables' lines of hyphens, and of INSERT."""
     runs: Sequence[tuple[int, int, int]] = ()
@@ -110,6 +112,7 @@ class PlainTriggers:
             ],
             cookies=_positions(lower, b"cookie"),
             mentions=[match.start() for match in _MENTIONS.finditer(lower)],
+            addresses=_positions(lower, b"://"),
             tables=[match.start() for match in _TABLES.finditer(lower)],
             asks=ANYTHING,
             runs=[

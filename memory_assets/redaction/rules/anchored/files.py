@@ -133,7 +133,7 @@ FILES: tuple[AnchoredRule, ...] = (
          r"grub\.pbkdf2\.sha512\.\d{1,9}\.(?P<secret>[0-9A-Fa-f.]{64,600})",
          "grub.pbkdf2.sha512.10000." + HEX.upper() + "." + HEX.upper()),
     rule("mysql-dsn", ":", typed_password,
-         r"(?<=\w):(?P<secret>[^\s:\"'`/<{]{4,80})@(?:tcp|unix)\(",
+         r"(?<=\w):(?P<secret>[^\s:\"'`/<{]{4,80})@(?:tcp6?|udp|unix|cloudsql\w{0,8})?\(",
          "app:" + FILL[:12] + "@tcp(127.0.0.1:3306)/app"),
     rule("mysql-dsn", ":", mixed_password,
          r"(?<=\w):(?P<secret>[^\s:\"'`/<{]{4,80})@/\w{1,40}(?=[?\s\"'`]|$)",
@@ -141,6 +141,10 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("host-login", ":", mixed_password,
          r"(?<=\w):(?P<secret>[^\s:\"'`/<>(){}]{6,80})@(?=\d{1,3}(?:\.\d{1,3}){3}(?![\w.]))",
          "deploy:" + FILL[:12] + "@192.0.2.7"),
+    rule("host-login", ":", mixed_password,
+         r"(?<=\w)(?<!mailto)(?<!acct)(?<!sip)(?<!xmpp):(?P<secret>[^\s:@\"'`/<>(){}]{6,80})"
+         r"@(?!sha\d)(?=[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}:\d{2,5}(?!\w))",
+         "deploy:" + FILL[:12] + "@db.example.com:5432"),
     rule("host-login", "proxy", typed_password,
          r"(?i)proxy\w{0,8}[\"']?\s{0,4}[=:]\s{0,4}[\"']?[\w.-]{1,60}:"
          r"(?P<secret>[^\s:@/\"'<>]{4,80})@(?=\w)", "http_proxy=app:" + FILL[:12] + "@proxy:3128"),

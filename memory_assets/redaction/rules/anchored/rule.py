@@ -22,7 +22,7 @@ _DRAWN = 6
 _SPOKEN = 15
 _CERTAIN = 20
 _STAND_IN = re.compile(
-    r"[<{*\[.$]|%(?![0-9A-F]{2})|x{3}|your|my_|\\|(?i:password$|pass$|\[?redacted)"
+    r"[<{*\[.$]|%(?![0-9A-Fa-f]{2})|x{3}|your|my_|\\|(?i:password$|pass$|\[?redacted)"
 )
 _BEGINNING_SIGNS = frozenset(".*%")
 """What begins stand-ins and patterns, and of drawn passwords a few."""

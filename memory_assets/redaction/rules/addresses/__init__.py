@@ -1,0 +1,1 @@
+"""Secrets in web addresses: every part is judged by what it is."""
