@@ -9,13 +9,17 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
-from memory_assets.cli.dagster.home import open_instance
+from memory_assets.cli.dagster.home import open_instance, prepare
 from memory_assets.dagster.partitions import add_keys, projects
+from memory_assets.errors import StoreBusy
 from memory_assets.settings import Settings
+from memory_assets.stores.run_history.create import LOCK
 from memory_assets_tests.conftest import REPOSITORY
 
 MEMORY = Path(sys.executable).with_name("memory")
@@ -53,13 +57,28 @@ def test_several_processes_may_open_a_new_instance_at_once(tmp_path: Path) -> No
             stderr=subprocess.PIPE,
             text=True,
         )
-        for _ in range(2)
+        for _ in range(3)
     ]
     for starter in starters:
         assert starter.stdout is not None and starter.stdout.readline() == "ready\n"
-    told = [starter.communicate("\n") for starter in starters]
-    assert [starter.returncode for starter in starters] == [0, 0], told
+    for starter in starters:
+        assert starter.stdin is not None
+        starter.stdin.write("\n")
+        starter.stdin.flush()
+    told = [starter.communicate() for starter in starters]
+    assert [starter.returncode for starter in starters] == [0, 0, 0], told
     assert revisions(tmp_path / "memory" / "dagster") == [1, 1, 1]
+
+
+def test_nothing_is_created_while_another_process_opens_the_instance(
+    sample_settings: Settings, tmp_path: Path
+) -> None:
+    """Who cannot have it in time says so, and leaves the databases to the other."""
+    settings = replace(sample_settings, data_dir=tmp_path / "memory", lock_timeout_seconds=0.1)
+    home = prepare(settings)
+    with FileLock(home / LOCK), pytest.raises(StoreBusy):
+        open_instance(settings)
+    assert not any((home / name).exists() for name in DATABASES)
 
 
 @pytest.mark.long

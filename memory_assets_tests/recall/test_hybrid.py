@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from memory_assets.errors import NotFound, StoreError
 from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.indexes.rebuild import rebuild
 from memory_assets.recall import Memory
+from memory_assets.recall.search import search
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.recall.conftest import Asked, components_of
 
@@ -127,6 +129,23 @@ def test_a_chroma_server_that_does_not_answer_leaves_keyword_search(
         assert answer.degraded == "keyword-only" and "127.0.0.1" in str(answer.reason)
         with pytest.raises(StoreError):
             memory.search(QUESTION, mode="semantic")
+
+
+def test_a_model_that_no_answer_needed_is_waited_for_at_the_end(
+    copied: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its thread is no daemon: the interpreter kills those, and inside onnxruntime that aborts."""
+    started: list[Thread] = []
+
+    class Noted(Thread):
+        def start(self) -> None:
+            started.append(self)
+            super().start()
+
+    monkeypatch.setattr(search, "Thread", Noted)
+    memory = copied(chroma_url="http://127.0.0.1:9")
+    assert memory.search(QUESTION, n=3).degraded == "keyword-only"
+    assert [thread.daemon for thread in started] == [False]
 
 
 def test_while_a_collection_is_made_anew_answers_are_as_before(
