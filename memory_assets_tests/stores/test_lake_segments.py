@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +25,7 @@ from hypothesis import strategies as st
 from memory_assets.errors import DamagedFile, NotFound, StoreError
 from memory_assets.stores.lake import batch as batches
 from memory_assets.stores.lake import files as own_files
-from memory_assets.stores.lake import parquet_files, partition
+from memory_assets.stores.lake import parquet_files, partition, segments
 from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.parquet_files import write_file
@@ -337,6 +339,47 @@ def test_readers_beside_a_writer_see_one_state_or_another(lake: Lake, rows: Rows
             assert [len(set(_ids(reader, name))) for name in ("a", "b")] == [1, 1]
             assert reader.sessions(*P) == ["a", "b"]
         writing.result()
+
+
+def test_what_another_process_wrote_is_seen_however_soon_after_a_look(
+    lake: Lake, rows: Rows
+) -> None:
+    """The listing of a directory is kept only once its time tells that it did not change."""
+    other = Lake(lake.root)
+    for number in range(150):
+        _publish(other, {"a": _prompts(rows, number)})
+        assert _ids(lake, "a") == [str(number)]
+        time.sleep(0.12 if number % 50 == 49 else 0)
+        assert _ids(lake, "a") == [str(number)]
+
+
+def test_a_directory_is_listed_once_while_nothing_changes(
+    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A modification time in whole seconds is one of a file system that counts no others: there
+    it takes longer until that is known."""
+    _publish(lake, {"a": _prompts(rows, 1)})
+    directory, now = lake.partition(*P).directory, time.time_ns()
+    listed, real = list[Path](), segments.listed
+
+    def listing(path: Path) -> list[tuple[Path, segments.Identity]]:
+        listed.append(path)
+        return real(path)
+
+    monkeypatch.setattr(segments, "listed", listing)
+
+    def looks(changed: int) -> int:
+        """How often three reads list the directory."""
+        os.utime(directory, ns=(changed, changed))
+        listed.clear()
+        assert [_ids(lake, "a") for _ in range(3)] == [["1"]] * 3
+        return len(listed)
+
+    assert looks(now - 1) == 3
+    assert looks(now - 1_000_000_001) == 1
+    whole = now // 1_000_000_000 * 1_000_000_000
+    assert looks(whole - 1_000_000_000) == 3
+    assert looks(whole - 4_000_000_000) == 1
 
 
 def test_the_cache_forgets_what_was_read_first(

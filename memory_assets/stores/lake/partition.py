@@ -89,11 +89,11 @@ class Partition:
         """
         path = self.own_path(session_id)
         before = None
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             with suppress(FileNotFoundError):
                 if path.exists():
                     return own_files.open_rows(path, files)
-            state = self._state()
+            state = self._state(known=not attempt)
             try:
                 for place in state[1]:
                     segment = self._segment(place)
@@ -259,13 +259,9 @@ class Partition:
                 raise
             mark.unlink()
 
-    def _state(self) -> tuple[int, list[tuple[Path, Identity]]]:
+    def _state(self, *, known: bool = False) -> tuple[int, list[tuple[Path, Identity]]]:
         """Return when a file was added or removed last, and the segments, newest first."""
-        try:
-            changed = self.directory.stat().st_mtime_ns
-        except FileNotFoundError:
-            return 0, []
-        return changed, segments.listed(self.directory)
+        return self._cache.listing(self.directory, known=known)
 
     def _segment(self, place: tuple[Path, Identity]) -> Segment:
         with reading(place[0], self._project):
