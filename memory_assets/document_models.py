@@ -83,7 +83,8 @@ class WorkspaceChunk:
     source_repo_slug: Slug
     timestamp: Changed
     files: Annotated[tuple[RedactedText, ...], "The file, as filters compare it."]
-    text: Annotated[RedactedText, "What is embedded and shown."]
+    text: Annotated[RedactedText, "What is searched and shown."]
+    embedded: Annotated[Int32, "Characters of the text that are embedded; 0: the context alone."]
     context: Annotated[RedactedText, "Title and heading, embedded with the text; or empty."]
-    content_hash: Annotated[str, "Hash of text and context; equal ones share a vector."]
+    content_hash: Annotated[str, "Hash of text, context and, if it is a part, what is embedded."]
     chunker_version: Annotated[str, "Chunker that made it."]

@@ -81,8 +81,10 @@ def require_redacted(texts: Iterable[object]) -> None:
             raise TypeError(f"expected RedactedText, got {type(text).__name__}")
 
 
-def content_hash(text: str, context: str = "") -> str:
-    """Return the sha256 in hex of a text, and of the context that it is embedded with: what is
-    equal shares one vector."""
-    embedded = f"{context}\0{text}" if context else text
-    return hashlib.sha256(embedded.encode("utf-8", "surrogatepass")).hexdigest()
+def content_hash(text: str, context: str = "", embedded: int | None = None) -> str:
+    """Return the sha256 in hex of a text, of the context that it is embedded with, and of how many
+    of its characters are embedded if that is not all: what is equal shares one vector."""
+    hashed = f"{context}\0{text}" if context else text
+    if embedded is not None and embedded < len(text):
+        hashed = f"{embedded}\0{hashed}"
+    return hashlib.sha256(hashed.encode("utf-8", "surrogatepass")).hexdigest()

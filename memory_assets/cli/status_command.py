@@ -8,7 +8,16 @@ from typing import Any
 from memory_assets.cli.printing import rendering
 from memory_assets.serving.answer_lines import LISTED, clock, listed, table
 from memory_assets.settings import Settings
-from memory_assets.status import chroma_notes, counted, held_back, in_words, lasting, status, totals
+from memory_assets.status import (
+    chroma_notes,
+    counted,
+    held_back,
+    in_words,
+    lasting,
+    named_documents,
+    status,
+    totals,
+)
 from memory_assets.stores.stores import require_memory
 
 
@@ -40,6 +49,7 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     yield from _watcher(current["watcher"])
     if follower := current["workspaces_watcher"]:
         yield f"Workspaces: watched by process {follower['pid']} since {follower['since']}."
+    yield from named_documents(current["stages"].get("workspace_chunks", {}).get("by_name") or 0)
     chroma, sizes = current["chroma"], current["sizes"]
     yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
     yield from chroma_notes(current)

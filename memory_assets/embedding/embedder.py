@@ -39,22 +39,31 @@ def embed_redacted(
     embedder: Embedder, texts: Sequence[RedactedText], contexts: Sequence[RedactedText] = ()
 ) -> NDArray[np.float32]:
     """Return the vectors of texts that have passed the redactor. A text whose context is not empty
-    has the unit vector halfway between its own and its context's.
+    has the unit vector halfway between its own and its context's; if the text is empty, that of
+    its context.
 
     Raises:
         TypeError: a text is not a `RedactedText`, whatever its annotation says.
     """
     require_redacted((*texts, *contexts))
-    vectors = embedder.embed(texts)
-    if named := list(dict.fromkeys(filter(None, contexts))):
-        import numpy as np
+    if not contexts:
+        return embedder.embed(texts)
+    import numpy as np
 
-        vector_of = dict(zip(named, embedder.embed(named), strict=True))
-        for at, context in enumerate(contexts):
-            if context:
-                between = vectors[at] + vector_of[context]
-                vectors[at] = between / max(float(np.linalg.norm(between)), 1e-6)
+    distinct = list(dict.fromkeys(filter(None, (*texts, *contexts))))
+    vector_of = dict(zip(distinct, embedder.embed(distinct), strict=True))
+    vectors = np.empty((len(texts), embedder.dimension), dtype=np.float32)
+    for at, (text, context) in enumerate(zip(texts, contexts, strict=True)):
+        both = [vector_of[each] for each in (text, context) if each]
+        vectors[at] = both[0] if len(both) == 1 else _between(*both)
     return vectors
+
+
+def _between(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the unit vector halfway between two."""
+    both = one + other
+    halfway: NDArray[np.float32] = both / max(float(both @ both) ** 0.5, 1e-6)
+    return halfway
 
 
 def load_embedder(

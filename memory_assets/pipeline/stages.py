@@ -276,7 +276,7 @@ _MADE = (
             "document_id": ("id",),
             "part": ("text",),
             **dict.fromkeys(("chunk_index", "chunk_type", "section_heading"), ("text",)),
-            **dict.fromkeys(("line_start", "line_end", "content_hash"), ("text",)),
+            **dict.fromkeys(("line_start", "line_end", "embedded", "content_hash"), ("text",)),
             "files": ("file_path",),
             "chunker_version": (),
         },

@@ -26,6 +26,7 @@ _LEFT_OUT = (
     "project_root",
     "chunk_id",
     "part",
+    "embedded",
 )
 
 

@@ -40,7 +40,14 @@ from memory_assets.serving.answer_lines import (
 )
 from memory_assets.serving.record_lines import record_lines
 from memory_assets.serving.visible_text import Frame, visible, visible_payload
-from memory_assets.status import chroma_notes, counted, held_back, in_words, waiting_sessions
+from memory_assets.status import (
+    chroma_notes,
+    counted,
+    held_back,
+    in_words,
+    named_documents,
+    waiting_sessions,
+)
 
 SNIPPET = 240
 PAGE_CHARACTERS = 12_000
@@ -302,6 +309,7 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         f"as of {clock(covered['as_of'])}; {len(held)} held back; "
         f"{payload['chroma']['store']} {payload['chroma']['state']}.",
         *(line for well, line in in_words(payload["coverage"]) if not well),
+        *named_documents(payload["stages"].get("workspace_chunks", {}).get("by_name") or 0),
         *chroma_notes(payload),
         *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),
         "Projects (sessions): "

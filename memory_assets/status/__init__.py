@@ -16,6 +16,7 @@ from memory_assets.status.words import (
     held_back,
     in_words,
     lasting,
+    named_documents,
     totals,
     waiting_sessions,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "in_words",
     "last_checks",
     "lasting",
+    "named_documents",
     "redactions_by_rule",
     "report",
     "runs_in_history",

@@ -60,6 +60,16 @@ def waiting_sessions(number: int) -> str:
     )
 
 
+def named_documents(number: int) -> list[str]:
+    """Return, as at most one line, that so many documents are embedded by their names."""
+    if not number:
+        return []
+    return [
+        f"{counted(number, 'document')} that programs wrote (patches, lock files, drawings, "
+        "minified code): found by all words, by meaning by the name of the file."
+    ]
+
+
 def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, str]]:
     """Yield the coverage as lines for a human, each with True if everything can be found."""
     behind = {kind: each for kind, each in covered.items() if not each["complete"]}

@@ -210,5 +210,6 @@ def test_a_text_with_a_context_lies_halfway_to_it(embedder: Embedder) -> None:
     assert np.allclose(made[[0, 2]], alone[[0, 2]], atol=1e-6)
     assert np.linalg.norm(made[1]) == pytest.approx(1, abs=1e-5)
     assert made[1] @ context == pytest.approx(made[1] @ alone[1], abs=1e-5)
+    assert np.array_equal(embed_redacted(embedder, [seal("")], contexts[1:2])[0], context)
     with pytest.raises(TypeError):
         embed_redacted(embedder, texts, ["not redacted", *contexts[1:]])  # type: ignore[list-item]

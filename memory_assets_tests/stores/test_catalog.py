@@ -213,6 +213,7 @@ def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
             "redactions": 4,
             "prompts": None,
             "withheld": None,
+            "by_name": None,
             "made_at": "2026-01-02T00:00:00+00:00",
         }
     }

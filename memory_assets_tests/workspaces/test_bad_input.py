@@ -52,6 +52,13 @@ def test_what_cannot_be_read_is_counted_and_the_others_go_on(tmp_path: Path, ind
     code, said = index(root)
     assert code == 0 and said["documents"] == len(good) and said["held_back"] == []
     assert said["skipped"] == {"binary": 1, "empty": 2, "larger than 10 MB": 1, "link": 2}
+    assert said["by_name"] == 0
+
+
+def test_a_document_that_is_embedded_by_its_name_is_counted(tmp_path: Path, index: Index) -> None:
+    """Such as a patch, whose words are indexed like those of others."""
+    write(tmp_path / "harbor", {"a.md": "# Lamps\n", "fixes/1.patch": "+lamp = 1\n"})
+    assert index(tmp_path / "harbor")[1]["by_name"] == 1
 
 
 def test_only_where_nothing_could_be_read_is_it_an_error(tmp_path: Path, index: Index) -> None:

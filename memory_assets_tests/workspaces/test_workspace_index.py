@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from mcp.types import TextContent
 
@@ -24,6 +25,7 @@ from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import show
 from memory_assets.serving.mcp_server import call_tool, tools
 from memory_assets.serving.opened import OpenedMemory
+from memory_assets.stores.lake.schemas import WORKSPACE_EMBEDDINGS
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.workspaces.conftest import FILES, Indexed, write
 
@@ -124,6 +126,45 @@ def test_one_text_in_two_documents_is_found_by_their_titles(indexed: Indexed) ->
         hits = memory.search(query, kinds=("workspace",), mode="semantic", n=1).hits
         assert hits[0].id == row["id"]
         assert audit(indexed.components, row["id"], indexed.engines["install_key"]).intact
+
+
+def test_what_follows_the_first_word_pieces_of_code_is_found_by_its_words(
+    indexed: Indexed,
+) -> None:
+    """It is in no vector, and the audit takes the row for intact."""
+    body = "    lamp = light_at_dusk(lamp, quay)\n" * 16
+    write(indexed.root, {"lamps.py": f"def burn(lamp, quay):\n{body}    return zircon(lamp)\n"})
+    indexed.index()
+    (row,) = (row for row in indexed.chunks() if row["session_id"] == "lamps.py")
+    assert 0 < row["embedded"] < row["text"].index("zircon")
+    assert _searched(indexed, "zircon")[0] == row["id"]
+    assert audit(indexed.components, row["id"], indexed.engines["install_key"]).intact
+
+
+def test_a_patch_has_the_vector_of_its_name(indexed: Indexed) -> None:
+    """Its words are found; the index, status and the server say how many such documents there
+    are."""
+    patch = "--- a/gate.py\n+++ b/gate.py\n@@ -1 +1 @@\n" + "+turnstile = 1\n" * 200
+    write(indexed.root, {"fixes/0001-gate.patch": patch, "Gate.lock": "turnbuckle\n"})
+    report = indexed.index()["workspace_embeddings"]
+    rows = [row for row in indexed.chunks() if row["session_id"].startswith("fixes/")]
+    assert len(rows) > 1 and {(row["embedded"], row["context"]) for row in rows} == {
+        (0, "0001-gate.patch")
+    }
+    lake = indexed.components.lake
+    made = lake.read_vectors(
+        WORKSPACE_EMBEDDINGS, indexed.workspace.partition, rows[0]["session_id"]
+    )
+    (named,) = indexed.engines["embedder"].embed(["0001-gate.patch"])
+    assert len(made.ids) == len(rows) and np.allclose(made.vectors, named, atol=1e-6)
+    assert report.details["texts_embedded"] >= len(rows)
+    assert _searched(indexed, "turnstile")[0].startswith("harbor::fixes/0001-gate.patch::")
+    shown = run_here({"MEMORY_DATA_DIR": str(indexed.components.data_dir)}, "status").stdout
+    assert "2 documents that programs wrote" in shown
+    assert all(
+        each.verdict.passed
+        for each in verify_project(indexed.components, indexed.workspace.partition)
+    )
 
 
 def test_projects_and_workspaces_do_not_see_each_other(wordy: Indexed) -> None:

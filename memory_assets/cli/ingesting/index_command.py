@@ -16,7 +16,7 @@ from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, safe_reason
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import counted
+from memory_assets.status import counted, named_documents
 from memory_assets.stores.workspaces import Workspace, Workspaces
 
 if TYPE_CHECKING:
@@ -255,6 +255,7 @@ def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
     return {
         "documents": sum(each.rows for each in documents),
         "chunks": sum(count(each.facts, "chunks") for each in chunks),
+        "by_name": sum(count(each.facts, "by_name") for each in chunks),
         "skipped": dict(sorted(skipped.items())),
         "held_back": [
             {"file": each.session_id, "reason": each.reason, "remedy": each.remedy} for each in held
@@ -279,6 +280,7 @@ def _lines(report: dict[str, Any]) -> Sequence[str]:
     if report["skipped"]:
         reasons = ", ".join(f"{number} {why}" for why, number in report["skipped"].items())
         lines.append(f"Left out: {reasons}.")
+    lines += named_documents(report["by_name"])
     for remedy in sorted({each["remedy"] for each in report["held_back"]}):
         held = [each for each in report["held_back"] if each["remedy"] == remedy]
         lines += [f"held back {each['file']}: {each['reason']}" for each in held]

@@ -121,8 +121,12 @@ class _Embedding:
     ) -> npt.NDArray[np.float32]:
         lake, embedder = self._components.lake, self._components.embedder
         context_of = lake.read_contexts(self._source_table, self._project, session_id)
-        contexts = [context_of[name] for name in new] if context_of else ()
-        return embed_redacted(embedder, [text_of[name] for name in new], contexts)
+        texts = [text_of[name] for name in new]
+        if not context_of:
+            return embed_redacted(embedder, texts)
+        lengths, contexts = zip(*map(context_of.__getitem__, new), strict=True)
+        parts = [text.cut(0, length) for text, length in zip(texts, lengths, strict=True)]
+        return embed_redacted(embedder, parts, contexts)
 
     def _add(self, vectors: Iterable[tuple[str, Vector]]) -> None:
         for content_hash, vector in vectors:

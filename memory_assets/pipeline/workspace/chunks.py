@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import PurePosixPath
 
 from memory_assets.chunking import content_hash
 from memory_assets.chunking.chunks import MAX_TOKENS
 from memory_assets.chunking.passages import split_passages
 from memory_assets.document_models import WorkspaceChunk, WorkspaceDocument
 from memory_assets.documents import CHUNKER_VERSION, Section
+from memory_assets.documents.embedded import embedded_by_name, embedded_length
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
@@ -37,7 +39,12 @@ def _chunks_of(components: Components, source: Product) -> Made:
         for number, section in enumerate(found)
         for row in _passages(components, document, number, section)
     ]
-    return rows, {"chunks": len(found)}
+    by_name = embedded_by_name(document.session_id)
+    return rows, {"chunks": len(found), "by_name": int(by_name and bool(found))}
+
+
+def _name(document: WorkspaceDocument) -> str:
+    return PurePosixPath(document.session_id).name
 
 
 def _passages(
@@ -54,11 +61,13 @@ def _passages(
     whole = redact(section.text).text
     chunk_id = f"{document.id}::{number}"
     heading = redact(section.heading).text
-    context = redact(section.context).text
+    by_name = embedded_by_name(document.session_id)
+    context = redact(_name(document) if by_name else section.context).text
     follows = whole.count("\n") == section.line_end - section.line_start
     spans = split_passages(whole, components.tokens, MAX_TOKENS)
     for part, (start, end) in enumerate(spans):
         text = whole.cut(start, end)
+        embedded = 0 if by_name else embedded_length(document.file_type, text, components.tokens)
         first = section.line_start + whole.count("\n", 0, start)
         yield WorkspaceChunk(
             id=f"{chunk_id}::part::{part}" if part else chunk_id,
@@ -84,7 +93,8 @@ def _passages(
             timestamp=document.timestamp,
             files=(document.file_path,),
             text=text,
+            embedded=embedded,
             context=context,
-            content_hash=content_hash(text, context),
+            content_hash=content_hash(text, context, embedded),
             chunker_version=CHUNKER_VERSION,
         )

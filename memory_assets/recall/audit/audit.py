@@ -297,7 +297,8 @@ def _with_documents(
             "file": str(file),
             "content_hash": row["content_hash"] if searched else "",
             "hash_matches": not searched
-            or content_hash(row["text"], row.get("context", "")) == row["content_hash"],
+            or content_hash(row["text"], row.get("context", ""), row.get("embedded"))
+            == row["content_hash"],
             "embedder_id": vectors[row["id"]][0] if row["id"] in vectors else "",
             "version": row.get(version, ""),
         }

@@ -88,6 +88,8 @@ class DocumentFacts(TypedDict, total=False):
     """Why nothing of the file is kept."""
     chunks: int
     """Chunks of it; its rows are their passages."""
+    by_name: int
+    """1 if its passages have the vector of its name (`documents/embedded.py`), else 0."""
     made_with: str
     """The version of what made the document."""
     known: int

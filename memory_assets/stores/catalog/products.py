@@ -172,7 +172,7 @@ class Products(CatalogPart):
     def totals(self) -> dict[str, dict[str, Any]]:
         """Return, per stage of the pipeline (the checks' own notes left out): sessions,
         rows, bytes, newest made_at; turns of turn_chunks; redactions, prompts and withheld
-        records of redacted_records."""
+        records of redacted_records; documents of workspace_chunks that are embedded by name."""
         counted = "SUM(CASE WHEN stage = '{}' THEN json_extract(facts, '$.{}') END) AS {},"
         rows = self._connection.rows(
             f"{STAGES} SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows, SUM(bytes) AS bytes,"
@@ -180,6 +180,7 @@ class Products(CatalogPart):
             f" {counted.format('redacted_records', 'redactions', 'redactions')}"
             f" {counted.format('redacted_records', 'prompts', 'prompts')}"
             f" {counted.format('redacted_records', 'withheld', 'withheld')}"
+            f" {counted.format('workspace_chunks', 'by_name', 'by_name')}"
             " MAX(made_at) AS made_at"
             " FROM products WHERE stage IN (SELECT stage FROM stages WHERE stage NOT LIKE '%/%')"
             " GROUP BY stage ORDER BY stage"

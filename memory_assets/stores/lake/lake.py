@@ -178,14 +178,18 @@ class Lake:
         columns = ["id", "content_hash", "text"]
         return texts_from_arrow(self.read(table, project, session_id, columns, skip=skip))
 
-    def read_contexts(self, table: Table, project: str, session_id: str) -> dict[str, RedactedText]:
-        """Return by content hash what the texts of a session are embedded with; empty for a table
-        whose texts are embedded alone."""
+    def read_contexts(
+        self, table: Table, project: str, session_id: str
+    ) -> dict[str, tuple[int, RedactedText]]:
+        """Return by content hash how many characters of the texts of a session are embedded, and
+        with what; empty for a table whose texts are embedded whole and alone."""
         if "context" not in table.schema.names:
             return {}
-        rows = self.read(table, project, session_id, ["content_hash", "context"])
+        rows = self.read(table, project, session_id, ["content_hash", "embedded", "context"])
         hashes: list[Any] = rows["content_hash"].to_pylist()
-        return dict(zip(hashes, texts_of(rows, "context"), strict=True))
+        lengths: list[Any] = rows["embedded"].to_pylist()
+        embedded = zip(lengths, texts_of(rows, "context"), strict=True)
+        return dict(zip(hashes, embedded, strict=True))
 
     def read_vectors(
         self, table: Table, project: str, session_id: str, *, skip: int = 0
