@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from memory_assets.recall.search.documents import heading_scores, without_copies
+from memory_assets.recall.search.documents import crowding, heading_scores, without_copies
 from memory_assets.redacted_text import compose
 from memory_assets.serving.answer_lines import hit_lines
 from memory_assets.stores.keyword_index.index import IndexedRow
@@ -73,3 +74,14 @@ def test_of_an_interface_only_the_same_words_are_a_copy() -> None:
     texts = (words, words.replace("word7 ", "other "), words.replace(" ", "\n"))
     rows = [_row(f"{text}.yaml", "GET /health", text, kind="api") for text in texts]
     assert without_copies(rows) == [[0, 2], [1]]
+
+
+def test_what_is_like_many_others_is_crowded() -> None:
+    """Of twelve vectors of which eleven point one way, the one that points elsewhere is the least;
+    the mean is 0. Of ten or fewer none is."""
+    vectors = np.zeros((12, 3), dtype=np.float32)
+    vectors[:11, 0] = vectors[11, 1] = 1
+    crowded = crowding(vectors)
+    assert crowded.argmin() == 11 and crowded[0] == pytest.approx(1 / 12, abs=1e-6)
+    assert crowded.mean() == pytest.approx(0, abs=1e-6)
+    assert not crowding(vectors[2:]).any() and not len(crowding(vectors[:0]))

@@ -72,6 +72,24 @@ def test_headings_and_copies_decide_which_documents_are_hits(wordy: Indexed) -> 
         assert hits[0].why["heading"] == pytest.approx(0.28) and "heading" not in hits[1].why
 
 
+def test_code_that_is_like_much_other_code_stands_lower(indexed: Indexed) -> None:
+    """Unless by meaning or by words alone; `why.crowd` says so. A document is not compared."""
+    alike = "def close_gate_{n}(gate):\n    gate.close()\n    return gate\n"
+    other = "def ring_bell(bell):\n    return [bell.strike() for hour in range(12)]\n"
+    files = {f"gates/gate_{n}.py": alike.format(n=n) for n in range(14)}
+    write(indexed.root, {**files, "bells.py": other, "gates/about.md": "# Gates\n\nTo close.\n"})
+    indexed.index()
+    memory = Memory(indexed.components.settings)
+    vars(memory)["embedder"] = indexed.engines["embedder"]
+    hits = memory.search("close a gate or ring a bell", kinds=("workspace",), n=40).hits
+    crowd = {hit.metadata["file_path"]: float(hit.why.get("crowd", 0)) for hit in hits}
+    assert crowd["bells.py"] > 0 > crowd["gates/gate_3.py"]
+    assert crowd["gates/about.md"] == 0
+    for mode in ("semantic", "keyword"):
+        hits = memory.search("ring a bell", kinds=("workspace",), mode=mode).hits
+        assert not any("crowd" in hit.why for hit in hits)
+
+
 def test_an_audit_leads_to_the_file(indexed: Indexed) -> None:
     """From the chunk to the file as it is now."""
     indexed.index()
@@ -157,7 +175,7 @@ def test_a_patch_has_the_vector_of_its_name(indexed: Indexed) -> None:
     )
     (named,) = indexed.engines["embedder"].embed(["0001-gate.patch"])
     assert len(made.ids) == len(rows) and np.allclose(made.vectors, named, atol=1e-6)
-    assert report.details["texts_embedded"] >= len(rows)
+    assert int(report.details["texts_embedded"]) >= len(rows)
     assert _searched(indexed, "turnstile")[0].startswith("harbor::fixes/0001-gate.patch::")
     shown = run_here({"MEMORY_DATA_DIR": str(indexed.components.data_dir)}, "status").stdout
     assert "2 documents that programs wrote" in shown

@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory_assets.errors import BadArgument
 from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
 from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, confidences
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.documents import (
     POOL,
+    crowding,
     heading_scores,
+    nearest_code,
     type_scores,
     without_copies,
 )
+from memory_assets.recall.search.filters import allowed_turns
 from memory_assets.recall.search.folding import with_summaries_last
 from memory_assets.recall.search.languages import in_english
 from memory_assets.recall.search.pasted import pasted_shares, with_pasted
@@ -38,12 +40,6 @@ from memory_assets.recall.search.ranking import (
 )
 from memory_assets.recall.search.spelling import Vocabulary, corrections, replaced
 from memory_assets.requests.search import SearchRequest
-from memory_assets.stores.keyword_index.blocks import (
-    facet_mark,
-    file_name_mark,
-    mark_term,
-    tool_mark,
-)
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 
 if TYPE_CHECKING:
@@ -55,56 +51,8 @@ _GATHER_BELOW = 0.3
 _OF_DOCUMENTS, _OF_DOCUMENTS_WITHOUT_MEANING = 0.1, 0.28
 """What the type of file that is named is worth, and the question's words in heading and path. Words
 alone say less of a chunk, so they count .72 then."""
-
-
-def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -> Mask | None:
-    """Return a mask of the turns that pass all filters; None without filters."""
-    masks: list[Mask] = []
-    if wanted := request.of_session.items():
-        passing = [
-            all(getattr(key, name) == value for name, value in wanted) for key in corpus.sessions
-        ]
-        masks.append(np.array(passing, dtype=np.bool_)[corpus.session])
-    if request.since is not None:
-        masks.append(corpus.ts_epoch >= request.since.timestamp())
-    if request.until is not None:
-        before = corpus.ts_epoch < request.until.timestamp()
-        masks.append(before & (corpus.ts_epoch > 0))  # 0 stands for a time that is not known
-    if request.tool:
-        masks.append(_marked(corpus, index, [mark_term(tool_mark(request.tool))]))
-    if request.file:
-        masks.append(_marked(corpus, index, _file_terms(index, request.file)))
-    for name, value in request.of_documents.items():
-        masks.append(_marked(corpus, index, _facet_terms(index, name, value)))
-    return np.logical_and.reduce(masks) if masks else None
-
-
-def _facet_terms(index: KeywordIndex, name: str, value: str) -> list[str]:
-    """Return the term of a value that documents are filtered by.
-
-    Raises:
-        BadArgument: no document has it; lists what there is.
-    """
-    start = mark_term(facet_mark(name, ""))
-    known = sorted(term.removeprefix(start) for term in index.terms_with(start))
-    if value.lower() not in known:
-        what = name.replace("_", " ")
-        listed = ", ".join(known) or "none, run `memory index ROOT`"
-        raise BadArgument(f"no document has the {what} {value!r}; there are: {listed}")
-    return [mark_term(facet_mark(name, value))]
-
-
-def _file_terms(index: KeywordIndex, asked: str) -> list[str]:
-    """Return the terms of the files of that name, or else of those in the directory of that
-    name."""
-    from memory_assets.chunking import touched_by
-
-    named, any_file = mark_term(file_name_mark(asked)), mark_term(file_name_mark(""))[:-1]
-    for start in (named, any_file):
-        terms = {term.rpartition("\x01")[2]: term for term in index.terms_with(start)}
-        if found := touched_by(terms, asked):
-            return [terms[path] for path in found]
-    return []
+_OF_CROWDS = 0.1
+"""What is taken from code that is like other code which is near to the question, too."""
 
 
 def within_window(answer: Answer, begin: datetime) -> Answer:
@@ -114,14 +62,6 @@ def within_window(answer: Answer, begin: datetime) -> Answer:
         hit for hit in answer.hits if float(hit.metadata.get("ts_epoch") or 0.0) >= since
     )
     return replace(answer, hits=recent, older=len(answer.hits) - len(recent))
-
-
-def _marked(corpus: Corpus, index: KeywordIndex, terms: list[str]) -> Mask:
-    mask = np.zeros(corpus.turns, dtype=np.bool_)
-    for term in terms:
-        where, _ = corpus.postings(index, term)
-        mask[corpus.turn[where]] = True
-    return mask
 
 
 @dataclass(frozen=True)
@@ -203,8 +143,11 @@ def _find_kind(
             ranking = _by_meaning(corpus, words, cosines)
     copies: Mapping[int, Sequence[str]] = {}
     if kind == "workspace":
-        documents, copies = _of_documents(request, ranking, words, corpus, corpora.index, allowed)
-        ranking, field = documents, documents if field is ranking else field
+        before = ranking
+        if request.mode == "hybrid" and vectors is not None:
+            ranking = _of_crowds(ranking, corpus, corpora.index, vectors, allowed)
+        ranking, copies = _of_documents(request, ranking, words, corpus, corpora.index, allowed)
+        field = ranking if field is before else field
     nearest = best(_among(allowed, ranking.scores), max(request.n, FIELD)).tolist()
     turns = list(copies)[: request.n] if kind == "workspace" else nearest[: request.n]
     judged: Sequence[Confidence | None] = [None] * len(turns)
@@ -241,6 +184,7 @@ class _Ranking:
     pasted: Floats | None = None
     of_types: Floats | None = None
     of_headings: Floats | None = None
+    of_crowds: Floats | None = None
 
 
 def _by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
@@ -271,6 +215,20 @@ def _by_both(
         weight,
         pasted,
     )
+
+
+def _of_crowds(
+    ranking: _Ranking, corpus: Corpus, index: KeywordIndex, vectors: Floats, allowed: Mask | None
+) -> _Ranking:
+    """Return a ranking in which code that is like much other code near to the question stands
+    lower, and code that is like little of it higher."""
+    if ranking.meaning is None or ranking.weight is None:
+        return ranking
+    turns = nearest_code(corpus, index, _among(allowed, ranking.meaning))
+    crowded = crowding(vectors[_shown(turns.tolist(), ranking, corpus)])
+    of_crowds = np.zeros(corpus.turns, dtype=np.float32)
+    of_crowds[turns] = -_OF_CROWDS * ranking.weight * crowded
+    return replace(ranking, scores=ranking.scores + of_crowds, of_crowds=of_crowds)
 
 
 def _of_documents(
@@ -347,6 +305,8 @@ def _hits(
             why["type"] = round(float(ranking.of_types[turn]), 4)
         if ranking.of_headings is not None and ranking.of_headings[turn]:
             why["heading"] = round(float(ranking.of_headings[turn]), 4)
+        if ranking.of_crowds is not None and ranking.of_crowds[turn]:
+            why["crowd"] = round(float(ranking.of_crowds[turn]), 4)
         if confidence is not None:
             why["answers"] = round(confidence.probability, 2)
         weak = confidence is not None and confidence.weak

@@ -9,8 +9,9 @@ import numpy as np
 
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.corpus import Corpora
+from memory_assets.recall.search.filters import allowed_turns
 from memory_assets.recall.search.folding import with_summaries_last
-from memory_assets.recall.search.hybrid import allowed_turns, hit_ids
+from memory_assets.recall.search.hybrid import hit_ids
 from memory_assets.requests.search import SearchRequest
 
 

@@ -1,0 +1,74 @@
+"""Which turns pass the filters of a request."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from memory_assets.errors import BadArgument
+from memory_assets.recall.search.corpus import Corpus, Mask
+from memory_assets.requests.search import SearchRequest
+from memory_assets.stores.keyword_index.blocks import (
+    facet_mark,
+    file_name_mark,
+    mark_term,
+    tool_mark,
+)
+from memory_assets.stores.keyword_index.index import KeywordIndex
+
+
+def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -> Mask | None:
+    """Return a mask of the turns that pass all filters; None without filters."""
+    masks: list[Mask] = []
+    if wanted := request.of_session.items():
+        passing = [
+            all(getattr(key, name) == value for name, value in wanted) for key in corpus.sessions
+        ]
+        masks.append(np.array(passing, dtype=np.bool_)[corpus.session])
+    if request.since is not None:
+        masks.append(corpus.ts_epoch >= request.since.timestamp())
+    if request.until is not None:
+        before = corpus.ts_epoch < request.until.timestamp()
+        masks.append(before & (corpus.ts_epoch > 0))  # 0 stands for a time that is not known
+    if request.tool:
+        masks.append(_marked(corpus, index, [mark_term(tool_mark(request.tool))]))
+    if request.file:
+        masks.append(_marked(corpus, index, _file_terms(index, request.file)))
+    for name, value in request.of_documents.items():
+        masks.append(_marked(corpus, index, _facet_terms(index, name, value)))
+    return np.logical_and.reduce(masks) if masks else None
+
+
+def _facet_terms(index: KeywordIndex, name: str, value: str) -> list[str]:
+    """Return the term of a value that documents are filtered by.
+
+    Raises:
+        BadArgument: no document has it; lists what there is.
+    """
+    start = mark_term(facet_mark(name, ""))
+    known = sorted(term.removeprefix(start) for term in index.terms_with(start))
+    if value.lower() not in known:
+        what = name.replace("_", " ")
+        listed = ", ".join(known) or "none, run `memory index ROOT`"
+        raise BadArgument(f"no document has the {what} {value!r}; there are: {listed}")
+    return [mark_term(facet_mark(name, value))]
+
+
+def _file_terms(index: KeywordIndex, asked: str) -> list[str]:
+    """Return the terms of the files of that name, or else of those in the directory of that
+    name."""
+    from memory_assets.chunking import touched_by
+
+    named, any_file = mark_term(file_name_mark(asked)), mark_term(file_name_mark(""))[:-1]
+    for start in (named, any_file):
+        terms = {term.rpartition("\x01")[2]: term for term in index.terms_with(start)}
+        if found := touched_by(terms, asked):
+            return [terms[path] for path in found]
+    return []
+
+
+def _marked(corpus: Corpus, index: KeywordIndex, terms: list[str]) -> Mask:
+    mask = np.zeros(corpus.turns, dtype=np.bool_)
+    for term in terms:
+        where, _ = corpus.postings(index, term)
+        mask[corpus.turn[where]] = True
+    return mask
