@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.moments import Moment, stated
+from memory_assets.observations.moments import TITLE_LIMIT, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import listing, phrase, shorten, unescaped
 from memory_assets.session_analysis.sentences import own_words, plain_text, sentences
@@ -22,12 +22,22 @@ _ASKS_TO_GO_ON = phrase(
     r"shall I|should I (?:proceed|continue|start|run|commit|push|go|access)|"
     r"what(?:'s| is) (?:the|your)\b|please run|did you run|\bsudo\b|"
     r"^(?:is|are|have|has|did|does|do you have|who)\b|"
-    r"^which (?:\w+ )?(?:prs?|pull requests?|issues?|todos?|tickets?|files?|phase)\b"
+    r"^which (?:\w+ )?(?:prs?|pull requests?|issues?|todos?|tickets?|files?|phase)\b|"
+    r"how (?:do you want to work|thorough|deep|much)|should i know|matters most|"
+    r"\b(?:start with|first|focus|sequence|priorit\w+|tackle|upload|track(?:ed)?|milestone|sprint|"
+    r"session|branch|commit|worktree|plan(?:ning)?|want to access|"
+    r"(?:this|next) (?:phase|step|fix|push|release|round|change)|"
+    r"work on next|before continuing|phase \d|add (?:\w+ )?tests|initiali[sz]e)\b"
 )
+"""How to go about the work, or what is known."""
 _NO_CHOICE = phrase(
-    r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|skip|done|n/?a|none|cancel|later|\d+)\b.{0,12}$|"
-    r"^(?:help|explain|show) me\b|\?$"
+    r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|done|n/?a|none|stop|restore|cancel|later|all|"
+    r"everything|\d+)\b.{0,12}$|^skip\b|^both(?: options)?$|^there (?:is|are)\b|^i'll\b|"
+    r"^(?:help|explain|show|what|how|why|can|could|wait|i think|i would|i'd|let me|all of)\b|"
+    r"\b(?:these|above|branch|milestone|commit|session)\b|[?,]$"
 )
+_LONGEST_ANSWER = 60
+"""Characters of an option; what is longer was typed, and says more than that it is chosen."""
 _RECOMMENDED = re.compile(r"\s*\(Recommended\).*")
 _ANSWERED = re.compile(
     r"(?:User has answered your questions?|Your questions have been answered):\s*"
@@ -49,17 +59,25 @@ _OPTION = phrase(
     r"\s*(?:[-*+•]\s+)?(?:#{1,4}\s+)?(?:\*\*)?\(?(?:option )?(?P<label>[a-e]|\d)"
     r"(?:[.):]|\*\*)+\s*(?:[-–—:]\s*)?(?P<text>\S.{6,})$"
 )
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_ASIDE = re.compile(r"\([^)]*\)")
+_FEWEST_WORDS = 4
 _ASKING = 900
 """Characters at the end of a message in which a question makes its list one of options."""
+_OFFERS = phrase(
+    r"\b(?:which|prefer|closest|fits best|best fit|what would you like|(?:or|want) [^.?!\n]{3,160})"
+    r"[^.!\n]{0,160}\?"
+)
 _CLARIFIES = phrase(
     r"\b(?:do you mean|did you mean|clarify|are you (?:referring|asking|seeing|talking)|"
     r"repl(?:y|ies) with a number)\b"
 )
 _PROCESS = phrase(
-    r".*:$|\W*(?:all of (?:the above|them)|everything\b|"
+    r".*[:?]$|\W*(?:all of (?:the above|them)|everything\b|"
     r"proceed|continue|go (?:on|ahead)|stage|commit|push|merge|review|walk|verify|"
     r"start\b|stop|wait|nothing|something else|done|resume|show|inline execution|subagent|"
-    r"run |test )"
+    r"run |test |load |investigate|fix|close|check|rebase|debug|try |mark |"
+    r"keep (?:it|them) |.*\b(?:commit|branch|push|delete and|i can help)\b)"
 )
 
 
@@ -70,7 +88,7 @@ def chosen(turn: Turn, before: Turn | None) -> Iterator[Moment]:
         if pairs := [pair for pair in pairs if _is_choice(*pair)]:
             facts = [compose("{} {}", question, answer) for question, answer in pairs]
             question, answer = pairs[0]
-            title = compose("{} → {}", shorten(question, 90), shorten(answer, 60))
+            title = compose("{} → {}", shorten(question, TITLE_LIMIT - len(answer) - 3), answer)
             account = [compose("The user chose, when asked."), *facts[:3]]
             yield stated("decision", (turn,), record, title, account, facts, TRADE_OFF)
     if before is not None and turn.prompt is not None:
@@ -120,7 +138,9 @@ def _answer(text: RedactedText) -> RedactedText:
 
 def _is_choice(question: str, answer: str) -> bool:
     """Return True if an answer decides about the work, not about whether to continue."""
-    if _ASKS_TO_GO_ON.search(question) or _NO_CHOICE.search(answer) or len(answer) < 3:
+    if _ASKS_TO_GO_ON.search(question) or _NO_CHOICE.search(answer):
+        return False
+    if not 3 <= len(answer) <= _LONGEST_ANSWER:
         return False
     return _ASKS_A_CHOICE.search(question) is not None
 
@@ -140,13 +160,20 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
     labels = re.findall(r"[a-e]|\d", re.sub(r"\band\b", "", named["labels"].lower()))
     picked = [options[label] for label in labels if label in options]
     picked = [option for option in picked if not _PROCESS.match(option)]
-    if not picked or len(picked) < len(labels) / 2:
+    if len(labels) != 1 or not picked or words.endswith("?") or not _describes(picked[0]):
+        return
+    if not _OFFERS.search(end):
         return
     title = compose("Chosen: {}", listing([shorten(one, 110) for one in picked], 3))
     asked = [one.text for one in sentences(message.text.cut(-_ASKING)) if one.text.endswith("?")]
     question = [compose("Asked: {}", one) for one in asked[-1:]]
     account = [compose("The user chose among options."), *question]
     yield stated("decision", (before, turn), prompt, title, account, picked, TRADE_OFF)
+
+
+def _describes(option: RedactedText) -> bool:
+    """Return True unless an option is a name in few words, which says little by itself."""
+    return len(_WORD.findall(_ASIDE.sub("", option))) >= _FEWEST_WORDS
 
 
 def _options(text: RedactedText) -> dict[str, RedactedText]:

@@ -11,7 +11,7 @@ from memory_assets.observations.choices import TRADE_OFF, chosen
 from memory_assets.observations.moments import Moment, stated
 from memory_assets.observations.statements import statement
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import EMPTY, names, phrase, shorten
+from memory_assets.session_analysis.phrases import names, phrase, shorten
 from memory_assets.session_analysis.sentences import (
     own_words,
     plain_text,
@@ -26,76 +26,79 @@ _SOFTLY = (
     r"^\W*(?:(?:ok(?:ay)?|yes|yeah|no|nope|actually|alright|so|and|but|hmm+|i think|ideally|sure|"
     r"agreed|also|or better|better|please|for now|well|wait|oh|then|now|just)\b[,:.! ]*)*"
 )
-_HUMAN_DECIDED = phrase(
-    rf"{_SOFTLY}(?:"
-    r"let'?s (?:just )?(?:go (?:with|for)|stick|use|keep (?!\w+ing\b|on\b)|drop|skip|"
-    r"switch to|move (?:to|the)|not (?!mess|worry)|limit|leave|remove|ignore|call|go \d)"
-    r"|(?:i|we)(?:'d| would)?(?: still)? (?:decided|prefer|chose|rather|go (?:with|for))\b"
-    r"|(?:i|we)(?:'d| would)? (?:still )?like (?:to (?:still|keep|switch|use|go)|it to)\b"
-    r"|i want (?:to (?:use|keep|drop|go with|avoid)|only)\b"
-    r"|(?:go|going) with\b|use (?:option|approach)\b|we(?:'ll| will) (?:use|go with|stick)\b"
-    r"|(?:skip|ignore|leave|omit|drop) (?!it\b|that\b|this\b)(?=.{6})"
-    r"|(?:never|always) \w+(?=.{6})"
-    r"|(?:we|it|this|there|that|the [^,?]{2,60}?|(?!you\b)\w+(?: \w+)?) (?:should|must|shall) "
-    r"(?:be )?(?:only|always|never|not be|still|stay|remain|just)\b"
-    r")"
-    r"|^\W*no,? let'?s \w+|\b(?:would|i'd) prefer (?:not |that |to )"
-    r"|, skip (?!to\b)(?:the |#)?\w+|\bi think (?:it'?s|it is) better (?:not )?to\b"
-    r"|\bwe should (?:just|only|never|not|always|still|keep|use)\b|\blet'?s go (?:with|for|\d)"
+_NAMED = (
+    r"(?!(?:to )?(?:not|it|this|that|these|those|them|both|all|your|my|something|anything|nothing|"
+    r"whatever|everything|th(?:e|at) (?:same|other|first|second|third|last|current|latest|"
+    r"existing)|an? \w+ different|option|approach|\w+ing)\b)"
+    r"(?:(?:an?|the|our|one) )?(?=\S*[^\W\d_]{3})"
 )
-_HUMAN_REFUSES = phrase(rf"{_SOFTLY}i (?:only want|don'?t want|do not want)\b")
-_CONTRAST = phrase(
-    rf"{_SOFTLY}(?:(?:let'?s|we should|we can|you should|(?:can|could) (?:we|you)|i'?d|"
-    r"i want(?: you)? to|we(?:'ll| will)) (?:just |also )?(?!check|see|look|explain|tell|help)\w+"
+"""A thing with a name, not one that was pointed to, nor a number or an activity."""
+_CHOSEN = phrase(
+    rf"{_SOFTLY}(?:let'?s (?:just )?(?:go (?:with|for)|stick (?:to|with)|use|keep|call it|drop|"
+    r"remove|switch to|not use|limit)"
+    r"|(?:i|we)(?:'d| would)?(?: still)? (?:decided(?: on)?|prefer|chose|rather|go with)"
+    r"|we(?:'ll| will) (?:use|go with|stick (?:to|with))"
+    r"|(?:i|we)(?:'d| would)? (?:still )?(?:like|want)(?: it)? to (?:still )?(?:use|"
+    r"switch to|avoid|only use)|going with) "
+    rf"{_NAMED}"
+)
+_RULED = phrase(
+    rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and)\b)(?:[\w.`@/-]+ ){{1,8}}?"
+    r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
+)
+_ALTERNATIVE = phrase(
+    rf"{_SOFTLY}(?:(?:(?:let'?s|we should|we can|(?:can|could) (?:we|you)|i'?d|i want(?: you)? to|"
+    r"we(?:'ll| will)) (?:just |also )?(?!check|see|look|explain|tell|help)\w+"
+    rf" {_NAMED}.*\b(?:instead|rather than)\b)"
     r"|(?:use|do|make|add|show|put|move|keep|replace|set|redact|return|call|store|remove|update|"
     r"mark|change|write|create|implement|rename|switch|capture|have|give|read|include|print|bump)"
-    r") .*\b(?:instead|rather than|because)\b|.{0,20}\bi think we (?:can|should) .* instead\b"
+    rf" {_NAMED}.*\b(?:instead of|rather than) {_NAMED})"
 )
 _UNSURE = phrase(
     r"\b(?:maybe|might|perhaps|could|would you|should (?:we|i)|when you|whether|wonder|not sure|"
-    r"i guess|any idea)\b|^\W*if\b"
+    r"i guess|any idea|or)\b|^\W*if\b"
 )
 _SAYS_NOTHING = names(
     "skip rest fix leave keep stay stays yeah yes okay per previous respond response reply let the "
     "and but not just then them they this that these those all both should can will would with for "
     "don default you your our was were are has have had been being its now too only very more most "
-    "about from there one instead return move"
+    "about from there one instead return move prefer want like would drop option"
 )
-_WORD = re.compile(r"[^\W\d_]{3,}")
 """Words that do not say what a decision is about."""
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _FEWEST_WORDS = 2
-_OF_NUMBERS = re.compile(r"\b(?:skip|fix|do)\b.*\d")
-"""Items of a list are done or not: what they are is not in the sentence before."""
 _QUESTION = re.compile(r"\?\W*$")
 _ABOUT_WORK = phrase(
+    r"\b(?:rebase|revert|cherry-pick|merge|branch|worktree|commit|pr|pull requests?|push|"
+    r"branches)\b|"
+    r"\b(?:make|add) (?:a|an|the) (?:new )?rule\b|\bfor example\b|\bmention that\b|"
+    r"\b(?:create|add|write) (?:a|an|the) .{0,40}\b(?:section|docs?|documentation)\b|"
     r"\b(?:skills?|workflow|subagents?|sub-agents?|agents? in parallel|this turn|todo list|"
     r"commit message|nolint|sed|grep|your next reply|overwhelm|full file|approve)\b"
     r"|\blet'?s (?:get back|go back)\b|\b(?:do|use|try) (?:this|that|it) instead\b"
     r"|\b(?:last|previous) message\b|\b(?:add|include) .*\bexplanations?\b"
     r"|\b(?:first|second|third|last|other) (?:approach|option|one|way)\b|\boption [a-z\d]\b"
     r"|\b(?:your recommendation|(?:that|this|a \w+ different) (?:model|strategy))\W*$|\bone step\b"
+    r"|\bhere\W*$|\b(?:rather than|instead of) (?:this|that|these|those)\b"
 )
 _REFUSED = re.compile(r"the user said:\s*(?!The user wants to clarify)(?P<words>\S)")
 _AGENT_DECIDED = phrase(
     r"\b(?:we|I)(?:'ve| have)? (?:also |deliberately |intentionally )?"
     r"(?:decided|chose|opted|settled on)\b|\bI picked \S+ deliberately\b"
-    r"|^\W*(?:decision(?: made)?:|going with (?!the flow)|confirmed direction\b)"
     r"|\b(?:was|were) (?:deliberately )?(?:chosen|preferred) (?:because|over|to|as)\b"
     r"|\b(?:we|I)(?:'ll| will|'re going to| are going to) (?:go|stick) with .{3,120}"
+    r"\b(?:instead of|rather than)\b"
     r"|\bthe user wants .{3,120}\b(?:instead|rather than)\b"
-    r"|\bintentionally (?:deferred|left out|kept|out of scope)\b"
+    r"|\bintentionally (?:deferred|left out|out of scope)\b"
 )
 _AT_WORK_DECIDED = phrase(
-    r"\b(?:I'll|I will|we'll|I'm going to|let's) (?:just |simply |also )?(?:keep|leave|use|pass|"
+    r"(?:\b(?:I'll|I will|we'll|I'm going to|let's) (?:just |simply |also )?(?:keep|leave|use|pass|"
     r"put|make|replace|skip|drop|treat|switch|store|add|change|preserve|apply|reject|move|remove|"
-    r"persist)\b.{3,200}?\b(?:instead|rather than|since|because|so that|as-is)\b"
-    r"|^(?:Since|Because|To (?:preserve|keep|avoid|stay)|Given)\b.{5,160}?"
-    r"\bI'll (?!need|assume)\w+"
+    r"persist) (?!it\b|this\b|that\b|these\b|those\b|them\b)"
+    r"|^(?:Since|Because|To (?:preserve|keep|avoid|stay)|Given)\b.{5,160}?\bI'll (?!need|assume)\w+"
     r"|\b(?:simplest|cleanest|right|simpler|correct|minimal|clean|cleaner|safest)"
-    r"(?: and \w+ \w+)? (?:approach|fix|solution|way)\b.{0,60}?"
-    r"(?:\bis (?:an? |to |just )|: (?:just |simply )?(?:use|change|add|include|store|make|keep|"
-    r"switch|replace|put|pass|persist|remove|"
-    r"drop|disable|return|call|move|skip|read|write|let|treat)\b).{12}"
+    r"(?: and \w+ \w+)? (?:approach|fix|solution|way)\b)"
+    r".{3,200}?\b(?:instead of|rather than) \w{3}"
 )
 _PROCESS = phrase(
     r"\b(?:test server|tests? first|add an? (?:\w+ )?tests?|re-?run|task list|agent|let me|"
@@ -105,6 +108,15 @@ _PROCESS = phrase(
 )
 _APPROVED = phrase(r"User has approved (?:your|the) plan")
 _HEADING = re.compile(r"^#{1,3} +(?:Plan:? *)?(\S.{6,200})$", re.MULTILINE)
+_PLANNED = phrase(
+    r"^\W*(?:add|allow|always|batch|block|build|change|combine|consolidate|convert|create|decouple|"
+    r"delete|detect|disable|drop|embed|enable|expose|extract|filter|group|hide|implement|integrate|"
+    r"introduce|invert|limit|make|merge|migrate|move|optimi[sz]e|pass|persist|port|propagate|redesign|"
+    r"remove|rename|reorganize|replace|restore|rewrite|route|run|separate|show|simplify|split|store|"
+    r"support|surface|switch|turn|unify|use|validate)\b(?!.*\b(?:git|push|commit|phase|session|docs?|"
+    r"documentation|readme)\b)(?=(?:.*?\s\S*?[^\W\d_]{3}){3})"
+)
+"""A heading that says what is done, not only what it is about."""
 _GIVEN_PLAN = phrase(r"\s*(?:please )?implement (?:the following|this) plan:?\s*\n")
 
 
@@ -113,34 +125,24 @@ def decisions(turn: Turn, before: Turn | None, said: Sequence[Said]) -> Iterator
     agent states (`said` in it). `before` is the turn before it."""
     yield from chosen(turn, before)
     yield from _approved(turn)
-    yield from _said_by_human(turn, before)
+    yield from _said_by_human(turn)
     yield from _said_by_agent(turn, said)
 
 
-def _said_by_human(turn: Turn, before: Turn | None) -> Iterator[Moment]:
+def _said_by_human(turn: Turn) -> Iterator[Moment]:
     """Yield the decisions in a prompt, as one, and those in what was said to refuse a call."""
     if turn.prompt is not None and len(turn.prompt.text) <= _LONGEST_PROMPT:
-        told = [] if before is None else [r for r in before.records if r.kind == "assistant_text"]
-        last = [one.text for one in sentences(told[-1].text)][-1:] if told else []
-        yield from _decided_by_human(turn, turn.prompt, own_words(turn.prompt.text), last)
+        yield from _decided_by_human(turn, turn.prompt, own_words(turn.prompt.text))
     for record in turn.records:
         refusal = record.kind == "tool_result" and record.is_error
         if refusal and (words := _REFUSED.search(record.text)):
-            yield from _decided_by_human(turn, record, record.text.cut(words.start("words")), [])
+            yield from _decided_by_human(turn, record, record.text.cut(words.start("words")))
 
 
-def _decided_by_human(
-    turn: Turn, record: RedactedRecord, words: RedactedText, last: Sequence[RedactedText]
-) -> Iterator[Moment]:
-    """Yield the decisions in what the human said, as one: each sentence by itself, or with the one
-    before it (`last`: the agent's last one), of which it says what is to be."""
+def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -> Iterator[Moment]:
+    """Yield the decisions in what the human said, as one."""
     told = [one.text for one in request_sentences(words)[:12]]
-    found = []
-    for text, earlier in zip(told, [*(last or [EMPTY]), *told], strict=False):
-        if _settles(text) and _stands_alone(text):
-            found.append(text)
-        elif _settles(text) and _stands_alone(earlier) and not _OF_NUMBERS.search(text):
-            found.append(compose("{} → {}", shorten(earlier, 120), text))
+    found = [text for text in told if _settles(text) and _stands_alone(text)]
     if found:
         account = [compose("The user said: {}", text) for text in found[:3]]
         yield stated("decision", (turn,), record, found[0], account, found[:4], TRADE_OFF)
@@ -151,9 +153,10 @@ def _settles(text: str) -> bool:
     plain = text.replace("’", "'")
     if not 12 <= len(plain) <= 320 or _UNSURE.search(plain) or _ABOUT_WORK.search(plain):
         return False
-    if _CONTRAST.match(plain) or _HUMAN_REFUSES.match(plain):
+    if _ALTERNATIVE.match(plain):
         return True
-    return _HUMAN_DECIDED.search(plain) is not None and not _QUESTION.search(plain)
+    decided = _CHOSEN.match(plain) or _RULED.match(plain)
+    return decided is not None and not _QUESTION.search(plain)
 
 
 def _stands_alone(text: str) -> bool:
@@ -205,6 +208,8 @@ def _plan(turn: Turn, plan: RedactedRecord, approval: RedactedRecord) -> Iterato
     if heading is None:
         return
     title = plain_text(source.text.cut(*heading.span(1)))
+    if not _PLANNED.match(title):
+        return
     steps = [one.text for one in sentences(source.text.cut(heading.end(), heading.end() + 4_000))]
     title = compose("Plan approved: {}", shorten(title, 110))
     facts = [text for text in steps[3:8] if len(text) > 20]

@@ -17,7 +17,7 @@ from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import all_said
 
-OBSERVER_ID = "observer-5"
+OBSERVER_ID = "observer-6"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _TURNS_OF_A_COMMIT = 12
@@ -50,6 +50,7 @@ def _moments(session: SessionTurns) -> Iterator[Moment]:
     }
     since: list[tuple[Turn, Sequence[RedactedRecord]]] = []
     uncommitted: set[RedactedText] = set()
+    decided: set[RedactedText] = set()
     for before, turn in zip((None, *session.turns), session.turns, strict=False):
         last: RedactedRecord | None = None
         said_before = said[before.id] if before is not None else []
@@ -70,7 +71,10 @@ def _moments(session: SessionTurns) -> Iterator[Moment]:
             if not (changed.type == "change" and modified <= uncommitted and is_small(turn)):
                 yield changed
             uncommitted |= modified
-        yield from decisions(turn, before, said[turn.id])
+        for decision in decisions(turn, before, said[turn.id]):
+            if decision.title not in decided:
+                yield decision
+            decided.add(decision.title)
         yield from discoveries(turn, said[turn.id])
     yield from ended
 

@@ -19,12 +19,23 @@ ASKED = "Your questions have been answered: "
         ("How would you like to proceed?", "Skip the design", False),
         ("Should I start now?", "Yes", False),
         ("What is the address of the gate?", "Harbor Street", False),
+        ("Which phase should I build first?", "Bolt", False),
+        ("Where should the merged gate live?", "New branch", False),
+        ("Which gates should open?", "Everything", False),
+        ("Which lock should the gate use?", "Explain the options to me", False),
+        ("What is out of scope for this fix?", "The hinges", False),
+        (
+            "Which lock should the gate use?",
+            "Bolt, as the neighbours have it, but larger" * 2,
+            False,
+        ),
     ],
 )
 def test_a_choice_that_the_human_made_is_a_decision(
     script: Make, question: str, answer: str, decided: bool
 ) -> None:
-    """Not whether to go on, and not a fact that was asked for."""
+    """Not how to go on, not a fact that was asked for, and not an answer in the human's own words:
+    a title has no room for it."""
     session = script().prompt("Build a gate please")
     session.call("AskUserQuestion", "questions: ...", f'{ASKED}"{question}"="{answer}"')
     titles = [one.title for one in session.observed("decision")]
@@ -34,11 +45,37 @@ def test_a_choice_that_the_human_made_is_a_decision(
 def test_an_approved_plan_is_a_decision(script: Make) -> None:
     """Under its heading."""
     session = script().prompt("Plan a gate please")
-    plan = "plan:\n# Plan: A gate of oak\nOak lasts longest in salt water. We start with the hinge."
+    plan = (
+        "plan:\n# Plan: Build the gate of oak\nOak lasts longest in salt water. Hinges come first."
+    )
     session.call("ExitPlanMode", plan, "User has approved your plan. You can now start coding.")
     (made,) = session.observed("decision")
-    assert made.title == "Plan approved: A gate of oak"
+    assert made.title == "Plan approved: Build the gate of oak"
     assert "Oak lasts longest" in made.narrative
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Fix the gate that does not open", "Gate optimization plan", "Add gates", "Update README"],
+)
+def test_a_plan_whose_heading_does_not_say_what_is_decided_is_no_decision(
+    script: Make, heading: str
+) -> None:
+    """A fault to repair is no choice, and a subject or two words tell nothing later."""
+    session = script().prompt("Plan a gate please")
+    plan = f"plan:\n# {heading}\nOak lasts longest in salt water. Hinges come first."
+    session.call("ExitPlanMode", plan, "User has approved your plan. You can now start coding.")
+    assert session.observed("decision") == []
+
+
+def test_a_decision_with_the_same_title_is_told_once_in_a_session(script: Make) -> None:
+    """The first time: a plan that is approved again with changes is the decision that it was."""
+    session = script().prompt("Plan a gate please")
+    plan = "plan:\n# Plan: Build the gate of oak\nOak lasts longest in salt water."
+    session.call("ExitPlanMode", plan, "User has approved your plan. You can now start coding.")
+    first = session.observed("decision")
+    session.call("ExitPlanMode", plan, "User has approved your plan. You can now start coding.")
+    assert session.observed("decision") == first
 
 
 @pytest.mark.parametrize(
@@ -61,12 +98,22 @@ def test_what_the_human_says_is_decided_is_a_decision(
     [
         ("there should be only one way into the harbor", True),
         ("The gate must never open at night.", True),
-        ("ignore the lack of a lock for now", True),
+        ("ignore the lack of a lock for now", False),
         ("skip 5, 7 and do the rest", False),
-        ("can we hang it on the left post instead of the right one please?", True),
+        ("can we hang the bell on the left post instead of the right one please?", True),
+        ("can we hang it on the left post instead of the right one please?", False),
         ("I think we can drop the bell, and ring by voice instead", True),
-        ("No, let's paint the gate first.", True),
-        ("I would prefer not to oil it again for this small change.", True),
+        ("We will use oak for the gate.", True),
+        ("I want to use a spring for the gate", True),
+        ("No, let's paint the gate first.", False),
+        ("I would prefer not to oil it again for this small change.", False),
+        ("I don't want to paint these hinges.", False),
+        ("always close the gate after the last ship", False),
+        ("It must never open at night.", False),
+        ("let's use oak or pine for the gate", False),
+        ("let's use the same wood for the gate", False),
+        ("let's remove the mention of chain here", False),
+        ("use the main branch of the gate instead of the new branch", False),
         ("let's keep going with the gate", False),
         ("lets do this instead", False),
         ("can you check whether the gate uses rope instead of chain?", False),
@@ -96,30 +143,37 @@ def test_a_decision_that_is_all_that_was_asked_is_told_once(script: Make) -> Non
     assert "Asked: Please hang the gate" in decision.narrative
 
 
-OPTIONS = "Two ways:\n\n- **A. Rope** — light and cheap\n- **B. Chain** — lasts\n\nWhich one?"
+OPTIONS = (
+    "Three ways:\n\n- **A. Rope** — light and cheap to buy\n"
+    "- **B. Chain** — lasts longer in salt water\n- **C. Wire (new)**\n\nWhich one?"
+)
+CHAIN = "Chosen: Chain — lasts longer in salt water"
 
 
 @pytest.mark.parametrize(
     ("prompt", "title"),
     [
-        ("B", "Chosen: Chain — lasts"),
-        ("ok, let's do b for now", "Chosen: Chain — lasts"),
-        ("A and B", "Chosen: Rope — light and cheap, Chain — lasts"),
+        ("B", CHAIN),
+        ("ok, let's do b for now", CHAIN),
+        ("A and B", ""),
         ("B is what I had in mind, but tell me more first", ""),
+        ("let's go with b. what would that look like?", ""),
         ("C", ""),
+        ("D", ""),
     ],
 )
 def test_options_that_the_human_picks_by_their_label_are_a_decision(
     script: Make, prompt: str, title: str
 ) -> None:
-    """Of those that the turn before ended with; both turns are named."""
+    """One of those that the turn before ended with, if it is described; both turns are named.
+    Several are items that are done or not."""
     session = script().prompt("How shall the gate hang?").say(OPTIONS).prompt(prompt)
     made = session.say("All right.").observed("decision")
     assert [one.title for one in made] == ([title] if title else [])
     for one in made:
         assert one.turn_ids == ("session::s1::turn::0", "session::s1::turn::1")
         assert "among options. Asked: Which one?" in one.narrative
-        assert one.text.count("lasts") == 2 and ".." not in one.text
+        assert one.text.count("lasts longer") == 2 and ".." not in one.text
 
 
 @pytest.mark.parametrize(
@@ -128,6 +182,8 @@ def test_options_that_the_human_picks_by_their_label_are_a_decision(
         "1. Commit the gate\n2. Push it to the yard\n\nWhich one?",
         "1. The left gate of the yard\n2. The right gate\n\nWhich do you mean?",
         "1. Opened the gate\n2. Oiled its hinge",
+        "1. Paint the gate of the yard\n2. Investigate why it squeaks\n\nWhich do you prefer?",
+        "1. Paint the gate of the yard\n2. Oil the hinges of the gate\n\nIs the gate open?",
     ],
 )
 def test_a_label_that_decides_nothing_about_the_work_is_no_decision(
@@ -138,19 +194,11 @@ def test_a_label_that_decides_nothing_about_the_work_is_no_decision(
     assert session.observed("decision") == []
 
 
-def test_a_decision_in_few_words_is_told_with_what_it_is_about(script: Make) -> None:
-    """The sentence before it says that: the human's own, or the agent's last one."""
-    session = script().prompt("colours").say("Code blocks are blue now.")
-    (made,) = session.prompt("no, it should stay as is").say("Restored.").observed("decision")
-    assert made.title == "Code blocks are blue now. → no, it should stay as is"
-    (made,) = script().prompt("Scan fewer commits of main. let's go 100").observed("decision")
-    assert made.title == "Scan fewer commits of main. → let's go 100"
-
-
-def test_items_that_are_done_or_not_by_number_are_no_decision(script: Make) -> None:
-    """What the items are is in a list far away."""
-    session = script().prompt("review it").say("There are 14 comments on the change.")
-    assert session.prompt("skip 5, 7, 8 and do the rest").observed("decision") == []
+@pytest.mark.parametrize("said", ["no, it should stay as is", "let's go 100", "skip 5, 7 and 8"])
+def test_a_decision_that_says_nothing_by_itself_is_none(script: Make, said: str) -> None:
+    """Read later, without what was said before, it does not tell what was decided."""
+    session = script().prompt("colours").say("Code blocks are blue now, and there are 14 of them.")
+    assert session.prompt(said).say("Restored.").observed("decision") == []
 
 
 def test_an_answer_given_to_codex_is_a_decision(script: Make) -> None:
@@ -165,9 +213,9 @@ def test_an_answer_given_to_codex_is_a_decision(script: Make) -> None:
 
 def test_a_plan_given_as_the_prompt_is_a_decision(script: Make) -> None:
     """As plan mode writes it into a new context."""
-    plan = "Implement the following plan:\n\n# A gate of oak\n\nOak lasts longest in salt water."
+    plan = "Implement the following plan:\n\n# Build the gate of oak\n\nOak lasts in salt water."
     (made,) = script().prompt(plan).say("All right.").observed("decision")
-    assert made.title == "Plan approved: A gate of oak"
+    assert made.title == "Plan approved: Build the gate of oak"
 
 
 def test_what_the_human_says_to_refuse_a_call_is_a_decision(script: Make) -> None:
@@ -185,8 +233,13 @@ def test_what_the_human_says_to_refuse_a_call_is_a_decision(script: Make) -> Non
     ("said", "decided"),
     [
         ("Since the yard is wet, I'll hang it on chain rather than rope.", True),
-        ("I'll keep the old latch because the neighbours know it well.", True),
-        ("The simplest approach: use one hinge for both halves of the gate.", True),
+        ("The simplest approach: use one hinge instead of two for the gate.", True),
+        ("We decided that the gate opens at noon, when the ships come.", True),
+        ("Decision: the most important pending task is the gate.", False),
+        ("I'll go with the gate since it is a clean task of its own.", False),
+        ("I'll leave this on the post rather than adding it to the fence.", False),
+        ("I'll keep the old latch because the neighbours know it well.", False),
+        ("The simplest approach: use one hinge for both halves of the gate.", False),
         ("The user wants a chain instead of a rope for the gate.", True),
         ("I'll use grep since the agent needs to find every gate.", False),
         ("I'll open the file and look at the gate of the harbor.", False),
@@ -196,7 +249,7 @@ def test_what_the_human_says_to_refuse_a_call_is_a_decision(script: Make) -> Non
 def test_what_the_agent_decides_while_it_works_is_a_decision(
     script: Make, said: str, decided: bool
 ) -> None:
-    """With a reason or an alternative; how it goes about its work is none."""
+    """With the alternative that it did not take; how it goes about its work is none."""
     session = script().prompt("Hang the gate please").say(said)
     session.touch("Edit", f"{ROOT}/src/gate.py").say("The gate hangs.")
     assert bool(session.observed("decision")) is decided
