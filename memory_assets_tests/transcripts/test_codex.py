@@ -210,6 +210,20 @@ def test_failure_is_read_from_the_output(
     assert "metadata" not in result.text
 
 
+def test_how_a_command_ended_is_told_as_text(codex: CodexLines, read: Read) -> None:
+    """A script's output is a list with the JSON of it: exit code and output are what is read."""
+    ended = (
+        '{"chunk_id":"6e8cbb","wall_time_seconds":0,"exit_code":1,"output":"no\\nsuch \\"gate\\""}'
+    )
+    blocks = ["Script completed\nOutput:\n", ended]
+    call(codex, "exec_command", cmd="make")
+    listed = [{"type": "input_text", "text": text} for text in blocks]
+    codex.item("custom_tool_call_output", call_id="c1", output=listed)
+    result = read(codex).records[1]
+    assert result.is_error
+    assert result.text.endswith('Process exited with code 1\nOutput:\nno\nsuch "gate"')
+
+
 def test_an_event_tells_of_a_failure_that_the_output_hides(codex: CodexLines, read: Read) -> None:
     """exec_command_end gives the exit code without doubling the output."""
     call(codex, "exec_command", cmd="make")

@@ -11,7 +11,8 @@ Editors put their context above a heading.
 Shapes of calls by version: `shell` with an argument list, `shell_command` and `exec_command`
 with a string, `local_shell_call` with an action, `apply_patch` as a custom tool whose input is
 the patch. Outputs are JSON (`{"output", "metadata": {"exit_code"}}`), text with a line
-"Process exited with code N" or "Exit code: N", or a list of content blocks.
+"Process exited with code N" or "Exit code: N", or a list of content blocks, of which one may be
+the JSON of how a command ended (`{"chunk_id", "exit_code", "output"}`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import orjson
 
 from memory_assets.transcripts.fields import (
     IMAGE,
+    block_text,
     content_text,
     names,
     object_field,
@@ -242,9 +244,23 @@ def parse_output(value: Any) -> Output:
         metadata = object_field(value, "metadata")
         failed = value.get("success") is False
         value = value.get("output", value.get("content"))
+    if isinstance(value, list):
+        value = [_opened(block) for block in value]
     text = content_text(value)
     code = metadata.get("exit_code")
     if not isinstance(code, int) or isinstance(code, bool):
         found = _EXIT_CODE.search(text, 0, _EXIT_CODE_WITHIN)
         code = int(found.group(1)[:9]) if found else None
     return Output(text, code, failed or bool(code) or text.startswith(_FAILURES))
+
+
+def _opened(block: Any) -> Any:
+    """Return a content block; of one that is the JSON of how a command ended, the text that other
+    versions write in its place."""
+    text = block_text(block)
+    ended = parse_arguments(text) if text.startswith('{"chunk_id"') else None
+    if not isinstance(ended, dict) or not isinstance(ended.get("output"), str):
+        return block
+    code = ended.get("exit_code")
+    head = f"Process exited with code {code}\n" if isinstance(code, int) else ""
+    return f"{head}Output:\n{ended['output']}"
