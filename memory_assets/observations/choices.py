@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import listing, phrase, shorten, unescaped
+from memory_assets.session_analysis.phrases import phrase, shorten, unescaped
 from memory_assets.session_analysis.sentences import own_words, plain_text, sentences
 
 TRADE_OFF = compose("trade-off")
@@ -160,11 +160,10 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
     labels = re.findall(r"[a-e]|\d", re.sub(r"\band\b", "", named["labels"].lower()))
     picked = [options[label] for label in labels if label in options]
     picked = [option for option in picked if not _PROCESS.match(option)]
-    if len(labels) != 1 or not picked or words.endswith("?") or not _describes(picked[0]):
+    one_of_them = len(labels) == len(picked) == 1 and _describes(picked[0])
+    if not one_of_them or words.endswith("?") or not _OFFERS.search(end):
         return
-    if not _OFFERS.search(end):
-        return
-    title = compose("Chosen: {}", listing([shorten(one, 110) for one in picked], 3))
+    title = compose("Chosen: {}", shorten(picked[0], 110))
     asked = [one.text for one in sentences(message.text.cut(-_ASKING)) if one.text.endswith("?")]
     question = [compose("Asked: {}", one) for one in asked[-1:]]
     account = [compose("The user chose among options."), *question]
