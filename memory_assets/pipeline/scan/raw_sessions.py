@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from memory_assets.errors import StoreError
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
@@ -21,7 +19,6 @@ from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
 from memory_assets.pipeline.stage.read_records import FileRecords
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog.facts import SourceFacts, count
-from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.catalog.sources import ReadNote, SourceKey, source_key
 from memory_assets.transcripts import READER_VERSIONS, ReadReport, Source
@@ -97,10 +94,9 @@ def scan_project(
         changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
         unread = {session_id: {state} for session_id, state in held}
         known = {source_key(row): row for row in ledger}
-        new_ids: dict[SourceKey, RecordIds] = {}
         for source in changed[:limit]:
             try:
-                row, note, ids = _read_facts(components, source, known.get(_key(source)))
+                row, note = _read_facts(components, source, known.get(_key(source)))
             except StoreError:
                 raise
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
@@ -112,14 +108,12 @@ def scan_project(
                 hold_back(catalog, project, name, STAGE, " ".join(sorted(states)), error)
                 continue
             catalog.sources.put(row, note)
-            new_ids[_key(source)] = ids
             report.changed += 1
-        with components.one_share_at_a_time(project):
-            note_sharing(catalog, project, new_ids)
         if changed:  # how long the newest change had waited
             waited = components.clock() - changed[0].mtime_ns / 1e9
             report.details["lag_seconds"] = round(max(waited, 0.0), 1)
         if components.share is None:
+            note_sharing(catalog, project)
             _end_scan(components, report, ledger, found)
     return report
 
@@ -188,9 +182,8 @@ def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:
 
 def _read_facts(
     components: Components, source: Source, known: SourceRow | None
-) -> tuple[SourceRow, ReadNote, RecordIds]:
-    """Read the new part of a file; return its ledger row, the note of the reading, and the
-    ids of the records that were read."""
+) -> tuple[SourceRow, ReadNote]:
+    """Read the new part of a file; return its ledger row and the note of the reading."""
     catalog, key = components.catalog, components.install_key
     before = _state_before(components, source, known)
 
@@ -203,7 +196,6 @@ def _read_facts(
     ids = reading.ids()
     family = known.family if known is not None and reading.before is not None else None
     family = reading.family if family is None else family
-    records = np.frombuffer(ids, dtype=RECORD_DTYPE)
     row = SourceRow(
         *_key(source),
         path=str(source.path),
@@ -219,7 +211,7 @@ def _read_facts(
         reading.report.passed_over.clear()
         components.read_records.keep(row, FileRecords(reading.records, reading.report))
     final = state.ids - reading.kept_bytes
-    return row, ReadNote(state.sealed(key), reading.kept_bytes, final), records["id"]
+    return row, ReadNote(state.sealed(key), reading.kept_bytes, final)
 
 
 def _state_before(

@@ -23,6 +23,8 @@ SourceKey = tuple[str, str, str, str]
 
 _MOST_PIECES = 32
 _FACTS = list(SOURCE_COLUMNS).index("facts")
+_GREW = -1
+"""`shares` of a file that shares records with another, and has new ones since."""
 _OF_SOURCE = "agent = ? AND project = ? AND session_id = ? AND agent_id = ?"
 
 
@@ -141,7 +143,7 @@ class Sources(CatalogPart):
         records = values.pop("records")
         with self._connection.transaction():
             shares = self._connection.find("sources", "shares", **_columns(key))
-            put("sources", **values, shares=1 if shares and note.kept_bytes else None)
+            put("sources", **values, shares=_GREW if shares and note.kept_bytes else None)
             put("reading_states", **_columns(key), state=note.state)
             self._put_records(key, records, note)
 
@@ -162,6 +164,17 @@ class Sources(CatalogPart):
         """Return the state in which reading a file stopped, or ""."""
         return str(self._connection.find("reading_states", "state", **_columns(key)) or "")
 
+    def not_compared(self, project: str) -> list[SourceKey]:
+        """Return the main files of a project with records that were not compared with those of
+        others yet."""
+        rows = self._connection.rows(
+            "SELECT agent, project, session_id, agent_id FROM sources"
+            " WHERE project = ? AND agent_id = '' AND (shares IS NULL OR shares = ?)",
+            project,
+            _GREW,
+        )
+        return [(row[0], row[1], row[2], row[3]) for row in rows]
+
     def note_sharing(self, alone: Iterable[SourceKey], sharing: Iterable[SourceKey]) -> None:
         """Note which main files share a record with another file, and which share none. A file
         once marked as sharing stays marked."""
@@ -172,6 +185,10 @@ class Sources(CatalogPart):
             )
             connection.executemany(
                 f"UPDATE sources SET shares = 1 WHERE {_OF_SOURCE}", list(sharing)
+            )
+            connection.executemany(
+                f"UPDATE sources SET shares = 1 WHERE {_OF_SOURCE} AND shares = {_GREW}",
+                list(alone),
             )
 
     def counts_by(self, column: Literal["agent", "project"]) -> dict[str, dict[str, int]]:
