@@ -24,11 +24,14 @@ from memory_assets.pipeline.ingest import shares, workers
 from memory_assets.pipeline.ingest.passes import PASSES, VECTORS, WORDS, Outcome, Pass, Task
 from memory_assets.pipeline.ingest.shares import run_share
 from memory_assets.pipeline.ingest.steps import STEPS, Made
+from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.plan import plan
+from memory_assets.pipeline.redact.redacted_records import redact_project
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
+from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.share import Share, divided
+from memory_assets.pipeline.stage.share import Share, begin_shares, divided
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.lake.schemas import (
@@ -95,7 +98,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     for number in range(7):
         said = "The stone does. " * (number + 1)
         _session(root, number, f"what turns in part {number}?", said, "and when?", "At noon.")
-    _session(root, 7, "what turns in part 0?", "The stone does.", "why?", "Water.", begins_with=0)
+    _session(root, 7, "what turns in part 0?", "The stone does. ", "why?", "Water.", begins_with=0)
     _session(root, 8, f"the key is {_KEY}", f"I used {_KEY}.", "thanks", "Of course.")
     return load_settings(
         data_dir=tmp_path / "memory", projects_dir=tmp_path / "projects", ingest_workers=2
@@ -226,24 +229,61 @@ def test_no_word_is_indexed_of_a_table_that_a_blocking_check_stops(settings: Set
     assert not keywords_path(components).exists()
 
 
-def test_a_share_is_not_made_when_the_process_that_gave_it_is_gone(settings: Settings) -> None:
-    """Nobody holds the project's lock any more, so that another process may write it."""
+def test_a_share_is_not_made_when_somebody_else_holds_the_project(settings: Settings) -> None:
+    """Who takes the project's lock takes the token of the shares away."""
     components = Components(settings)
     sources = find_sources(components)[PROJECT]
     names = frozenset(source.session_id for source in sources)
-    orphan = Share(0, names, holder=os.getpid())  # this process is not its own parent
-    task = Task(PROJECT, (RAW_SESSIONS,), walked=sources, share=orphan)
+    lock = components.lake.lock_path(PROJECT)
+    share = Share(PROJECT, 0, names, token=begin_shares(lock))
+    task = Task(PROJECT, (RAW_SESSIONS,), walked=sources, share=share)
+    with Components(settings).project_lock(PROJECT):
+        pass
     assert list(run_share(components, task, tell=print)) == []
     assert components.catalog.sources.rows(PROJECT) == []
-    given = replace(task, share=replace(orphan, holder=os.getppid()))
+    given = replace(task, share=replace(share, token=begin_shares(lock)))
     assert [made.report.changed for made in run_share(components, given, tell=print)] == [9]
 
 
+def test_a_share_stops_when_somebody_else_takes_the_project(settings: Settings) -> None:
+    """At its next session, so that the other one need not wait for its end."""
+    components = Components(settings)
+    scan_project(components, PROJECT)
+    lock = components.lake.lock_path(PROJECT)
+    names = frozenset(row.session_id for row in components.catalog.sources.rows(PROJECT))
+    share = Share(PROJECT, 0, names, token=begin_shares(lock))
+    task = Task(PROJECT, (REDACTED_RECORDS.name,), share=share)
+
+    def take(progress: shares.Progress) -> None:
+        if progress.number == 3:
+            begin_shares(lock)
+
+    assert list(run_share(components, task, tell=take)) == []
+    assert components.catalog.products.of_project(REDACTED_RECORDS.name, PROJECT) == {}
+    assert redact_project(components, PROJECT).changed == 9
+
+
+def test_a_fork_is_known_as_one_when_its_reader_was_killed(settings: Settings) -> None:
+    """Its records are compared by whoever looks at the project next."""
+    components, root = Components(settings), Path(str(settings.projects_dir))
+    scan_project(components, PROJECT)
+    said = ("what turns in part 3?", "The stone does. " * 4)
+    fork = _session(root, 9, *said, "why?", "Wind.", begins_with=3)
+    lock = components.lake.lock_path(PROJECT)
+    share = Share(PROJECT, 0, frozenset({fork.stem}), token=begin_shares(lock))
+    sources = find_sources(components)[PROJECT]
+    task = Task(PROJECT, (RAW_SESSIONS,), walked=sources, share=share)
+    assert [made.report.changed for made in run_share(components, task, tell=print)] == [1]
+    assert scan_project(components, PROJECT).changed == 0
+    copied = {each.session_id: len(each.copied) for each in session_files(components, PROJECT)}
+    assert copied[fork.stem] == 2
+
+
 _HOLDS = """
-import os, sys
+import sys
 from pathlib import Path
 from memory_assets.pipeline.stage.share import Share, holding
-with holding(Path(sys.argv[1]), Share(0, frozenset(), os.getppid()), 5):
+with holding(Path(sys.argv[1]), Share("", 0, frozenset()), 5):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -282,9 +322,9 @@ def test_the_next_writer_waits_for_a_share_that_is_still_made(
 def test_shares_are_even_and_always_the_same() -> None:
     """The heaviest session first, each to the lightest share."""
     weights = {"a": 5.0, "b": 4.0, "c": 3.0, "d": 3.0, "e": 3.0}
-    first, second = divided(weights, 2)
+    first, second = divided(PROJECT, weights, 2)
     assert sorted(first.sessions) == ["a", "d"] and sorted(second.sessions) == ["b", "c", "e"]
-    assert divided(dict(reversed(weights.items())), 2) == [first, second]
+    assert divided(PROJECT, dict(reversed(weights.items())), 2) == [first, second]
 
 
 def test_nothing_is_shared_in_the_round_of_what_it_needs() -> None:

@@ -118,7 +118,7 @@ def rows_to_index(components: Components, project: str) -> Counter[str]:
         made = products.of_project(table.table.name, project) if expected else {}
         for session_id, expected_hash in expected.items():
             if indexed.get(session_id, ("", ""))[0] != expected_hash:
-                rows[session_id] += made[session_id].rows
+                rows[session_id] += made[session_id].rows if session_id in made else 0
     return rows
 
 
@@ -235,9 +235,9 @@ class _Batch:
         products, stage = self._components.catalog.products, stage_of(kind)
         existing = products.of_project(stage, self._project) if expected else {}
         archive: Mapping[str, Product] = {}
-        for session_id, expected_hash in expected.items():
-            if not self._components.includes(session_id):
-                continue
+        own = [each for each in expected.items() if self._components.includes(each[0])]
+        for number, (session_id, expected_hash) in enumerate(own):
+            self._components.progress(stage, number, len(own))
             product = existing.get(session_id)
             if product is not None and product.input_hash == expected_hash:
                 self.products.append(product)

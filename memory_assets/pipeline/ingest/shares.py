@@ -9,11 +9,11 @@ is made of what a check has not passed.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from memory_assets.errors import MemoryAssetsError, safe_reason
+from memory_assets.errors import safe_reason
 from memory_assets.pipeline.checks.checks import checks_of
 from memory_assets.pipeline.ingest.passes import (
     Outcome,
@@ -27,7 +27,14 @@ from memory_assets.pipeline.ingest.work import seconds_of
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.share import Share, divided, end_shares
+from memory_assets.pipeline.stage.share import (
+    Share,
+    begin_shares,
+    divided,
+    end_shares,
+    taken_away,
+)
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 _WORTH_IT_SECONDS = 6.0
 """Work below which a further process costs more than it saves."""
@@ -44,7 +51,10 @@ def with_shares(
     def is_shared(task: Task) -> bool:
         if task.limit is not None or count == 1 or sizes.get(task.project, fair) < fair:
             return False
-        seconds = seconds_of(components, task.project, task.assets, task.walked)
+        try:
+            seconds = seconds_of(components, task.project, task.assets, task.walked)
+        except Exception:  # noqa: BLE001 - the task itself meets it, and says it
+            return False
         return len(seconds) > 1 and sum(seconds.values()) >= _WORTH_IT_SECONDS
 
     return [replace(task, shared=is_shared(task)) for task in tasks]
@@ -77,7 +87,7 @@ class SharedTask:
         while not (self.working or self.is_done):
             try:
                 each = None if self._is_given_up else next(self._steps, None)
-            except MemoryAssetsError as error:
+            except Exception as error:  # noqa: BLE001 - one project does not stop the others
                 each = Failed(self._task.project, self._task.assets[0], safe_reason(error))
             if each is None:
                 self.end()
@@ -102,7 +112,7 @@ class SharedTask:
         self._is_given_up, self.working = True, working
 
     def end(self) -> None:
-        """Release the partition, wherever the task is; no share is at work."""
+        """Release the partition, wherever the task is."""
         self._steps.close()
         self.is_done = True
 
@@ -110,26 +120,39 @@ class SharedTask:
 def _in_rounds(
     components: Components, task: Task, count: int, made: list[Made]
 ) -> Generator[list[Task] | Outcome]:
-    """Make a task, whose partition is locked until the end: yield the shares of a round, and go on
-    when they are made. `made`: what they made; emptied when the round is closed."""
+    """Make a task, whose partition is locked in each round: yield the shares of a round, and go on
+    when they are made. `made`: what they made; emptied as the round is closed."""
     project, failed = task.project, set(task.failed)
-    with components.project_lock(project), ExitStack() as after:
-        after.callback(end_shares, components.lake.lock_path(project))
-        for assets in _rounds(task.assets):
-            allowed = [each for each in assets if not (each in failed or is_blocked(each, failed))]
-            seconds = seconds_of(components, project, allowed, task.walked)
-            if len(seconds) > 1:
-                yield [_of_share(task, allowed, each) for each in divided(seconds, count)]
-            for outcome in run_task(
-                components, replace(task, assets=assets, failed=frozenset(failed))
-            ):
-                failed.add(failed_asset(outcome))
-                if isinstance(outcome, Made):
-                    for part in made:
-                        if part.asset == outcome.asset:
-                            outcome.report.include(part.report)
-                yield outcome
-            made.clear()
+    lock, seconds = components.lake.lock_path(project), components.settings.lock_timeout_seconds
+    given: list[Share] = []
+    for assets in _rounds(task.assets):
+        allowed = [each for each in assets if not (each in failed or is_blocked(each, failed))]
+        with components.project_lock(project):
+            weights = seconds_of(components, project, allowed, task.walked)
+            if len(weights) > 1:
+                if not weights.keys() <= {name for share in given for name in share.sessions}:
+                    given = divided(project, weights, count)
+                token = begin_shares(lock)
+                try:
+                    yield [_of_share(task, allowed, replace(each, token=token)) for each in given]
+                finally:
+                    end_shares(lock, seconds)
+            yield from _closed(components, replace(task, assets=assets), failed, made)
+
+
+def _closed(
+    components: Components, task: Task, failed: set[str], made: list[Made]
+) -> Iterator[Outcome]:
+    """Make the assets of a round in the whole partition, and yield what came of each step and
+    check, with what the shares `made`; add the assets that fail to `failed`."""
+    for outcome in run_task(components, replace(task, failed=frozenset(failed))):
+        failed.add(failed_asset(outcome))
+        if isinstance(outcome, Made):
+            for part in [each for each in made if each.asset == outcome.asset]:
+                outcome.report.include(part.report)
+                made.remove(part)
+        yield outcome
+    made.clear()
 
 
 def _of_share(task: Task, assets: Sequence[str], share: Share) -> Task:
@@ -157,10 +180,17 @@ def run_share(
     """Make the assets of a share in this process, and note which sessions pass their checks; yield
     what was made, and `tell` how far that is. An error ends it: the process that closes the round
     meets it, and says it."""
-    assert task.share is not None
-    mine = components.for_share(task.share)
-    mine.progress = lambda *done: tell(Progress(*done))
-    with rare_collections(), suppress(Exception), mine.share_lock(task.project) as may_write:
+    share = task.share
+    assert share is not None
+    mine, lock = components.for_share(share), components.lake.lock_path(task.project)
+
+    def go_on(table: str, number: int, sessions: int) -> None:
+        if not share.is_given(lock):
+            raise taken_away(task.project)
+        tell(Progress(table, number, sessions))
+
+    mine.progress = go_on
+    with rare_collections(), suppress(Exception), mine.share_lock() as may_write:
         for asset in task.assets if may_write else ():
             step = STEPS[asset]
             if asset == RAW_SESSIONS:
@@ -169,7 +199,8 @@ def run_share(
                 yield Made(task.project, asset, step.report(mine, task.project))
             if not _passes(mine, task.project, asset):
                 break
-    mine.sessions.forget()
+    if REDACTED_RECORDS.name in task.assets:
+        mine.read_records.forget()
 
 
 def _passes(components: Components, project: str, asset: str) -> bool:

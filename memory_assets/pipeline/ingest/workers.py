@@ -148,12 +148,19 @@ class Workers:
             task = next((task for task in free if not task.to_share), None)
             if task is None or len(self._busy) == self.count:
                 return
-            worker = self._idle.pop() if self._idle else self._start()
+            worker = self._idle_for(task) or self._start()
             left.remove(task)
             worker.task = task
             self._busy[worker.pipe] = worker
             with suppress(OSError):  # it has ended, as we shall hear
                 worker.pipe.send(task)
+
+    def _idle_for(self, task: Task) -> _Worker | None:
+        """Return an idle worker: the one that made the same share of the round before, which
+        has its records in memory, if that is idle."""
+        number = task.share.number if task.share else -1
+        self._idle.sort(key=lambda worker: worker.share == number)
+        return self._idle.pop() if self._idle else None
 
     def _start(self) -> _Worker:
         ours, theirs = Pipe()
@@ -185,10 +192,11 @@ class Workers:
                 left[:] = [each for each in left if not each.share]
                 at_it = [each for each in self._busy.values() if each.task and each.task.share]
                 self._shared.give_up(len(at_it))
-            yield Failed(task.project, task.assets[0], message)
+            for asset in task.assets:
+                yield Failed(task.project, asset, message)
         elif message is None:
             del self._busy[worker.pipe]
-            worker.task = None
+            worker.task, worker.share = None, task.share.number if task.share else -1
             self._idle.append(worker)
             if task.share and self._shared is not None:
                 self._shared.working -= 1
@@ -205,6 +213,8 @@ class _Worker:
     process: subprocess.Popen[bytes]
     pipe: Channel
     task: Task | None = None
+    share: int = -1
+    """The number of the share that it made last; -1 after a task that was not shared."""
 
 
 def _interrupt(processes: Sequence[subprocess.Popen[bytes]]) -> None:

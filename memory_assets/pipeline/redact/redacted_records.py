@@ -4,7 +4,7 @@ only) and redaction_audit (what was replaced in it)."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.ownership.session_files import SessionFiles
@@ -71,13 +71,14 @@ def redact_project(
 
 
 def _redacted(
-    components: Components, batch: Batch, sessions: Iterable[SessionFiles], state: RedactionState
+    components: Components, batch: Batch, sessions: Sequence[SessionFiles], state: RedactionState
 ) -> Iterator[list[Redaction]]:
     """Redact the sessions that are due; yield as many at once as are to be published together."""
     catalog, version = components.catalog, components.ruleset_version
     known = KnownHashes(catalog)
     redacted: list[Redaction] = []
-    for session in sessions:
+    for number, session in enumerate(sessions):
+        components.progress(STAGE, number, len(sessions))
         expected_hash = session.input_hash(version)
         where = (*session.key, STAGE)
         if not state.is_due(session, expected_hash):

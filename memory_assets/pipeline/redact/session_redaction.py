@@ -31,6 +31,8 @@ sources are read twice."""
 
 _HANDED_OVER = 1 << 20
 """Characters of a session up to which its records are handed over to the next stages."""
+_BESIDE_TEXT = 300
+"""Characters of a record beside its text, about."""
 
 Traces = tuple[AppliedRedaction, ...]
 FirstPass = tuple[RecordRedaction, Traces]
@@ -255,7 +257,7 @@ class _Shown:
     def __iter__(self) -> Iterator[RedactedRecord]:
         left = _HANDED_OVER
         for record in self._rows:
-            left -= len(record.text)
+            left -= len(record.text) + _BESIDE_TEXT
             if self.records is not None:
                 self.records.append(record)
             if left < 0:

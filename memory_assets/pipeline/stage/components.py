@@ -26,7 +26,7 @@ from memory_assets.pipeline.stage.pending_checks import (
 )
 from memory_assets.pipeline.stage.read_records import ReadRecords
 from memory_assets.pipeline.stage.session_cache import SessionCache
-from memory_assets.pipeline.stage.share import Share, alone, holding, wait_for_shares
+from memory_assets.pipeline.stage.share import Share, end_shares, holding
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redaction import Redactor, ruleset_version
 from memory_assets.settings import Settings
@@ -205,12 +205,12 @@ class Components(Engines):
     @contextmanager
     def project_lock(self, project: str) -> Iterator[None]:
         """Lock a project against other writers for the block; the lock is reentrant. Who works on a
-        share relies on the lock of the process that gave it (`share_lock`).
+        share of it relies on the lock of the process that gave it (`share_lock`).
 
         Raises:
             StoreBusy: another process held the lock for longer than the lock timeout.
         """
-        if self.share is not None:
+        if self.share is not None and self.share.partition == project:
             yield
             return
         lock = self._project_locks.get(project)
@@ -224,36 +224,22 @@ class Components(Engines):
             return
         self._acquire(lock, project)
         try:
-            wait_for_shares(self.lake.lock_path(project), self.settings.lock_timeout_seconds)
+            end_shares(self.lake.lock_path(project), self.settings.lock_timeout_seconds)
             yield
         finally:
             lock.release()
 
     @contextmanager
-    def share_lock(self, project: str) -> Iterator[bool]:
-        """Hold the lock of this share of a project for the block; yield whether it may be worked
-        on.
+    def share_lock(self) -> Iterator[bool]:
+        """Hold the lock of the share for the block; yield whether it may be worked on.
 
         Raises:
             StoreBusy: another process held the lock for longer than the lock timeout.
         """
         assert self.share is not None
-        path, seconds = self.lake.lock_path(project), self.settings.lock_timeout_seconds
-        with holding(path, self.share, seconds) as may_write:
+        path = self.lake.lock_path(self.share.partition)
+        with holding(path, self.share, self.settings.lock_timeout_seconds) as may_write:
             yield may_write
-
-    @contextmanager
-    def one_share_at_a_time(self, project: str) -> Iterator[None]:
-        """Keep the other shares of a project out of the block; costs nothing without shares.
-
-        Raises:
-            StoreBusy: another share was in it for longer than the lock timeout.
-        """
-        if self.share is None:
-            yield
-            return
-        with alone(self.lake.lock_path(project), self.settings.lock_timeout_seconds):
-            yield
 
     def _acquire(self, lock: FileLock, project: str) -> None:
         """Acquire a lock, with a warning if another process holds it."""

@@ -1,87 +1,100 @@
 """A share of the sessions of a partition: what one of several processes brings up to date.
 
-The process that divides a partition holds its lock for as long as others work on it. They hold the
-lock of their share, for which the next writer of the partition waits: so it does not begin while a
-process works on whose parent was killed.
+The process that divides a partition holds its lock, and leaves a token beside it. Processes at a
+share hold a lock of their own, and write only while they find the token. The next writer takes the
+token away and waits for their locks: so nobody writes beside it, whoever was killed.
 """
 
 from __future__ import annotations
 
-import os
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory_assets.stores.files.shared import locked
+from memory_assets.errors import StoreBusy
+from memory_assets.stores.files.shared import is_locked, locked
+
+_TOKEN = "token"
 
 
 @dataclass(frozen=True)
 class Share:
-    """The sessions of a partition that one process makes, the number of the share, and the
-    process that holds the partition's lock."""
+    """The sessions of a partition that one process makes, the number of the share, and the token
+    of the process that holds the partition's lock."""
 
+    partition: str
     number: int
     sessions: frozenset[str] = field(repr=False)
-    holder: int
+    token: str = ""
+
+    def is_given(self, lock: Path) -> bool:
+        """Whether the share may be worked on: nobody else holds the partition's lock."""
+        try:
+            return (_beside(lock) / _TOKEN).read_text("utf-8") == self.token
+        except FileNotFoundError:
+            return False
 
 
-def divided(weights: Mapping[str, float], count: int) -> list[Share]:
-    """Return `count` shares of sessions, with nearly equal sums of their weights; this process
-    holds the lock. The same weights give the same shares."""
+def divided(partition: str, weights: Mapping[str, float], count: int) -> list[Share]:
+    """Return `count` shares of sessions, with nearly equal sums of their weights. The same weights
+    give the same shares."""
     members: list[set[str]] = [set() for _ in range(count)]
     sums = [0.0] * count
     for session_id in sorted(weights, key=lambda name: (-weights[name], name)):
         lightest = sums.index(min(sums))
         members[lightest].add(session_id)
         sums[lightest] += weights[session_id]
-    return [Share(number, frozenset(names), os.getpid()) for number, names in enumerate(members)]
+    return [Share(partition, number, frozenset(names)) for number, names in enumerate(members)]
+
+
+def begin_shares(lock: Path) -> str:
+    """Return a token with which shares of a partition may be worked on; the caller holds `lock`."""
+    token = secrets.token_hex(8)
+    _beside(lock).mkdir(parents=True, exist_ok=True)
+    (_beside(lock) / _TOKEN).write_text(token, "utf-8")
+    return token
 
 
 @contextmanager
 def holding(lock: Path, share: Share, seconds: float) -> Iterator[bool]:
-    """Hold the lock of a share of the partition that `lock` is of; yield whether the process that
-    gave it is alive, without which nothing may be written.
+    """Hold the lock of a share for the block; yield whether it may be worked on.
 
     Raises:
         StoreBusy: another process holds it for longer than `seconds`.
     """
-    with locked(_locks(lock) / f"{share.number}.lock", seconds, _busy(lock, seconds)):
-        yield os.getppid() == share.holder
+    with locked(_beside(lock) / f"{share.number}.lock", seconds, _busy(lock, seconds)):
+        yield share.is_given(lock)
 
 
-@contextmanager
-def alone(lock: Path, seconds: float) -> Iterator[None]:
-    """Keep the other shares of the partition that `lock` is of out of the block.
-
-    Raises:
-        StoreBusy: another share was in it for longer than `seconds`.
-    """
-    with locked(_locks(lock) / "alone.lock", seconds, _busy(lock, seconds)):
-        yield
-
-
-def wait_for_shares(lock: Path, seconds: float) -> None:
-    """Wait for processes that still work on a share, after the partition's lock was taken.
+def end_shares(lock: Path, seconds: float) -> None:
+    """Take the token away, and wait for processes that are still at a share; the caller holds
+    `lock`. Costs one failed look where there are no shares.
 
     Raises:
-        StoreBusy: one does for longer than `seconds`.
+        StoreBusy: one works on for longer than `seconds`.
     """
-    with suppress(FileNotFoundError):
-        for each in sorted(_locks(lock).iterdir()):
-            with locked(each, seconds, _busy(lock, seconds)):
-                pass
+    beside = _beside(lock)
+    if not beside.is_dir():
+        return
+    (beside / _TOKEN).unlink(missing_ok=True)
+    for each in sorted(beside.glob("*.lock")):
+        with locked(each, seconds, _busy(lock, seconds)):
+            pass
+    with suppress(OSError):  # another process has just come, and finds no token
+        for each in beside.glob("*.lock"):
+            if not is_locked(each):
+                each.unlink()
+        beside.rmdir()
 
 
-def end_shares(lock: Path) -> None:
-    """Remove the locks of shares, none of which is held any more."""
-    with suppress(FileNotFoundError):
-        for each in _locks(lock).iterdir():
-            each.unlink()
-        _locks(lock).rmdir()
+def taken_away(partition: str) -> StoreBusy:
+    """Return the error of a process that is at a share, and finds no token any more."""
+    return StoreBusy(f"another process writes {partition} now")
 
 
-def _locks(lock: Path) -> Path:
+def _beside(lock: Path) -> Path:
     return lock.with_suffix(".shares")
 
 
