@@ -219,21 +219,23 @@ def _shown_progress(what: str, console: Console) -> Iterator[Progress]:
     from memory_assets.stores.lake.schemas import WORKSPACE_EMBEDDINGS
 
     started = time.perf_counter()
-    table = ""
+    table, said = "", False
     with rendering.progress_bar(console, "documents", transient=True) as bar:
         task = bar.add_task(rendering.escaped(what), total=None)
 
         def show(name: str, number: int, count: int) -> None:
-            nonlocal table
+            nonlocal table, said
             if name != table:
                 table = name
                 bar.reset(task, total=count, description=rendering.escaped(f"{what}: {name}"))
                 seconds = time.perf_counter() - started
-                if name == WORKSPACE_EMBEDDINGS.name and seconds > rendering.WORTH_SAYING_SECONDS:
-                    console.print(
-                        f"Searchable by words after {seconds:.0f} s; meaning follows. If you stop "
-                        "now, the next `memory index` goes on."
-                    )
+                if name == WORKSPACE_EMBEDDINGS.name and not said:
+                    said = True
+                    if seconds > rendering.WORTH_SAYING_SECONDS:
+                        console.print(
+                            f"Searchable by words after {seconds:.0f} s; meaning follows. If you "
+                            "stop now, the next `memory index` goes on."
+                        )
             bar.update(task, completed=number)
 
         yield show

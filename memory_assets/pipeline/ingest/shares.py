@@ -23,7 +23,7 @@ from memory_assets.pipeline.ingest.passes import (
     run_task,
 )
 from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked
-from memory_assets.pipeline.ingest.work import seconds_of
+from memory_assets.pipeline.ingest.work import Seconds, seconds_of
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
@@ -34,7 +34,7 @@ from memory_assets.pipeline.stage.share import (
     end_shares,
     taken_away,
 )
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, WORKSPACE_DOCUMENTS
 
 _WORTH_IT_SECONDS = 6.0
 """Work below which a further process costs more than it saves."""
@@ -44,20 +44,27 @@ def with_shares(
     components: Components, tasks: Sequence[Task], sizes: Mapping[str, int], count: int
 ) -> list[Task]:
     """Return the tasks, with those marked that `count` processes should share: the partition has
-    much to do, and so much of all transcripts that others would end before it. `sizes`: the bytes
-    of the transcripts of each project."""
+    much to do, and so much of all transcripts that others would end before it, or it is a
+    workspace, of which nobody knows before its documents are read. `sizes`: the bytes of the
+    transcripts of each project."""
     fair = sum(sizes.values()) / (2 * count)
 
     def is_shared(task: Task) -> bool:
         if task.limit is not None or count == 1 or sizes.get(task.project, fair) < fair:
             return False
+        if WORKSPACE_DOCUMENTS.name in task.assets:
+            return True
         try:
             seconds = seconds_of(components, task.project, task.assets, task.walked)
         except Exception:  # noqa: BLE001 - the task itself meets it, and says it
             return False
-        return len(seconds) > 1 and sum(seconds.values()) >= _WORTH_IT_SECONDS
+        return _is_worth_it(seconds)
 
     return [replace(task, shared=is_shared(task)) for task in tasks]
+
+
+def _is_worth_it(seconds: Seconds) -> bool:
+    return len(seconds) > 1 and sum(seconds.values()) >= _WORTH_IT_SECONDS
 
 
 @dataclass(frozen=True)
@@ -129,7 +136,7 @@ def _in_rounds(
         allowed = [each for each in assets if not (each in failed or is_blocked(each, failed))]
         with components.project_lock(project):
             weights = seconds_of(components, project, allowed, task.walked)
-            if len(weights) > 1:
+            if _is_worth_it(weights):
                 if not weights.keys() <= {name for share in given for name in share.sessions}:
                     given = divided(project, weights, count)
                 token = begin_shares(lock)

@@ -18,13 +18,19 @@ from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import expected_input
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
+from memory_assets.stores.lake.schemas import (
+    REDACTED_RECORDS,
+    REDACTION_AUDIT,
+    WORKSPACE_DOCUMENTS,
+)
 from memory_assets.transcripts import Source
 
 _BYTES_A_SECOND = 4e6
 """Transcripts read, redacted, cut into turns and indexed by words."""
 _ROWS_A_SECOND = 5e3
 """Records summarized, observed or cut into turns."""
+_DOCUMENTS_A_SECOND = 100.0
+"""Documents cut into chunks."""
 _VECTORS_A_SECOND = 35.0
 """Passages embedded."""
 _INDEXED_A_SECOND = 2.5e3
@@ -87,11 +93,11 @@ def _to_make(components: Components, project: str, asset: str) -> Seconds:
         return {}
     version = stage.derived.version(components)
     made = catalog.products.hashes(asset, project)
-    speed = _VECTORS_A_SECOND if stage.embeds else _ROWS_A_SECOND
+    upstream = stage.derived.upstream
+    speed = _DOCUMENTS_A_SECOND if upstream == WORKSPACE_DOCUMENTS else _ROWS_A_SECOND
+    speed = _VECTORS_A_SECOND if stage.embeds else speed
     seconds: dict[str, float] = {}
-    for session_id, product in catalog.products.of_project(
-        stage.derived.upstream.name, project
-    ).items():
+    for session_id, product in catalog.products.of_project(upstream.name, project).items():
         expected = expected_input(product.output_hash, version)
         if session_id not in made or made[session_id][0] != expected:
             seconds[session_id] = product.rows / speed
