@@ -24,8 +24,8 @@ _BY_NAME = re.compile(
 
 def embedded_by_name(path: str) -> bool:
     """Return whether a program wrote the file (patches, lists of resolved dependencies, drawings,
-    minified code): what it says is in other files or in no question, so that its passages have
-    the vector of its name."""
+    minified code). Its content is in other files, too, or nobody asks for it, so that its passages
+    have the vector of its name."""
     return _BY_NAME.fullmatch(PurePosixPath(path).name) is not None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memory_assets.recall.search.documents import crowding, heading_scores, without_copies
+from memory_assets.recall.search.documents import heading_scores, hubness, without_copies
 from memory_assets.redacted_text import compose
 from memory_assets.serving.answer_lines import hit_lines
 from memory_assets.stores.keyword_index.index import IndexedRow
@@ -76,12 +76,12 @@ def test_of_an_interface_only_the_same_words_are_a_copy() -> None:
     assert without_copies(rows) == [[0, 2], [1]]
 
 
-def test_what_is_like_many_others_is_crowded() -> None:
+def test_what_is_like_many_others_is_a_hub() -> None:
     """Of twelve vectors of which eleven point one way, the one that points elsewhere is the least;
     the mean is 0. Of ten or fewer none is."""
     vectors = np.zeros((12, 3), dtype=np.float32)
     vectors[:11, 0] = vectors[11, 1] = 1
-    crowded = crowding(vectors)
-    assert crowded.argmin() == 11 and crowded[0] == pytest.approx(1 / 12, abs=1e-6)
-    assert crowded.mean() == pytest.approx(0, abs=1e-6)
-    assert not crowding(vectors[2:]).any() and not len(crowding(vectors[:0]))
+    relative = hubness(vectors)
+    assert relative.argmin() == 11 and relative[0] == pytest.approx(1 / 12, abs=1e-6)
+    assert relative.mean() == pytest.approx(0, abs=1e-6)
+    assert not hubness(vectors[2:]).any() and not len(hubness(vectors[:0]))

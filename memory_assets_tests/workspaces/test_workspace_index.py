@@ -73,7 +73,7 @@ def test_headings_and_copies_decide_which_documents_are_hits(wordy: Indexed) -> 
 
 
 def test_code_that_is_like_much_other_code_stands_lower(indexed: Indexed) -> None:
-    """Unless by meaning or by words alone; `why.crowd` says so. A document is not compared."""
+    """Unless by meaning or by words alone; `why.hubness` says so. A document is not compared."""
     alike = "def close_gate_{n}(gate):\n    gate.close()\n    return gate\n"
     other = "def ring_bell(bell):\n    return [bell.strike() for hour in range(12)]\n"
     files = {f"gates/gate_{n}.py": alike.format(n=n) for n in range(14)}
@@ -82,12 +82,12 @@ def test_code_that_is_like_much_other_code_stands_lower(indexed: Indexed) -> Non
     memory = Memory(indexed.components.settings)
     vars(memory)["embedder"] = indexed.engines["embedder"]
     hits = memory.search("close a gate or ring a bell", kinds=("workspace",), n=40).hits
-    crowd = {hit.metadata["file_path"]: float(hit.why.get("crowd", 0)) for hit in hits}
-    assert crowd["bells.py"] > 0 > crowd["gates/gate_3.py"]
-    assert crowd["gates/about.md"] == 0
+    hubness = {hit.metadata["file_path"]: float(hit.why.get("hubness", 0)) for hit in hits}
+    assert hubness["bells.py"] > 0 > hubness["gates/gate_3.py"]
+    assert hubness["gates/about.md"] == 0
     for mode in ("semantic", "keyword"):
         hits = memory.search("ring a bell", kinds=("workspace",), mode=mode).hits
-        assert not any("crowd" in hit.why for hit in hits)
+        assert not any("hubness" in hit.why for hit in hits)
 
 
 def test_an_audit_leads_to_the_file(indexed: Indexed) -> None:

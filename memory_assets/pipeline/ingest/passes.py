@@ -138,6 +138,11 @@ class Task:
         """Whether it is still to be divided into shares."""
         return self.shared and self.share is None
 
+    def all_failed(self, reason: str) -> Iterator[Failed]:
+        """Yield that every asset of the task failed: which of them were made is not known, so
+        nothing may be made of any."""
+        return (Failed(self.project, asset, reason) for asset in self.assets)
+
 
 @dataclass
 class Batch:

@@ -1,9 +1,9 @@
-"""One partition made by several processes: rounds of shares of its sessions.
+"""One partition made by several processes, each of which makes a share of its sessions.
 
-In a round each process makes some assets of its share, and looks at what it made. Then this
-process makes the assets of the whole partition, for which little is left to do, with all their
-checks and totals. Only if nothing failed does the next round begin: as without shares, nothing
-is made of what a check has not passed.
+The assets are made in rounds. In a round each process makes some assets of its share, and checks
+the sessions in it. Then this process makes the same assets of the whole partition, for which
+little is left to do, with all their checks and totals. Assets that failed, or need one that did,
+are left out of the next round: as without shares, nothing is made of what failed a check.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memory_assets.pipeline.ingest.passes import (
     rare_collections,
     run_task,
 )
-from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked
+from memory_assets.pipeline.ingest.steps import STEPS, Made, is_blocked
 from memory_assets.pipeline.ingest.work import Seconds, seconds_of
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import scan_project
@@ -43,10 +43,10 @@ _WORTH_IT_SECONDS = 6.0
 def with_shares(
     components: Components, tasks: Sequence[Task], sizes: Mapping[str, int], count: int
 ) -> list[Task]:
-    """Return the tasks, with those marked that `count` processes should share: the partition has
-    much to do, and so much of all transcripts that others would end before it, or it is a
-    workspace, of which nobody knows before its documents are read. `sizes`: the bytes of the
-    transcripts of each project."""
+    """Return the tasks, with those marked that `count` processes should share. These are of
+    partitions in which much is to be done, and which have so much of all transcripts that the
+    others would be done before them. A workspace is marked, too: what is to be done is not known
+    before its documents are read. `sizes`: the bytes of the transcripts of each project."""
     fair = sum(sizes.values()) / (2 * count)
 
     def is_shared(task: Task) -> bool:
@@ -56,7 +56,7 @@ def with_shares(
             return True
         try:
             seconds = seconds_of(components, task.project, task.assets, task.walked)
-        except Exception:  # noqa: BLE001 - the task itself meets it, and says it
+        except Exception:  # noqa: BLE001 - the task has the same error, and reports it
             return False
         return _is_worth_it(seconds)
 
@@ -95,7 +95,8 @@ class SharedTask:
             try:
                 each = None if self._is_given_up else next(self._steps, None)
             except Exception as error:  # noqa: BLE001 - one project does not stop the others
-                each = Failed(self._task.project, self._task.assets[0], safe_reason(error))
+                yield from self._task.all_failed(safe_reason(error))
+                each = None
             if each is None:
                 self.end()
             else:
@@ -185,8 +186,8 @@ def run_share(
     components: Components, task: Task, tell: Callable[[Progress], None]
 ) -> Iterator[Made]:
     """Make the assets of a share in this process, and note which sessions pass their checks; yield
-    what was made, and `tell` how far that is. An error ends it: the process that closes the round
-    meets it, and says it."""
+    what was made, and `tell` how far that is. An error ends it without a word: the process that
+    then makes the whole partition has the same error, and reports it."""
     share = task.share
     assert share is not None
     mine, lock = components.for_share(share), components.lake.lock_path(task.project)

@@ -1,4 +1,4 @@
-"""How much work a task is, session by session: what is worth sharing, and evenly."""
+"""An estimate of what a task costs, by session: whether it is worth sharing, and how evenly."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ Seconds = Mapping[str, float]
 def seconds_of(
     components: Components, project: str, assets: Sequence[str], walked: Sequence[Source] | None
 ) -> Seconds:
-    """Return what these assets of a partition cost. Of tables it is what the rows cost that they
-    are made of now; of new transcripts (`walked`: all of them), what reading them costs."""
+    """Return what it costs to bring these assets of a partition up to date: reading what is new in
+    its transcripts (`walked`: all of them), and making tables of the rows that are stored now."""
     parts: list[Seconds] = []
     if RAW_SESSIONS in assets:
         parts.append(_unread(components, project, walked or ()))

@@ -2,7 +2,8 @@
 a large one.
 
 A worker that ends takes down only the task it was at; another one takes its place. A worker
-whose parent is gone finishes its task and ends. `concurrent.futures.ProcessPoolExecutor` promises
+whose parent is gone finishes its task and ends; at a share it stops when another process takes the
+project. `concurrent.futures.ProcessPoolExecutor` promises
 neither: when one of its processes ends, it ends all others and fails every task that it was given.
 """
 
@@ -24,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.errors import MemoryAssetsError, no_text_in_errors
 from memory_assets.pipeline.ingest.passes import Outcome, Task, run_task
 from memory_assets.pipeline.ingest.shares import SharedTask, run_share, with_shares
-from memory_assets.pipeline.ingest.steps import Failed
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
 from memory_assets.transcripts import Source
@@ -122,7 +122,7 @@ class Workers:
             self._shared.end()
             self._shared = None
         for task in left:
-            yield Failed(task.project, task.assets[0], "not begun: processes kept ending")
+            yield from task.all_failed("not begun: processes kept ending")
 
     def _share(self, left: list[Task]) -> Iterator[Outcome]:
         """Begin a shared task when it is the next one, and go on with the one under way, until
@@ -176,7 +176,7 @@ class Workers:
 
     def _receive(self, worker: _Worker, left: list[Task]) -> Iterator[Outcome]:
         """Receive one message of a busy worker: an outcome, the end of its task, or why it
-        cannot run any. Then the shares of its task that are left are not given."""
+        cannot run any. Of a share that is lost, the other shares are not begun any more."""
         assert worker.task is not None
         task = worker.task
         try:
@@ -192,8 +192,7 @@ class Workers:
                 left[:] = [each for each in left if not each.share]
                 at_it = [each for each in self._busy.values() if each.task and each.task.share]
                 self._shared.give_up(len(at_it))
-            for asset in task.assets:
-                yield Failed(task.project, asset, message)
+            yield from task.all_failed(message)
         elif message is None:
             del self._busy[worker.pipe]
             worker.task, worker.share = None, task.share.number if task.share else -1

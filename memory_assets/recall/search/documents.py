@@ -19,7 +19,7 @@ from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 
 POOL = 30
 """Chunks at the top whose headings and texts are looked at."""
-CROWD = 200
+NEAREST_CODE = 200
 """Chunks of code nearest in meaning whose cosines with each other are looked at."""
 _NEIGHBOURS = 10
 _SAME = 0.9
@@ -69,26 +69,27 @@ def heading_scores(rows: Sequence[IndexedRow | None], rarities: Mapping[str, flo
 def nearest_code(
     corpus: Corpus, index: KeywordIndex, meaning: Floats
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the `CROWD` chunks of code with the highest scores by meaning, best first."""
+    """Return the `NEAREST_CODE` chunks of code with the highest scores by meaning, best first."""
     nearest = np.full(corpus.turns, -np.inf, dtype=np.float32)
     for name, kind in KIND_OF.items():
         if kind == "code":
             rows, _ = corpus.postings(index, mark_term(facet_mark("file_type", name)))
             turns = corpus.turn[rows]
             nearest[turns] = meaning[turns]
-    return best(nearest, CROWD)
+    return best(nearest, NEAREST_CODE)
 
 
-def crowding(vectors: Floats) -> Floats:
+def hubness(vectors: Floats) -> Floats:
     """Return by vector, of those nearest to a question, the mean cosine with its ten nearest among
-    them, less the mean of all: what is like many others is near to any question about them."""
+    them, less the mean of all. A hub, which is like many others, is near to any question about
+    them; cross-domain similarity local scaling (CSLS) takes the same from a cosine."""
     if len(vectors) <= _NEIGHBOURS:
         return np.zeros(len(vectors), dtype=np.float32)
     cosines = np.stack([vectors @ each for each in vectors])  # at once BLAS would start threads
     np.fill_diagonal(cosines, -1)
     nearest = np.partition(cosines, -_NEIGHBOURS, axis=1)[:, -_NEIGHBOURS:].mean(axis=1)
-    crowded: Floats = nearest - nearest.mean()
-    return crowded
+    relative: Floats = nearest - nearest.mean()
+    return relative
 
 
 def without_copies(rows: Sequence[IndexedRow | None]) -> list[list[int]]:

@@ -20,8 +20,8 @@ from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, 
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.documents import (
     POOL,
-    crowding,
     heading_scores,
+    hubness,
     nearest_code,
     type_scores,
     without_copies,
@@ -51,8 +51,8 @@ _GATHER_BELOW = 0.3
 _OF_DOCUMENTS, _OF_DOCUMENTS_WITHOUT_MEANING = 0.1, 0.28
 """What the type of file that is named is worth, and the question's words in heading and path. Words
 alone say less of a chunk, so they count .72 then."""
-_OF_CROWDS = 0.1
-"""What is taken from code that is like other code which is near to the question, too."""
+_OF_HUBS = 0.1
+"""The share of its hubness that is taken from code."""
 
 
 def within_window(answer: Answer, begin: datetime) -> Answer:
@@ -145,7 +145,7 @@ def _find_kind(
     if kind == "workspace":
         before = ranking
         if request.mode == "hybrid" and vectors is not None:
-            ranking = _of_crowds(ranking, corpus, corpora.index, vectors, allowed)
+            ranking = _of_hubs(ranking, corpus, corpora.index, vectors, allowed)
         ranking, copies = _of_documents(request, ranking, words, corpus, corpora.index, allowed)
         field = ranking if field is before else field
     nearest = best(_among(allowed, ranking.scores), max(request.n, FIELD)).tolist()
@@ -184,7 +184,7 @@ class _Ranking:
     pasted: Floats | None = None
     of_types: Floats | None = None
     of_headings: Floats | None = None
-    of_crowds: Floats | None = None
+    of_hubs: Floats | None = None
 
 
 def _by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
@@ -217,7 +217,7 @@ def _by_both(
     )
 
 
-def _of_crowds(
+def _of_hubs(
     ranking: _Ranking, corpus: Corpus, index: KeywordIndex, vectors: Floats, allowed: Mask | None
 ) -> _Ranking:
     """Return a ranking in which code that is like much other code near to the question stands
@@ -225,10 +225,10 @@ def _of_crowds(
     if ranking.meaning is None or ranking.weight is None:
         return ranking
     turns = nearest_code(corpus, index, _among(allowed, ranking.meaning))
-    crowded = crowding(vectors[_shown(turns.tolist(), ranking, corpus)])
-    of_crowds = np.zeros(corpus.turns, dtype=np.float32)
-    of_crowds[turns] = -_OF_CROWDS * ranking.weight * crowded
-    return replace(ranking, scores=ranking.scores + of_crowds, of_crowds=of_crowds)
+    relative = hubness(vectors[_shown(turns.tolist(), ranking, corpus)])
+    of_hubs = np.zeros(corpus.turns, dtype=np.float32)
+    of_hubs[turns] = -_OF_HUBS * ranking.weight * relative
+    return replace(ranking, scores=ranking.scores + of_hubs, of_hubs=of_hubs)
 
 
 def _of_documents(
@@ -305,8 +305,8 @@ def _hits(
             why["type"] = round(float(ranking.of_types[turn]), 4)
         if ranking.of_headings is not None and ranking.of_headings[turn]:
             why["heading"] = round(float(ranking.of_headings[turn]), 4)
-        if ranking.of_crowds is not None and ranking.of_crowds[turn]:
-            why["crowd"] = round(float(ranking.of_crowds[turn]), 4)
+        if ranking.of_hubs is not None and ranking.of_hubs[turn]:
+            why["hubness"] = round(float(ranking.of_hubs[turn]), 4)
         if confidence is not None:
             why["answers"] = round(confidence.probability, 2)
         weak = confidence is not None and confidence.weak
