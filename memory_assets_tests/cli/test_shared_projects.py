@@ -23,7 +23,7 @@ from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.ingest import shares, workers
 from memory_assets.pipeline.ingest.passes import PASSES, VECTORS, WORDS, Outcome, Pass, Task
 from memory_assets.pipeline.ingest.shares import run_share
-from memory_assets.pipeline.ingest.steps import STEPS, Made
+from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.plan import plan
 from memory_assets.pipeline.redact.redacted_records import redact_project
@@ -336,3 +336,14 @@ def test_nothing_is_shared_in_the_round_of_what_it_needs() -> None:
                 assert not step.shared or set(step.blocked_by).isdisjoint(assets[:at])
     assert len(shares._rounds(WORDS.assets)) == 4
     assert len(shares._rounds(VECTORS.assets)) == 1
+
+
+def test_when_a_project_cannot_be_shared_nothing_is_made_of_it(settings: Settings) -> None:
+    """Each of its assets counts as failed, so that no later one is made of a part of another."""
+    lock = Components(settings).lake.lock_path(PROJECT)
+    lock.parent.mkdir(parents=True)
+    lock.with_suffix(".shares").write_text("in the way of the directory")
+    seen: list[Outcome | Pass] = []
+    assert list(_ingest(settings, seen).failed) == [PROJECT]
+    assert {each.asset for each in seen if isinstance(each, Failed)} == set(WORDS.assets)
+    assert not [each for each in seen if isinstance(each, Made)]
