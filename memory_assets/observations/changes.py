@@ -147,9 +147,11 @@ def files_changed(
     agent said in the turn, `fixed` the files that an error's end in this turn tells of, `fault`
     what was broken."""
     modified = touched(session, since).modified
+    if not modified:
+        return None
     calls = (record for record in since if tool_kind(record) in ("write", "shell"))
     writing = next((call for call in calls if touched(session, [call]).modified), None)
-    if not modified or writing is None:
+    if writing is None:
         return None
     said = [one for one in said if not one.recap and len(one.text) <= 200]
     scored = [(done_score(one), -place, one) for place, one in enumerate(said)]

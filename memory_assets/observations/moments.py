@@ -10,7 +10,15 @@ from typing import Literal, get_args
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.phrases import EMPTY, closed, distinct, fitted, names, phrase
+from memory_assets.session_analysis.phrases import (
+    EMPTY,
+    Phrase,
+    closed,
+    distinct,
+    fitted,
+    names,
+    phrase,
+)
 from memory_assets.session_analysis.sentences import asks, condensed, own_words
 
 Type = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
@@ -56,7 +64,7 @@ _FEATURE = phrase(
     r"enable[sd]?|allow(?:s|ed)?|build|built|integrate[sd]?|provide[sd]?|expose[sd]?|show|display|"
     r"accept|offer|stream|let users?|initial (?:implementation|version))\b"
 )
-_BY_VERB: tuple[tuple[re.Pattern[str], Type], ...] = (
+_BY_VERB: tuple[tuple[Phrase, Type], ...] = (
     (_FIX, "bugfix"),
     (_REFACTOR, "refactor"),
     (_FEATURE, "feature"),
@@ -83,12 +91,15 @@ _SAID_BROKEN = phrase(
     r"\b(?:something broke|(?:is|are|was|still) broken|(?:does|do|did)(?: not|n't) work\b|"
     r"not working|(?:have|found|is|there's) a bug|bombing out|crash(?:es|ed|ing)?)\b"
 )
-_POLITE = phrase(
+_POLITE = re.compile(
     r"^\W*(?:(?:please|(?:can|could) (?:you|we)|we (?:need to|should)|yes|yeah|great|now|"
     r"ok(?:ay)?|let'?s|go ahead and|i want (?:you )?to|i'd like (?:you )?to|then|and|also|next)"
-    r"[,:]? )+"
+    r"[,:]? )+",
+    re.IGNORECASE,
 )
-_LEADING = phrase(r"^[\W_]*(?:(?:I|we)(?:'ve|’ve| have)? )?(?:(?:also|now|just|then) )*")
+_LEADING = re.compile(
+    r"^[\W_]*(?:(?:I|we)(?:'ve|’ve| have)? )?(?:(?:also|now|just|then) )*", re.IGNORECASE
+)
 _DOCUMENT = re.compile(
     r"(?<!SKILL)\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)(?:LICENSE|NOTICE|CODEOWNERS)$"
 )

@@ -14,11 +14,51 @@ _ENDS = (*".!?…:。！？", '."', '!"', '?"', ".'", ".)", "!)", "?)")
 _ESCAPE = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4}|.)")
 _BLANK = compose(" ")
 _LAST_WORD = re.compile(r"\s+\S*$")
+_CAPITAL = re.compile(r"\\.|\(\?P|[A-Z]")
 
 
-def phrase(pattern: str) -> re.Pattern[str]:
+class Phrase:
+    """A pattern of prose, where capitals make no difference; the groups of a match are in small
+    letters.
+
+    Pattern and text are compared in small letters: with `re.IGNORECASE`, for which Python's engine
+    cannot skip ahead to the letters that a match may begin with, a search takes two to three times
+    as long, and these searches were three fifths of the time of summaries and observations.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        small = _CAPITAL.sub(lambda it: it[0].lower() if len(it[0]) == 1 else it[0], pattern)
+        self._compiled = re.compile(small)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Return the first match anywhere in a text."""
+        return self._compiled.search(in_small_letters(text))
+
+    def match(self, text: str) -> re.Match[str] | None:
+        """Return the match at the beginning of a text."""
+        return self._compiled.match(in_small_letters(text))
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """Return the match of a whole text."""
+        return self._compiled.fullmatch(in_small_letters(text))
+
+    def count(self, text: str) -> int:
+        """Return how often the pattern occurs in a text."""
+        return len(self._compiled.findall(in_small_letters(text)))
+
+
+def phrase(pattern: str) -> Phrase:
     """Compile a pattern of prose, where capitals make no difference."""
-    return re.compile(pattern, re.IGNORECASE)
+    return Phrase(pattern)
+
+
+def in_small_letters(text: str) -> str:
+    """Return a text in small letters, each character in its place: "İ" stays, which would
+    become two."""
+    small = text.lower()
+    if len(small) == len(text):
+        return small
+    return "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
 
 
 def names(words: str) -> frozenset[str]:

@@ -63,7 +63,7 @@ def cause_score(one: Said) -> float:
         return 0.0
     score = 3.0 if CAUSE.search(text) else 0.0
     score += 1.5 if _FOUND.search(text) else 0.0
-    score += min(2, len(_REASON.findall(text))) * 0.7
+    score += min(2, _REASON.count(text)) * 0.7
     if score == 0 or PLANNING.search(text) or _VERDICT.search(text):
         return 0.0
     if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):

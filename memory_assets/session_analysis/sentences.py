@@ -29,8 +29,9 @@ _DEBRIS = re.compile(
 )
 _LEADING = re.compile(r"\A(?:[^\w\"'(<\[/.$@¿¡]+|\d{1,2}[.)]\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
-_ABBREVIATION = phrase(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.$|^\d{1,2}\.$"
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.$|^\d{1,2}\.$",
+    re.IGNORECASE,
 )
 _SENTENCES_OF_A_REQUEST = 4
 _SMALL_TALK = phrase(
@@ -48,7 +49,7 @@ _PASTED = re.compile(
     r"^\s*(?:\[Image|\[Pasted|<[a-z][\w-]*[ >]|\{|Traceback|at \S+ \(|\d{4}-\d\d-\d\d[T ]|\$ "
     r"|❯|⎿|⏺)"
 )
-_PLAN = phrase(r"^\s*implement the following plan:?\s*")
+_PLAN = re.compile(r"^\s*implement the following plan:?\s*", re.IGNORECASE)
 _OPENING_HEADING = re.compile(r"\s*#{1,3} +(?:Plan: *)?(\S.*)")
 _IMAGE = re.compile(r"\[(?:Image|image)[^\]]{0,300}\]\s*")
 
@@ -112,7 +113,10 @@ def split(plain: RedactedText) -> Iterator[RedactedText]:
 
 
 def _trimmed(text: RedactedText) -> Iterator[RedactedText]:
-    if trimmed := text.trimmed().sub(_LEADING, ""):
+    trimmed = text.trimmed()
+    if mark := _LEADING.match(trimmed):
+        trimmed = trimmed.cut(mark.end())
+    if trimmed:
         yield trimmed
 
 

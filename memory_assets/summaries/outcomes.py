@@ -26,9 +26,11 @@ from memory_assets.session_analysis.statements import Said, choose, readable
 LIMIT = 400
 _COMMITS_ROOM = 170
 
+_NEXT_FIRST = phrase(
+    r"\W*(?:next(?: steps?| up)?(?:[:,]| is\b| are\b| I\b| I'm\b)|to-?do\b|remaining\b|"
+    r"still (?:to do|open|need)|follow-?ups?\b)"
+)
 _NEXT = phrase(
-    r"^\W*(?:next(?: steps?| up)?(?:[:,]| is\b| are\b| I\b| I'm\b)|to-?do\b|remaining\b|"
-    r"still (?:to do|open|need)|follow-?ups?\b)|"
     r"\bnext (?:steps?|action)\b|\b(?:still|also) needs? to\b|\bremains? to\b|"
     r"\byou(?:'ll| will)? (?:still )?need to\b|\byou (?:should|may want to) (?:now|then|also)\b|"
     r"\bI(?:'d| would) (?:recommend|suggest)\b|\bfollow-?up\b|\bTODO\b|\bleft to do\b|"
@@ -114,9 +116,13 @@ def _next_score(one: Said) -> float:
         or (item and NEXT_HEADING.search(one.sentence.lead))
     ) and (item or not (NOW.search(text) or DID.search(text)))
     score = 2.5 if under else 0.0
-    score += 2.0 if _NEXT.search(text) else 0.0
+    score += 2.0 if _says_what_is_next(text) else 0.0
     score += 1.2 if _OFFER.search(text) else 0.0
     return score + (0.3 if score and one.last else 0.0)
+
+
+def _says_what_is_next(text: str) -> bool:
+    return (_NEXT_FIRST.match(text) or _NEXT.search(text)) is not None
 
 
 def notes(session: SessionTurns, said: list[Said]) -> RedactedText:
@@ -130,7 +136,7 @@ def _caveat_score(one: Said) -> float:
     text = one.plain
     if not one.closing or not readable(text) or text.endswith("?") or _OFFER.search(text):
         return 0.0
-    if _NEXT.search(text):
+    if _says_what_is_next(text):
         return 0.0
     return 2.0 if _CAVEAT.search(text) else 0.0
 
