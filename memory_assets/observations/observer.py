@@ -17,7 +17,7 @@ from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import all_said
 
-OBSERVER_ID = "observer-6"
+OBSERVER_ID = "observer-7"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _TURNS_OF_A_COMMIT = 12
@@ -85,7 +85,7 @@ def _observation(session: SessionTurns, moment: Moment) -> Observation:
     account = narrative(moment.narrative)
     facts = tuple(distinct(moment.facts)[:_MOST_FACTS])
     files = touched(session, moment.records)
-    text = shorten(join("\n", distinct([title, account, *facts])), TEXT_LIMIT)
+    text = _text(title, account, facts)
     number = str(anchor.seq) if anchor.agent_id is None else f"{anchor.agent_id}.{anchor.seq}"
     return Observation(
         id=f"observation::{session.session_id}::{number}",
@@ -113,3 +113,14 @@ def _observation(session: SessionTurns, moment: Moment) -> Observation:
         content_hash=content_hash(text),
         observer_id=OBSERVER_ID,
     )
+
+
+def _text(
+    title: RedactedText, account: RedactedText, facts: Sequence[RedactedText]
+) -> RedactedText:
+    """Return what is embedded, searched and shown: title, account and facts, but for those that
+    only repeat what stands before them."""
+    told = [account] if account.startswith(title.rstrip("…. ")) else [title, account]
+    text = join("\n", distinct(told))
+    new = [fact for fact in facts if fact.rstrip(".") not in text]
+    return shorten(join("\n", distinct([text, *new])), TEXT_LIMIT)

@@ -162,6 +162,14 @@ def test_a_stated_cause_is_a_discovery(script: Make) -> None:
     assert script().prompt("Why does it squeak?").say(doubt).observed() == []
 
 
+def test_the_text_of_an_observation_says_each_sentence_once(script: Make) -> None:
+    """Title, account and facts may be one sentence; the text is what is embedded and shown."""
+    sure = "The root cause is that winter salt eats the iron hinge."
+    (found,) = script().prompt("Why does it squeak?").say(sure).observed()
+    assert found.facts == (sure,)
+    assert found.text == f"{sure} Asked: Why does it squeak?"
+
+
 def test_files_changed_after_a_complaint_that_the_agent_explains_are_a_bugfix(
     script: Make,
 ) -> None:

@@ -77,6 +77,6 @@ def test_every_observation_is_whole(real: list[SessionTurns]) -> None:
             assert one.concepts and set(one.concepts) <= set(CONCEPTS)
             assert one.title and "\n" not in one.title and len(one.title) <= 140
             assert one.turn_ids and turns.issuperset(one.turn_ids) and one.turn_id in one.turn_ids
-            assert one.text.startswith(one.title) and len(one.text) <= 880
+            assert one.text.startswith(one.title.rstrip("….")) and len(one.text) <= 880
             assert len(one.narrative) <= 700
     assert len(seen) > 40
