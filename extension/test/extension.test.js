@@ -4,16 +4,19 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
-const { test } = require("node:test");
+const { after, test } = require("node:test");
 const manifest = require("../package.json");
 const { Host, until } = require("./host.js");
 
 const MINUTES = 60_000;
+const places = [];
+after(() => places.forEach((root) => fs.rmSync(root, { recursive: true, force: true })));
 
 // A directory with a document, and a program in it that notes its arguments and answers as `memory`
 // does. The test with the real one is below.
 function place() {
   const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "extension-")));
+  places.push(root);
   const hit = {
     text: "## Berths\n\n  Ships wait.",
     metadata: {
