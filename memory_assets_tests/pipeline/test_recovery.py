@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -9,8 +11,10 @@ import pytest
 from memory_assets.chunking import chunk_turn
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
+from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import RedactionSettings, load_redactor
+from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
@@ -84,6 +88,46 @@ def test_forgetting_all_work_keeps_a_session_whose_file_has_just_vanished(
         wordy.components.catalog.products.forget_project(project)
     wordy.run()
     assert wordy.lake_state() == before
+
+
+def test_tables_that_are_gone_from_the_lake_are_made_again(memory: SampleMemory) -> None:
+    """The lake as a whole, or a table of a project; what is indexed has the same rows."""
+    before = memory.lake_state()
+    for lost in ("", f"turn_chunks/project={memory.harbor}"):
+        assert memory.behind() == []
+        shutil.rmtree(memory.data_dir / "lake" / lost)
+        assert memory.harbor in [work.project for work in memory.behind()]
+        memory.run()
+        assert memory.lake_state() == before
+        memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []
+
+
+def test_a_session_whose_records_and_transcript_are_gone_is_held_back(wordy: SampleMemory) -> None:
+    """It says so, and its turns can still be found; all others are made again, and it when the
+    directory is back."""
+    rows = wordy.components.catalog.products.of_project("turn_chunks", wordy.harbor)
+    wordy.path(wordy.flaky).unlink()
+    wordy.run()
+    before, lake = wordy.lake_state(), wordy.data_dir / "lake"
+    lake.rename(wordy.root / "backup")
+    assert wordy.behind()
+    wordy.run()
+    (held,) = wordy.components.catalog.quarantine.entries(wordy.harbor)
+    assert (held.session_id, held.stage) == (wordy.flaky, "redacted_records")
+    assert "its records are gone" in held.reason and "backup" in held.remedy
+    with closing(keyword_files.open_for_reading(keywords_path(wordy.components))) as index:
+        found = index.ids_of("sessions", wordy.harbor, [wordy.flaky, wordy.fork])
+    assert {name: len(ids) for name, ids in found.items()} == {
+        name: rows[name].rows for name in found
+    }
+    assert wordy.behind() == []
+    shutil.copytree(wordy.root / "backup", lake, dirs_exist_ok=True)
+    assert wordy.behind()
+    wordy.run()
+    assert wordy.components.catalog.quarantine.entries(wordy.harbor) == []
+    assert wordy.lake_state() == before
+    assert wordy.behind() == []
 
 
 def test_a_lost_catalogue_is_adopted_from_the_lake(memory: SampleMemory) -> None:

@@ -23,6 +23,7 @@ from memory_assets.pipeline.indexes.keywords import STAGES_OF_KEYWORDS, keywords
 from memory_assets.pipeline.ownership.keyed_lake import key_lake
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
+from memory_assets.pipeline.plan.lost_tables import forget_lost_tables
 from memory_assets.pipeline.redact.due import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
@@ -72,6 +73,7 @@ def plan_each(
     adopt_archive(components)
     key_lake(components)
     forget_lost_store(components)
+    forget_lost_tables(components)
     held_back: dict[str, list[Quarantined]] = {}
     for entry in components.catalog.quarantine.entries():
         held_back.setdefault(entry.project, []).append(entry)
