@@ -13,7 +13,7 @@ from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.stores.keyword_index import files as keyword_files
-from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES, TURN_CHUNKS
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 
@@ -70,6 +70,22 @@ def test_what_is_not_yet_taken_in_is_missing_with_its_reason(memory: SampleMemor
     assert "memory ingest" in gap.reason and count.passed
     memory.run(projects=[memory.harbor])
     assert _counted(memory).gaps == []
+
+
+def test_a_session_that_says_nothing_needs_no_summary(wordy: SampleMemory) -> None:
+    """One with no more than a greeting has none, and that is not missing; one that lost its own
+    is."""
+    records = map(json.loads, wordy.path(wordy.flaky).read_text().splitlines())
+    greeting = next(record for record in records if record["type"] == "user")
+    greeting |= {"sessionId": "said-hi", "uuid": "0" * 32, "parentUuid": None}
+    greeting["message"]["content"] = "hi"
+    wordy.path(wordy.flaky).with_name("said-hi.jsonl").write_text(json.dumps(greeting) + "\n")
+    wordy.run()
+    count = _counted(wordy)
+    assert count.gaps == [] and count.sets["summaries"].at_source == 9
+    wordy.components.lake.delete(SESSION_SUMMARIES, wordy.harbor, wordy.flaky)
+    (gap,) = _counted(wordy).gaps
+    assert (gap.session_id, gap.missing["summaries.table"]) == (wordy.flaky, 1)
 
 
 def test_a_turn_that_its_file_does_not_have_is_extra(memory: SampleMemory) -> None:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from memory_assets.chunking import build_turns
 from memory_assets.errors import MemoryAssetsError, NotFound, safe_reason
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
@@ -25,9 +26,11 @@ from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import remedy_for
+from memory_assets.session_analysis import session_turns
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.keyword_index import files as keyword_files
-from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
+from memory_assets.summaries import ExtractiveSummarizer
 from memory_assets.transcripts import Source, Unlisted, content_bytes, read_session
 
 SETS = {name: INDEX_OF[name] for name in ("sessions", "prompts", "summaries")}
@@ -162,10 +165,19 @@ def _compare(components: Components, source: Source, found: _Findable, count: So
         if held is not None and held.session_id == source.session_id:
             mine = held
     if mine is not None:
-        _note("summaries", found.places("summaries", mine), count, gap)
+        places = found.places("summaries", mine)
+        if places or _says_something(components, mine):
+            _note("summaries", places, count, gap)
     here = found.by_session.get((source.project, source.session_id), set())
     gap.extra = len(here - prompts)
     return gap
+
+
+def _says_something(components: Components, held: _PromptChunk) -> bool:
+    """Whether a session says anything to summarize; one of which the prompt is "hi" does not."""
+    records = components.lake.read_rows(REDACTED_RECORDS, held.project, held.session_id)
+    session = session_turns(records, build_turns(records))
+    return bool(ExtractiveSummarizer().summarize(session).text)
 
 
 def _note(
