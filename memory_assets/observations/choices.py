@@ -6,38 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
+from memory_assets.observations.answered import decides
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import phrase, shorten, unescaped
 from memory_assets.session_analysis.sentences import own_words, plain_text, sentences
 
 TRADE_OFF = compose("trade-off")
-_ASKS_A_CHOICE = phrase(
-    r"\b(?:should|which|prefer|approach|strategy|scope|option|want to (?:use|keep|support)|handle|"
-    r"do you want (?!me to (?:proceed|continue|start|run|commit|push|go))|"
-    r"how (?:do|would) you (?:want|like) (?!to proceed)|channel|build|where|what kind|model)\b"
-)
-_ASKS_TO_GO_ON = phrase(
-    r"like to (?:do|proceed|continue|handle this todo)|how to proceed|ready to|proceed\b|"
-    r"shall I|should I (?:proceed|continue|start|run|commit|push|go|access)|"
-    r"what(?:'s| is) (?:the|your)\b|please run|did you run|\bsudo\b|"
-    r"^(?:is|are|have|has|did|does|do you have|who)\b|"
-    r"^which (?:\w+ )?(?:prs?|pull requests?|issues?|todos?|tickets?|files?|phase)\b|"
-    r"how (?:do you want to work|thorough|deep|much)|should i know|matters most|"
-    r"\b(?:start with|first|focus|sequence|priorit\w+|tackle|upload|track(?:ed)?|milestone|sprint|"
-    r"session|branch|commit|worktree|plan(?:ning)?|want to access|"
-    r"(?:this|next) (?:phase|step|fix|push|release|round|change)|"
-    r"work on next|before continuing|phase \d|add (?:\w+ )?tests|initiali[sz]e)\b"
-)
-"""How to go about the work, or what is known."""
-_NO_CHOICE = phrase(
-    r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|done|n/?a|none|stop|restore|cancel|later|all|"
-    r"everything|\d+)\b.{0,12}$|^skip\b|^both(?: options)?$|^there (?:is|are)\b|^i'll\b|"
-    r"^(?:help|explain|show|what|how|why|can|could|wait|i think|i would|i'd|let me|all of)\b|"
-    r"\b(?:these|above|branch|milestone|commit|session)\b|[?,]$"
-)
-_LONGEST_ANSWER = 60
-"""Characters of an option; what is longer was typed, and says more than that it is chosen."""
 _RECOMMENDED = re.compile(r"\s*\(Recommended\).*")
 _ANSWERED = re.compile(
     r"(?:User has answered your questions?|Your questions have been answered):\s*"
@@ -60,8 +35,8 @@ _OPTION = phrase(
     r"(?:[.):]|\*\*)+\s*(?:[-–—:]\s*)?(?P<text>\S.{6,})$"
 )
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_ASIDE = re.compile(r"\([^)]*\)")
-_FEWEST_WORDS = 4
+_FEWEST_WORDS = 12
+"""Of an option; of shorter ones that were judged, three in four told nothing by themselves."""
 _ASKING = 900
 """Characters at the end of a message in which a question makes its list one of options."""
 _OFFERS = phrase(
@@ -84,8 +59,8 @@ _PROCESS = phrase(
 def chosen(turn: Turn, before: Turn | None) -> Iterator[Moment]:
     """Yield the choices of a turn: answers to a tool that asks, and a prompt that names options
     which the turn `before` ended with."""
-    for record, pairs in _answers(turn):
-        if pairs := [pair for pair in pairs if _is_choice(*pair)]:
+    for record, pairs in answers(turn):
+        if pairs := [pair for pair in pairs if decides(*pair)]:
             facts = [compose("{} {}", question, answer) for question, answer in pairs]
             question, answer = pairs[0]
             title = compose("{} → {}", shorten(question, TITLE_LIMIT - len(answer) - 3), answer)
@@ -95,7 +70,7 @@ def chosen(turn: Turn, before: Turn | None) -> Iterator[Moment]:
         yield from _picked(turn, turn.prompt, before)
 
 
-def _answers(
+def answers(
     turn: Turn,
 ) -> Iterator[tuple[RedactedRecord, list[tuple[RedactedText, RedactedText]]]]:
     """Yield each result of a tool that asks, with its questions and answers."""
@@ -136,15 +111,6 @@ def _answer(text: RedactedText) -> RedactedText:
     return text.sub(_RECOMMENDED, "").squeezed()
 
 
-def _is_choice(question: str, answer: str) -> bool:
-    """Return True if an answer decides about the work, not about whether to continue."""
-    if _ASKS_TO_GO_ON.search(question) or _NO_CHOICE.search(answer):
-        return False
-    if not 3 <= len(answer) <= _LONGEST_ANSWER:
-        return False
-    return _ASKS_A_CHOICE.search(question) is not None
-
-
 def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment]:
     words = own_words(prompt.text).squeezed()
     named = _PICKED.match(words) if len(words) <= 160 else None
@@ -172,7 +138,7 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
 
 def _describes(option: RedactedText) -> bool:
     """Return True unless an option is a name in few words, which says little by itself."""
-    return len(_WORD.findall(_ASIDE.sub("", option))) >= _FEWEST_WORDS
+    return len(_WORD.findall(option)) >= _FEWEST_WORDS
 
 
 def _options(text: RedactedText) -> dict[str, RedactedText]:

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.choices import TRADE_OFF, chosen
+from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import Moment, stated
 from memory_assets.observations.statements import statement
+from memory_assets.observations.told import told_by
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import names, phrase, shorten
 from memory_assets.session_analysis.sentences import (
@@ -33,19 +35,17 @@ _NAMED = (
     r"(?:(?:an?|the|our|one) )?(?=\S*[^\W\d_]{3})"
 )
 """A thing with a name, not one that was pointed to, nor a number or an activity."""
-_CHOSEN = phrase(
-    rf"{_SOFTLY}(?:let'?s (?:just )?(?:go (?:with|for)|stick (?:to|with)|use|keep|call it|drop|"
-    r"remove|switch to|not use|limit)"
-    r"|(?:i|we)(?:'d| would)?(?: still)? (?:decided(?: on)?|prefer|chose|rather|go with)"
-    r"|we(?:'ll| will) (?:use|go with|stick (?:to|with))"
-    r"|(?:i|we)(?:'d| would)? (?:still )?(?:like|want)(?: it)? to (?:still )?(?:use|"
-    r"switch to|avoid|only use)|going with) "
+_USED = phrase(
+    rf"{_SOFTLY}(?:(?:i|we)(?:'d| would)? (?:still )?(?:like|want)(?: it)? to (?:still )?(?:use|"
+    r"switch to|avoid|only use)|we(?:'ll| will) (?:use|go with|stick (?:to|with))) "
     rf"{_NAMED}"
 )
-_RULED = phrase(
-    rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and)\b)(?:[\w.`@/-]+ ){{1,8}}?"
-    r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
+_CHOSEN = phrase(
+    rf"{_SOFTLY}(?:let'?s (?:just )?(?:go (?:with|for)|stick (?:to|with)|use|keep|call it|drop|"
+    r"remove|switch to|not use|limit|change|get rid of|move(?! on)|rename|replace|simplify|"
+    rf"turn off)|going with) {_NAMED}"
 )
+"""What needs a name in it: of other sentences that begin so, half tell nothing by themselves."""
 _ALTERNATIVE = phrase(
     rf"{_SOFTLY}(?:(?:(?:let'?s|we should|we can|(?:can|could) (?:we|you)|i'?d|i want(?: you)? to|"
     r"we(?:'ll| will)) (?:just |also )?(?!check|see|look|explain|tell|help)\w+"
@@ -67,6 +67,8 @@ _SAYS_NOTHING = names(
 """Words that do not say what a decision is about."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _FEWEST_WORDS = 2
+_FEWEST_NAMED = 6
+_OTHER = phrase(r"\b(?:instead of|rather than)\b")
 _QUESTION = re.compile(r"\?\W*$")
 _ABOUT_WORK = phrase(
     r"\b(?:rebase|revert|cherry-pick|merge|branch|worktree|commit|pr|pull requests?|push|"
@@ -82,39 +84,15 @@ _ABOUT_WORK = phrase(
     r"|\bhere\W*$|\b(?:rather than|instead of) (?:this|that|these|those)\b"
 )
 _REFUSED = re.compile(r"the user said:\s*(?!The user wants to clarify)(?P<words>\S)")
-_AGENT_DECIDED = phrase(
-    r"\b(?:we|I)(?:'ve| have)? (?:also |deliberately |intentionally )?"
-    r"(?:decided|chose|opted|settled on)\b|\bI picked \S+ deliberately\b"
-    r"|\b(?:was|were) (?:deliberately )?(?:chosen|preferred) (?:because|over|to|as)\b"
-    r"|\b(?:we|I)(?:'ll| will|'re going to| are going to) (?:go|stick) with .{3,120}"
-    r"\b(?:instead of|rather than)\b"
-    r"|\bthe user wants .{3,120}\b(?:instead|rather than)\b"
-    r"|\bintentionally (?:deferred|left out|out of scope)\b"
-)
-_AT_WORK_DECIDED = phrase(
-    r"(?:\b(?:I'll|I will|we'll|I'm going to|let's) (?:just |simply |also )?(?:keep|leave|use|pass|"
-    r"put|make|replace|skip|drop|treat|switch|store|add|change|preserve|apply|reject|move|remove|"
-    r"persist) (?!it\b|this\b|that\b|these\b|those\b|them\b)"
-    r"|^(?:Since|Because|To (?:preserve|keep|avoid|stay)|Given)\b.{5,160}?\bI'll (?!need|assume)\w+"
-    r"|\b(?:simplest|cleanest|right|simpler|correct|minimal|clean|cleaner|safest)"
-    r"(?: and \w+ \w+)? (?:approach|fix|solution|way)\b)"
-    r".{3,200}?\b(?:instead of|rather than) \w{3}"
-)
-_PROCESS = phrase(
-    r"\b(?:test server|tests? first|add an? (?:\w+ )?tests?|re-?run|task list|agent|let me|"
-    r"would be|either|commit the|work through|file by file|in parallel|guidance|tool|unused|"
-    r"no longer (?:used|needed)|"
-    r"tests? (?:live|use|file)|already)\b|_test\b|\.(?:spec|test)\."
-)
 _APPROVED = phrase(r"User has approved (?:your|the) plan")
 _HEADING = re.compile(r"^#{1,3} +(?:Plan:? *)?(\S.{6,200})$", re.MULTILINE)
 _PLANNED = phrase(
     r"^\W*(?:add|allow|always|batch|block|build|change|combine|consolidate|convert|create|decouple|"
     r"delete|detect|disable|drop|embed|enable|expose|extract|filter|group|hide|implement|integrate|"
-    r"introduce|invert|limit|make|merge|migrate|move|optimi[sz]e|pass|persist|port|propagate|redesign|"
-    r"remove|rename|reorganize|replace|restore|rewrite|route|run|separate|show|simplify|split|store|"
+    r"introduce|invert|limit|make|merge|migrate|move|pass|persist|port|propagate|redesign|"
+    r"remove|rename|replace|restore|route|run|separate|show|simplify|split|store|"
     r"support|surface|switch|turn|unify|use|validate)\b(?!.*\b(?:git|push|commit|phase|session|docs?|"
-    r"documentation|readme)\b)(?=(?:.*?\s\S*?[^\W\d_]{3}){3})"
+    r"documentation|readme|branch|folder|markdown)\b)(?=(?:.*?\s\S*?[^\W\d_]{3}){3})"
 )
 """A heading that says what is done, not only what it is about."""
 _GIVEN_PLAN = phrase(r"\s*(?:please )?implement (?:the following|this) plan:?\s*\n")
@@ -154,9 +132,11 @@ def _settles(text: str) -> bool:
     if not 12 <= len(plain) <= 320 or _UNSURE.search(plain) or _ABOUT_WORK.search(plain):
         return False
     if _ALTERNATIVE.match(plain):
-        return True
-    decided = _CHOSEN.match(plain) or _RULED.match(plain)
-    return decided is not None and not _QUESTION.search(plain)
+        return _OTHER.search(plain) is not None or NAME.search(plain) is not None
+    if _QUESTION.search(plain):
+        return False
+    chosen = _CHOSEN.match(plain) and NAME.search(plain) and len(plain.split()) >= _FEWEST_NAMED
+    return _USED.match(plain) is not None or bool(chosen)
 
 
 def _stands_alone(text: str) -> bool:
@@ -167,26 +147,15 @@ def _stands_alone(text: str) -> bool:
 
 
 def _said_by_agent(turn: Turn, said: Sequence[Said]) -> Iterator[Moment]:
-    """Yield the first sentences that say what was decided, and the first one that says how
-    and why it is done while files are changed."""
-    own = [one for one in said if not one.recap and readable(one.plain)]
-    told = [one for one in own if _AGENT_DECIDED.search(one.plain) and _is_clear(one)]
-    told = told[:_MOST_OF_THE_AGENT]
-    done = [
-        one
-        for one in own
-        if one.changed
-        and not one.closing
-        and _AT_WORK_DECIDED.search(one.plain)
-        and not _PROCESS.search(one.plain)
-        and _is_clear(one)
-    ][: _MOST_OF_THE_AGENT - len(told)][:1]
-    for one in dict.fromkeys([*told, *done]):
-        yield statement(one, turn, "decision", TRADE_OFF)
-
-
-def _is_clear(one: Said) -> bool:
-    return not any(each.search(one.plain) for each in (_QUESTION, _UNSURE, _ABOUT_WORK))
+    """Yield the sentences that tell most surely what was decided, one of a message, in order."""
+    surest: dict[int, tuple[float, int]] = {}
+    for at, one in enumerate(said):
+        if not one.recap and readable(one.plain):
+            sure = told_by(one), -at
+            surest[one.record.seq] = max(sure, surest.get(one.record.seq, sure))
+    best = sorted(each for each in surest.values() if each[0] >= 0)[-_MOST_OF_THE_AGENT:]
+    for at in sorted(-each[1] for each in best):
+        yield statement(said[at], turn, "decision", TRADE_OFF)
 
 
 def _approved(turn: Turn) -> Iterator[Moment]:

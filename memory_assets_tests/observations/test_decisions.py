@@ -96,15 +96,19 @@ def test_what_the_human_says_is_decided_is_a_decision(
 @pytest.mark.parametrize(
     ("said", "decided"),
     [
-        ("there should be only one way into the harbor", True),
-        ("The gate must never open at night.", True),
+        ("there should be only one way into the harbor", False),
+        ("The gate must never open at night.", False),
+        ("I want to use a spring for the gate", True),
+        ("Let's move the bell into the config of gate.py", True),
+        ("Let's move the bell into the other post of the yard", False),
+        ("Let's rename gate.py", False),
         ("ignore the lack of a lock for now", False),
         ("skip 5, 7 and do the rest", False),
         ("can we hang the bell on the left post instead of the right one please?", True),
         ("can we hang it on the left post instead of the right one please?", False),
-        ("I think we can drop the bell, and ring by voice instead", True),
+        ("I think we can drop the bell, and ring by voice instead", False),
+        ("I think we can drop the bell, and ring by PagerDuty instead", True),
         ("We will use oak for the gate.", True),
-        ("I want to use a spring for the gate", True),
         ("No, let's paint the gate first.", False),
         ("I would prefer not to oil it again for this small change.", False),
         ("I don't want to paint these hinges.", False),
@@ -129,7 +133,8 @@ def test_what_the_human_says_is_decided_is_a_decision(
 def test_what_the_human_wants_so_and_not_otherwise_is_a_decision(
     script: Make, said: str, decided: bool
 ) -> None:
-    """A request, a complaint or a question without a choice is none."""
+    """What is used, what is taken instead of something else, or what is done to a thing that
+    has a name of its own. A request, a rule, a complaint or a question without a choice is none."""
     assert bool(script().prompt(said).say("All right then.").observed("decision")) is decided
 
 
@@ -145,9 +150,13 @@ def test_a_decision_that_is_all_that_was_asked_is_told_once(script: Make) -> Non
 
 OPTIONS = (
     "Three ways:\n\n- **A. Rope** — light and cheap to buy\n"
-    "- **B. Chain** — lasts longer in salt water\n- **C. Wire (new)**\n\nWhich one?"
+    "- **B. Chain** — lasts longer in salt water, and the smith has enough of it for both gates"
+    " and the bell\n- **C. Wire (new)**\n\nWhich one?"
 )
-CHAIN = "Chosen: Chain — lasts longer in salt water"
+CHAIN = (
+    "Chosen: Chain — lasts longer in salt water, and the smith has enough of it for both gates"
+    " and the bell"
+)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +167,7 @@ CHAIN = "Chosen: Chain — lasts longer in salt water"
         ("A and B", ""),
         ("B is what I had in mind, but tell me more first", ""),
         ("let's go with b. what would that look like?", ""),
+        ("A", ""),
         ("C", ""),
         ("D", ""),
     ],
@@ -165,8 +175,8 @@ CHAIN = "Chosen: Chain — lasts longer in salt water"
 def test_options_that_the_human_picks_by_their_label_are_a_decision(
     script: Make, prompt: str, title: str
 ) -> None:
-    """One of those that the turn before ended with, if it is described; both turns are named.
-    Several are items that are done or not."""
+    """One of those that the turn before ended with, if it is described at length; both turns are
+    named. Several are items that are done or not."""
     session = script().prompt("How shall the gate hang?").say(OPTIONS).prompt(prompt)
     made = session.say("All right.").observed("decision")
     assert [one.title for one in made] == ([title] if title else [])
@@ -234,13 +244,17 @@ def test_what_the_human_says_to_refuse_a_call_is_a_decision(script: Make) -> Non
     [
         ("Since the yard is wet, I'll hang it on chain rather than rope.", True),
         ("The simplest approach: use one hinge instead of two for the gate.", True),
-        ("We decided that the gate opens at noon, when the ships come.", True),
+        ("Updated harbor.py to use the tide_table view instead of reading almanac.txt.", True),
+        ("Update the Harbor server to use TideTable.read() instead of the almanac.", True),
+        ("harbor.py fails because it is using the almanac instead of TideTable.", False),
+        ("The tests should use TideTable instead of a mock, or maybe both.", False),
+        ("We decided that the gate opens at noon, when the ships come.", False),
         ("Decision: the most important pending task is the gate.", False),
         ("I'll go with the gate since it is a clean task of its own.", False),
         ("I'll leave this on the post rather than adding it to the fence.", False),
         ("I'll keep the old latch because the neighbours know it well.", False),
         ("The simplest approach: use one hinge for both halves of the gate.", False),
-        ("The user wants a chain instead of a rope for the gate.", True),
+        ("The user wants a chain instead of a rope for the gate.", False),
         ("I'll use grep since the agent needs to find every gate.", False),
         ("I'll open the file and look at the gate of the harbor.", False),
         ("The simplest approach would be either a rope or a chain.", False),
@@ -249,7 +263,21 @@ def test_what_the_human_says_to_refuse_a_call_is_a_decision(script: Make) -> Non
 def test_what_the_agent_decides_while_it_works_is_a_decision(
     script: Make, said: str, decided: bool
 ) -> None:
-    """With the alternative that it did not take; how it goes about its work is none."""
+    """With the alternative that it did not take, and what has a name; a fault, a doubt, and how it
+    goes about its work are none."""
     session = script().prompt("Hang the gate please").say(said)
     session.touch("Edit", f"{ROOT}/src/gate.py").say("The gate hangs.")
     assert bool(session.observed("decision")) is decided
+
+
+@pytest.mark.parametrize(
+    ("heading", "decided"), [("Key decisions", True), ("Open decisions", False)]
+)
+def test_of_a_list_of_decisions_the_one_that_tells_most_surely_is_one(
+    script: Make, heading: str, decided: bool
+) -> None:
+    """One of a message, and only where the heading does not say that it is open."""
+    surest = "Store the tide table in Redis, one key per harbor"
+    listed = f"## {heading}\n\n- The yard opens at noon each day\n- {surest}\n- Oak is fine for it"
+    session = script().prompt("Plan the gate please").say(listed)
+    assert [one.title for one in session.observed("decision")] == ([surest] if decided else [])
