@@ -46,6 +46,11 @@ _CHOSEN = phrase(
     rf"turn off)|going with) {_NAMED}"
 )
 """What needs a name in it: of other sentences that begin so, half tell nothing by themselves."""
+_RULED = phrase(
+    rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and)\b)(?:[\w.`@/-]+ ){{1,8}}?"
+    r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
+)
+"""A rule needs words that tell what it is about: of short ones, half tell nothing."""
 _ALTERNATIVE = phrase(
     rf"{_SOFTLY}(?:(?:(?:let'?s|we should|we can|(?:can|could) (?:we|you)|i'?d|i want(?: you)? to|"
     r"we(?:'ll| will)) (?:just |also )?(?!check|see|look|explain|tell|help)\w+"
@@ -65,9 +70,9 @@ _SAYS_NOTHING = names(
     "about from there one instead return move prefer want like would drop option"
 )
 """Words that do not say what a decision is about."""
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD, _ANY_WORD = re.compile(r"[^\W\d_]{3,}"), re.compile(r"\w+")
 _FEWEST_WORDS = 2
-_FEWEST_NAMED = 6
+_FEWEST_NAMED, _FEWEST_OF_A_RULE = 6, 14
 _OTHER = phrase(r"\b(?:instead of|rather than)\b")
 _QUESTION = re.compile(r"\?\W*$")
 _ABOUT_WORK = phrase(
@@ -135,8 +140,11 @@ def _settles(text: str) -> bool:
         return _OTHER.search(plain) is not None or NAME.search(plain) is not None
     if _QUESTION.search(plain):
         return False
-    chosen = _CHOSEN.match(plain) and NAME.search(plain) and len(plain.split()) >= _FEWEST_NAMED
-    return _USED.match(plain) is not None or bool(chosen)
+    words = len(_ANY_WORD.findall(plain))
+    if _CHOSEN.match(plain) and NAME.search(plain) and words >= _FEWEST_NAMED:
+        return True
+    ruled = words >= _FEWEST_OF_A_RULE and _RULED.match(plain)
+    return _USED.match(plain) is not None or bool(ruled)
 
 
 def _stands_alone(text: str) -> bool:

@@ -97,6 +97,7 @@ def test_what_the_human_says_is_decided_is_a_decision(
     ("said", "decided"),
     [
         ("there should be only one way into the harbor", False),
+        ("there should be only one way into the harbor, past the pilot and the old mill", True),
         ("The gate must never open at night.", False),
         ("I want to use a spring for the gate", True),
         ("Let's move the bell into the config of gate.py", True),
@@ -134,7 +135,8 @@ def test_what_the_human_wants_so_and_not_otherwise_is_a_decision(
     script: Make, said: str, decided: bool
 ) -> None:
     """What is used, what is taken instead of something else, or what is done to a thing that
-    has a name of its own. A request, a rule, a complaint or a question without a choice is none."""
+    has a name of its own, and a rule that is told at length. A request, a complaint or a question
+    without a choice is none."""
     assert bool(script().prompt(said).say("All right then.").observed("decision")) is decided
 
 
