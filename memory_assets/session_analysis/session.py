@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, cast
 
@@ -78,8 +78,34 @@ def session_turns(records: Iterable[RedactedRecord], turns: Iterable[Turn]) -> S
         agent=first.agent,
         session_id=first.session_id,
         records=kept,
-        turns=tuple(turns),
+        turns=tuple(_results_after_calls(turn) for turn in turns),
     )
+
+
+def _results_after_calls(turn: Turn) -> Turn:
+    """Return a turn in which each result follows its call, with its tool, command and paths.
+
+    In Claude Code's files a result can stand before its call, and its reader knows no call then.
+    """
+    early: dict[str, RedactedRecord] = {}
+    calls: set[str] = set()
+    for record in turn.records:
+        if record.kind == "tool_use":
+            calls.add(record.tool_use_id)
+        elif record.kind == "tool_result" and record.tool_use_id not in calls | {""}:
+            early[record.tool_use_id] = record
+    moved = {call_id: early[call_id] for call_id in early.keys() & calls}
+    if not moved:
+        return turn
+    records = [record for record in turn.records if record not in moved.values()]
+    for at in reversed(range(len(records))):
+        call = records[at]
+        if call.kind == "tool_use" and (result := moved.pop(call.tool_use_id, None)):
+            named = replace(
+                result, tool_name=call.tool_name, command=call.command, paths=call.paths
+            )
+            records.insert(at + 1, named)
+    return replace(turn, records=tuple(records))
 
 
 @dataclass(slots=True)
