@@ -7,7 +7,7 @@ each record and the start of the hash of the title, right or wrong. Right is a d
 read alone in a list three months later, tells a developer of the project what was decided about
 the product or its code. The session's id is in the name of its file in the repository, or, of chats
 in Markdown, made of repository and path. Sentences of the human count less in the model of the
-agent's, and have a figure of their own: words tell much the same of both, but only those of the
+agent's, and have a feature of their own: words tell much the same of both, but only those of the
 agent are chosen by it.
 
 DATA_DIR: memories that these sessions were ingested into; a session that is in none is left out.
@@ -49,21 +49,21 @@ OF_HUMAN, COUNT_OF_HUMAN = "<human>", 0.6
 SHORTEST_QUESTION = 60
 PRECISION = 0.9
 HEADER = """\
-# Weights of {module}.py, by benchmarks/told_fit.py: weight, and {figures}.
+# Weights of {module}.py, by benchmarks/told_fit.py: weight, and {features}.
 # Summed with <always>; from 0 on it tells a decision.
 """
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a model is fitted to: who said it, how strong the lasso is, of how many owners a figure
-    must be, and what its figures are."""
+    """What a model is fitted to: who said it, how strong the lasso is, of how many owners a feature
+    must be, and what its features are."""
 
     who: tuple[str, ...]
     lasso: float
     owners: int
     weights: Path
-    figures: str
+    features: str
 
 
 KINDS = (
@@ -89,7 +89,7 @@ class Case:
     """A sentence or an answer that was judged."""
 
     who: str
-    figures: frozenset[str]
+    features: frozenset[str]
     right: bool
     owner: str
 
@@ -147,26 +147,26 @@ def of_session(row: dict[str, str], turns: Iterable[Turn]) -> Iterator[Case]:
         for one in row.get(f"{who} {verdict}", "").split()
     }
     for turn in turns:
-        for who, named, figures in said_in(turn):
+        for who, named, features in said_in(turn):
             right = verdicts.pop((who, named), None)
-            if right is not None and figures:
-                yield Case(who, frozenset(figures), right, owner)
+            if right is not None and features:
+                yield Case(who, frozenset(features), right, owner)
 
 
 def said_in(turn: Turn) -> Iterator[tuple[str, str, set[str]]]:
-    """Yield who said each sentence or answer of a turn, its place and hash, and its figures."""
+    """Yield who said each sentence or answer of a turn, its place and hash, and its features."""
     for one in all_said([turn]):
-        yield "agent", place(one.record.seq, in_context(one)), told.figures(one)
+        yield "agent", place(one.record.seq, in_context(one)), told.features(one)
     if turn.prompt is not None:
         for sentence in request_sentences(own_words(turn.prompt.text))[:12]:
-            figures = told.figures_of(sentence.text)
+            features = told.features_of(sentence.text)
             named = place(turn.prompt.seq, sentence.text)
-            yield "human", named, figures | ({OF_HUMAN} if figures else set())
+            yield "human", named, features | ({OF_HUMAN} if features else set())
     for record, pairs in answers(turn):
         for question, answer in pairs:
             room = max(TITLE_LIMIT - len(answer) - 3, SHORTEST_QUESTION)
             title = compose("{} → {}", shorten(question, room), answer)
-            yield "answer", name(record.seq, title), answered.figures(question, answer)
+            yield "answer", name(record.seq, title), answered.features(question, answer)
 
 
 def place(seq: int, text: RedactedText) -> str:
@@ -196,7 +196,7 @@ def fold_of(owner: str) -> int:
 
 def value_of(case: Case, weights: dict[str, float]) -> float:
     """Return the sum of a sentence's weights."""
-    return weights[""] + sum(weights.get(figure, 0.0) for figure in case.figures)
+    return weights[""] + sum(weights.get(feature, 0.0) for feature in case.features)
 
 
 def limit_for(values: Floats, right: NDArray[np.bool_], precision: float) -> float:
@@ -209,15 +209,17 @@ def limit_for(values: Floats, right: NDArray[np.bool_], precision: float) -> flo
 
 def fitted(kind: Kind, found: Sequence[Case]) -> dict[str, float]:
     """Return the weights of a logistic regression with lasso and ridge, "" for the intercept. A
-    figure counts if several owners have it."""
+    feature counts if several owners have it."""
     seen: Counter[str] = Counter()
     owners: dict[str, set[str]] = defaultdict(set)
     for case in found:
-        seen.update(case.figures)
-        for figure in case.figures:
-            owners[figure].add(case.owner)
+        seen.update(case.features)
+        for feature in case.features:
+            owners[feature].add(case.owner)
     names = sorted(one for one in seen if seen[one] >= FEWEST and len(owners[one]) >= kind.owners)
-    table = np.array([[name in case.figures for name in names] for case in found], dtype=np.float64)
+    table = np.array(
+        [[name in case.features for name in names] for case in found], dtype=np.float64
+    )
     right = np.array([case.right for case in found], dtype=np.float64)
     counts = np.array([COUNT_OF_HUMAN if case.who == "human" else 1.0 for case in found])
     intercept, weights = regression(table, right, counts, kind.lasso)
@@ -246,8 +248,10 @@ def write(kind: Kind, weights: dict[str, float]) -> None:
     rows = [(weights[""], ALWAYS)]
     names = [one for one in weights if one not in ("", OF_HUMAN)]
     rows += [(weights[one], one) for one in sorted(names, key=lambda one: -weights[one])]
-    table = "".join(f"{weight:.2f}\t{figure}\n" for weight, figure in rows if abs(weight) >= 0.005)
-    header = HEADER.format(module=kind.weights.stem, figures=kind.figures)
+    table = "".join(
+        f"{weight:.2f}\t{feature}\n" for weight, feature in rows if abs(weight) >= 0.005
+    )
+    header = HEADER.format(module=kind.weights.stem, features=kind.features)
     kind.weights.write_text(header + table, encoding="utf-8")
 
 

@@ -23,11 +23,11 @@ from memory_assets.session_analysis.commits import MadeCommit, made_in
 from memory_assets.session_analysis.files import tool_kind, touched
 from memory_assets.session_analysis.phrases import (
     EMPTY,
+    Phrase,
     base_name,
     closed,
     distinct,
     listing,
-    phrase,
 )
 from memory_assets.session_analysis.scores import done_score
 from memory_assets.session_analysis.sentences import sentences
@@ -40,13 +40,13 @@ _BODY = re.compile(
     r"|[\"']\s*(?:&&|;|\||$)|\Z)",
     re.DOTALL,
 )
-_TRAILER = phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)")
+_TRAILER = Phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)")
 _DEED = re.compile(
     r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then) )*"
     r"(?!need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated)"
     r"[A-Za-z-]+(?:ed|te|de|ut|lt|ot)\b"
 )
-_BY_THE_WAY = phrase(
+_BY_THE_WAY = Phrase(
     r"^\W*(?:I(?:'ve| have)? )?(?:also\b|\w+ (?:also|that|this|it|these|those|them)\b)"
 )
 _QUESTION = re.compile(
@@ -56,7 +56,7 @@ _QUESTION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SMALL_REQUEST = 160
-_CHECKED = phrase(
+_CHECKED = Phrase(
     r"\b(?:tests?|build|lint\w*|checks?|suite|compiles?|typecheck\w*|vet|CI)\b.{0,40}"
     r"\b(?:pass\w*|succe\w+|green|clean|0 (?:issues|errors))\b"
     r"|^\W*(?:all|everything) .{0,40}\b(?:pass|fixed|resolved|done|complete)"

@@ -9,7 +9,7 @@ from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.answered import decides
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import phrase, shorten, unescaped
+from memory_assets.session_analysis.phrases import Phrase, shorten, unescaped
 from memory_assets.session_analysis.sentences import own_words, plain_text, sentences
 
 TRADE_OFF = compose("trade-off")
@@ -21,7 +21,7 @@ _ANSWER = re.compile(r"\"(?P<question>[^\"\n]{8,400})\"\s*=\s*\"(?P<answer>[^\"\
 _JSON = r"\"(?:[^\"\\]|\\.)"
 _ASKED_FOR = re.compile(rf"\"id\":\"(?P<id>[\w-]+)\"[^{{}}]*?\"question\":(?P<question>{_JSON}*\")")
 _GIVEN = re.compile(rf"\"(?P<id>[\w-]+)\":\{{\"answers\":\[(?P<answer>{_JSON}{{1,300}}\")")
-_PICKED = phrase(
+_PICKED = Phrase(
     r"\W*(?:(?:ok(?:ay)?|yes|yeah|no|or|so|then|hmm+|sure)[,. ]+)*"
     r"(?:(?:let'?s|i'?d|i|we|please|can you|you can|just) ){0,2}"
     r"(?P<verb>(?:do|go with|go for|take|pick|choose|try|prefer|like it to do|want) )?"
@@ -30,7 +30,7 @@ _PICKED = phrase(
     r"(?: (?:for now|please|then|sounds|is (?:good|fine|best)|does seem|looks)\b.*"
     r"|[.!]?|(?(verb)[.,;!].*|, (?:but|and|then|please)\b.*))$"
 )
-_OPTION = phrase(
+_OPTION = Phrase(
     r"\s*(?:[-*+•]\s+)?(?:#{1,4}\s+)?(?:\*\*)?\(?(?:option )?(?P<label>[a-e]|\d)"
     r"(?:[.):]|\*\*)+\s*(?:[-–—:]\s*)?(?P<text>\S.{6,})$"
 )
@@ -39,15 +39,15 @@ _FEWEST_WORDS = 12
 """Of an option; of shorter ones that were judged, three in four told nothing by themselves."""
 _ASKING = 900
 """Characters at the end of a message in which a question makes its list one of options."""
-_OFFERS = phrase(
+_OFFERS = Phrase(
     r"\b(?:which|prefer|closest|fits best|best fit|what would you like|(?:or|want) [^.?!\n]{3,160})"
     r"[^.!\n]{0,160}\?"
 )
-_CLARIFIES = phrase(
+_CLARIFIES = Phrase(
     r"\b(?:do you mean|did you mean|clarify|are you (?:referring|asking|seeing|talking)|"
     r"repl(?:y|ies) with a number)\b"
 )
-_PROCESS = phrase(
+_PROCESS = Phrase(
     r".*[:?]$|\W*(?:all of (?:the above|them)|everything\b|"
     r"proceed|continue|go (?:on|ahead)|stage|commit|push|merge|review|walk|verify|"
     r"start\b|stop|wait|nothing|something else|done|resume|show|inline execution|subagent|"

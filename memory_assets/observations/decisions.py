@@ -13,7 +13,7 @@ from memory_assets.observations.moments import Moment, stated
 from memory_assets.observations.statements import statement
 from memory_assets.observations.told import told_by
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import names, phrase, shorten
+from memory_assets.session_analysis.phrases import Phrase, names, shorten
 from memory_assets.session_analysis.sentences import (
     own_words,
     plain_text,
@@ -35,23 +35,23 @@ _NAMED = (
     r"(?:(?:an?|the|our|one) )?(?=\S*[^\W\d_]{3})"
 )
 """A thing with a name, not one that was pointed to, nor a number or an activity."""
-_USED = phrase(
+_USED = Phrase(
     rf"{_SOFTLY}(?:(?:i|we)(?:'d| would)? (?:still )?(?:like|want)(?: it)? to (?:still )?(?:use|"
     r"switch to|avoid|only use)|we(?:'ll| will) (?:use|go with|stick (?:to|with))) "
     rf"{_NAMED}"
 )
-_CHOSEN = phrase(
+_CHOSEN = Phrase(
     rf"{_SOFTLY}(?:let'?s (?:just )?(?:go (?:with|for)|stick (?:to|with)|use|keep|call it|drop|"
     r"remove|switch to|not use|limit|change|get rid of|move(?! on)|rename|replace|simplify|"
     rf"turn off)|going with) {_NAMED}"
 )
 """What needs a name in it: of other sentences that begin so, half tell nothing by themselves."""
-_RULED = phrase(
+_RULED = Phrase(
     rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and)\b)(?:[\w.`@/-]+ ){{1,8}}?"
     r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
 )
 """A rule needs words that tell what it is about: of short ones, half tell nothing."""
-_ALTERNATIVE = phrase(
+_ALTERNATIVE = Phrase(
     rf"{_SOFTLY}(?:(?:(?:let'?s|we should|we can|(?:can|could) (?:we|you)|i'?d|i want(?: you)? to|"
     r"we(?:'ll| will)) (?:just |also )?(?!check|see|look|explain|tell|help)\w+"
     rf" {_NAMED}.*\b(?:instead|rather than)\b)"
@@ -59,7 +59,7 @@ _ALTERNATIVE = phrase(
     r"mark|change|write|create|implement|rename|switch|capture|have|give|read|include|print|bump)"
     rf" {_NAMED}.*\b(?:instead of|rather than) {_NAMED})"
 )
-_UNSURE = phrase(
+_UNSURE = Phrase(
     r"\b(?:maybe|might|perhaps|could|would you|should (?:we|i)|when you|whether|wonder|not sure|"
     r"i guess|any idea|or)\b|^\W*if\b"
 )
@@ -73,9 +73,9 @@ _SAYS_NOTHING = names(
 _WORD, _ANY_WORD = re.compile(r"[^\W\d_]{3,}"), re.compile(r"\w+")
 _FEWEST_WORDS = 2
 _FEWEST_NAMED, _FEWEST_OF_A_RULE = 6, 14
-_OTHER = phrase(r"\b(?:instead of|rather than)\b")
+_OTHER = Phrase(r"\b(?:instead of|rather than)\b")
 _QUESTION = re.compile(r"\?\W*$")
-_ABOUT_WORK = phrase(
+_ABOUT_WORK = Phrase(
     r"\b(?:rebase|revert|cherry-pick|merge|branch|worktree|commit|pr|pull requests?|push|"
     r"branches)\b|"
     r"\b(?:make|add) (?:a|an|the) (?:new )?rule\b|\bfor example\b|\bmention that\b|"
@@ -89,9 +89,9 @@ _ABOUT_WORK = phrase(
     r"|\bhere\W*$|\b(?:rather than|instead of) (?:this|that|these|those)\b"
 )
 _REFUSED = re.compile(r"the user said:\s*(?!The user wants to clarify)(?P<words>\S)")
-_APPROVED = phrase(r"User has approved (?:your|the) plan")
+_APPROVED = Phrase(r"User has approved (?:your|the) plan")
 _HEADING = re.compile(r"^#{1,3} +(?:Plan:? *)?(\S.{6,200})$", re.MULTILINE)
-_PLANNED = phrase(
+_PLANNED = Phrase(
     r"^\W*(?:add|allow|always|batch|block|build|change|combine|consolidate|convert|create|decouple|"
     r"delete|detect|disable|drop|embed|enable|expose|extract|filter|group|hide|implement|integrate|"
     r"introduce|invert|limit|make|merge|migrate|move|pass|persist|port|propagate|redesign|"
@@ -100,7 +100,7 @@ _PLANNED = phrase(
     r"documentation|readme|branch|folder|markdown)\b)(?=(?:.*?\s\S*?[^\W\d_]{3}){3})"
 )
 """A heading that says what is done, not only what it is about."""
-_GIVEN_PLAN = phrase(r"\s*(?:please )?implement (?:the following|this) plan:?\s*\n")
+_GIVEN_PLAN = Phrase(r"\s*(?:please )?implement (?:the following|this) plan:?\s*\n")
 
 
 def decisions(turn: Turn, before: Turn | None, said: Sequence[Said]) -> Iterator[Moment]:

@@ -13,11 +13,11 @@ from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import (
+    Phrase,
     base_name,
     distinct,
     listing,
     names,
-    phrase,
     shorten,
 )
 from memory_assets.session_analysis.scores import cause_score
@@ -29,14 +29,14 @@ _THAT_HELP = names(
     "systemctl gem bundle nvm corepack mise"
 )
 _MOVES_ABOUT = names("checkout switch add rm restore reset stash branch worktree clone fetch")
-_LINTS = phrase(r"\b(?:lint\w*|format|fmt|biome|prettier|eslint|ruff|knip|black)\b")
+_LINTS = Phrase(r"\b(?:lint\w*|format|fmt|biome|prettier|eslint|ruff|knip|black)\b")
 _LOOPS = re.compile(r"\$\{?[\w#@*]|^\W|^(?:for|while|do|if)\b")
-_TELLS = phrase(
+_TELLS = Phrase(
     r"error|fail|not found|denied|cannot|can't|refused|exist|missing|invalid|undefined|unable|"
     r"no such|fatal|panic|exception|unexpected|unknown|conflict|rejected|timed? ?out|TS\d{4}|"
     r"not (?:a|an|allowed|available|installed|defined)|required|unresolved|abort|assert"
 )
-_BARE = phrase(
+_BARE = Phrase(
     r"\W*(?:FAIL(?:ED|URE)?|error|fatal|exit status \d+|script failed|command aborted|"
     r"error:\s+(?:should be (?:true|false)|not equal|an error is expected).*|"
     r".*invalid hunk.*|.*apply_patch.*|.*sandbox denied.*|.*operation not permitted.*)\W*$"

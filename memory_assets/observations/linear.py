@@ -15,17 +15,17 @@ NAME = re.compile(
 
 
 class Linear:
-    """Figures (what is seen of a thing, by name), and the weights of those that count."""
+    """Features (what is seen of a thing, by name), and the weights of those that count."""
 
     def __init__(self, path: Path) -> None:
         lines = path.read_text(encoding="utf-8").splitlines()
         pairs = (line.split("\t") for line in lines if line and not line.startswith("#"))
-        self.weights = {figure: float(weight) for weight, figure in pairs}
+        self.weights = {feature: float(weight) for weight, feature in pairs}
 
-    def takes(self, figures: Set[str]) -> bool:
-        """Return True if a thing of these figures is taken for what the model looks for."""
-        return self.value(figures) >= 0
+    def takes(self, features: Set[str]) -> bool:
+        """Return True if a thing of these features is taken for what the model looks for."""
+        return self.value(features) >= 0
 
-    def value(self, figures: Set[str]) -> float:
+    def value(self, features: Set[str]) -> float:
         """Return how surely it is taken for it: the sum of its weights, from 0 on."""
-        return self.weights[ALWAYS] + sum(self.weights.get(one, 0.0) for one in sorted(figures))
+        return self.weights[ALWAYS] + sum(self.weights.get(one, 0.0) for one in sorted(features))

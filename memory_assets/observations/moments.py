@@ -17,7 +17,6 @@ from memory_assets.session_analysis.phrases import (
     distinct,
     fitted,
     names,
-    phrase,
 )
 from memory_assets.session_analysis.sentences import asks, condensed, own_words
 
@@ -46,12 +45,12 @@ _PREFIXES: dict[str, Type] = {
 """Conventional commits; other words before a colon name a part of the product."""
 _OF_THE_BUILD = names("build ci")
 """Prefixes of what can be broken and repaired like the product."""
-_FIX = phrase(
+_FIX = Phrase(
     r"(?:also )?(?:fix(?:e[sd])?|correct(?:s|ed)?|resolve[sd]?|repair(?:s|ed)?|prevent(?:s|ed)?|"
     r"avoid(?:s|ed)? (?!redundant|duplicat|unnecessar|extra)|guard|hotfix|"
     r"(?:don't|do not|never|stop) |keep .{3,60} from )"
 )
-_REFACTOR = phrase(
+_REFACTOR = Phrase(
     r"(?:also )?(?:refactor(?:s|ed)?|rename[sd]?|extract(?:s|ed)?|simplif(?:y|ies|ied)|"
     r"restructure[sd]?|reorgani[sz]e[sd]?|consolidate[sd]?|deduplicate[sd]?|inline[sd]?|"
     r"split|fold|move[sd]?|clean(?:s|ed)? ?up(?! (?:failed|after|leaked))|cleanup|tidy|"
@@ -59,7 +58,7 @@ _REFACTOR = phrase(
     r"drop(?:s|ped)?) (?:the )?(?:now-)?(?:dead|unused|duplicate|redundant|obsolete)\w*|"
     r"reduce[sd]? (?:the )?duplicat\w*|share[sd]? (?:the )?helpers?)\b"
 )
-_FEATURE = phrase(
+_FEATURE = Phrase(
     r"(?:also )?(?:add(?:s|ed)?|implement(?:s|ed)?|introduce[sd]?|support(?:s|ed)?|create[sd]?|"
     r"enable[sd]?|allow(?:s|ed)?|build|built|integrate[sd]?|provide[sd]?|expose[sd]?|show|display|"
     r"accept|offer|stream|let users?|initial (?:implementation|version))\b"
@@ -69,25 +68,25 @@ _BY_VERB: tuple[tuple[Phrase, Type], ...] = (
     (_REFACTOR, "refactor"),
     (_FEATURE, "feature"),
 )
-_NOT_THE_PRODUCT = phrase(
+_NOT_THE_PRODUCT = Phrase(
     r"^\w+(?: [\w-]+){0,4}? (?:test\w*|coverage|specs?|examples?|docs?|documentation|readme|"
     r"comments?|docstrings?|lint\w*|(?<!npm )ci|workflows?|typos?|format\w*|whitespace|gitignore|"
     r"dependenc(?:y|ies)|todos?|logging|debug|imports?|feedback|review)\b"
 )
-_WAS_BROKEN = phrase(
+_WAS_BROKEN = Phrase(
     r"\b(?:panic(?:s|ked)?|crash(?:es|ed)?|deadlock\w*|data race|leak(?:s|ed)|regression|"
     r"wrongly|incorrectly|silently (?:dropped|ignored|failed)|nil[- ]pointer|null[- ]pointer|"
     r"bugs?|broke|was broken|would (?:fail|reject|crash|abort|overwrite)|mutated? the caller)\b"
 )
-_NO_FIX = phrase(
+_NO_FIX = Phrase(
     r"(?:clarif\w+|document\w*|reword\w*|(?:\w+-)?deprecat\w*|bump\w*|format\w*|"
     r"remove (?:the )?(?:now-)?(?:unused|stale|dead))\b|.*\bfor debugging\b"
 )
 """Subjects of commits that have the prefix of a fix and are none."""
-_NO_REPAIR = phrase(
+_NO_REPAIR = Phrase(
     r"\W*(?:release|bump|merge|version|initial|comprehensive|improve\w*|wip|sync|simplify|refactor\w*)\b|.*\b(?:diagnostics?|debug\w*|logging|trac\w+)\b"
 )
-_SAID_BROKEN = phrase(
+_SAID_BROKEN = Phrase(
     r"\b(?:something broke|(?:is|are|was|still) broken|(?:does|do|did)(?: not|n't) work\b|"
     r"not working|(?:have|found|is|there's) a bug|bombing out|crash(?:es|ed|ing)?)\b"
 )
@@ -103,11 +102,11 @@ _LEADING = re.compile(
 _DOCUMENT = re.compile(
     r"(?<!SKILL)\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)(?:LICENSE|NOTICE|CODEOWNERS)$"
 )
-_TEST = phrase(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|fixtures?)(?:[/_.-]|$)")
+_TEST = Phrase(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|fixtures?)(?:[/_.-]|$)")
 NARRATIVE_LIMIT = 700
 TITLE_LIMIT = 140
 _ASKED_LIMIT = 220
-_NO_REQUEST = phrase(
+_NO_REQUEST = Phrase(
     r"\S*@\S+ .{0,60}[%$#] |\W*~?/\S+/\S+"
     r"|\W*(?:(?:ok(?:ay)?|yes|great|good|now|please|can you|and|then|go ahead|let'?s)\W+)*"
     r"(?:/?commit|push|merge|ship|stage|tag|(?:open|create|make|update) (?:an? |the )?(?:pr|pull)"

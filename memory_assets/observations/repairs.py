@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import base_name, distinct, listing, phrase, shorten
+from memory_assets.session_analysis.phrases import Phrase, base_name, distinct, listing, shorten
 from memory_assets.session_analysis.scores import DID, cause_score
 from memory_assets.session_analysis.sentences import asks, own_words, request_sentences
 from memory_assets.session_analysis.statements import Said, in_context, readable
@@ -17,20 +17,20 @@ _FAULT_LIMIT = 100
 _LEAST_SCORE = 0.5
 _HEAD = 4_000
 _ENDING = re.compile(r"[.:; ]+\Z")
-_COMPLAINT = phrase(
+_COMPLAINT = Phrase(
     r"\b(?:bugs?|buggy|broken?|breaks|crash\w*|errors?|fail(?:s|ed|ing|ures?)?|exceptions?|wrong|"
     r"incorrect\w*|misleading|regression|leaks?|hang|hangs|traceback|fatal|panic|fucked|"
     r"(?:is|are|was|were|does|did|has|have|wo)(?:n't| not|nt) (?!to|we|you|want|forget|need)\w+|"
     r"don'?t (?:see|get|work|show)|not working|missing|goes wrong|used to|no longer|"
     r"still (?:see|seeing|shows?|fail\w*|not|broken)|can(?:'t|not) (?:see|get|find|open))\b"
 )
-_NO_COMPLAINT = phrase(
+_NO_COMPLAINT = Phrase(
     r"\b(?:should|let'?s|instead|please|i want|we need|i'd like|(?:can|could) (?:you|we) add|"
     r"would (?:also )?be \w+|"
     r"comments?|inaccurate|accurate|dead|unreachable|unused|duplicat\w*|implementations|naming|"
     r"lint\w*)\b|^\W*(?:if|when|ensure|add|use|consider|make)\b|\?\W*$"
 )
-_FAULT = phrase(
+_FAULT = Phrase(
     r"\broot cause\b(?! anal)|\b(?:the|your|our|a) (?:\w+ )?(?:problem|issue|bug|culprit)\b"
     r".{0,60}?\b(?:is|was|lies|comes)\b|\bbecause\b|\bthat's why\b|\bwhich (?:is|was) why\b|"
     r"\bcaused by\b|\bso (?:it|the|that|we)\b.{0,40}\b(?:never|always|fail\w*|lost|wrong)\b|"
@@ -38,18 +38,18 @@ _FAULT = phrase(
     r"(?:being )?\w+ed)\b|\bonly (?:looks?|reads?|checks?|works?|has|had)\b|\binstead of\b|"
     r"\b(?:doesn't|does not|didn't|did not|never) \w+|\bfails? (?:to|with|when)\b"
 )
-_TIDYING = phrase(r"\bdead code\b|\bnow-dead\b|\bunreachable\b|\bduplicat\w+ (?:code|logic)\b")
-_ADMITS = phrase(
+_TIDYING = Phrase(r"\bdead code\b|\bnow-dead\b|\bunreachable\b|\bduplicat\w+ (?:code|logic)\b")
+_ADMITS = Phrase(
     r"\bfix(?:e[sd]|ing)?\b|\bgood (?:catch|point)\b|\byou(?:'re| are) (?:absolutely )?right\b|"
     r"\b(?:real|valid) (?:bug|issue|finding|concern|point)|\bresolved\b|\broot cause\b|"
     r"\bfound (?:it|the (?:\w+ )?(?:issue|problem|bug|cause))\b|"
     r"\bthe (?:bug|culprit|issue|problem) (?:is|was)\b"
 )
-_EXPLAINED = phrase(
+_EXPLAINED = Phrase(
     r"\bfound the (?:\w+ )?(?:bug|issue|problem|cause)\b|\broot cause\b|\bthere's a bug\b|"
     r"\bthe (?:bug|issue|problem) (?:is|was) that\b"
 )
-_NO_FAULT = phrase(
+_NO_FAULT = Phrase(
     r"\?\W*$|\b(?:might|maybe|perhaps|possibly|probably|could be|likely)\b|^\W*if\b|"
     r"^\W*(?:[-+$>❯#{}]|at \S+|\d+[:.]\d)|\b(?:lint\w*|gofmt|goconst)\b|"
     r"\bthe (?:\w+ )?fix\b"

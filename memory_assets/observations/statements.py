@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from memory_assets.models import Turn
 from memory_assets.observations.moments import Moment, Type, stated
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import phrase
+from memory_assets.session_analysis.phrases import Phrase
 from memory_assets.session_analysis.scores import cause_score
 from memory_assets.session_analysis.statements import POINTS_BACK, Said, in_context
 
 _MOST_DISCOVERIES = 2
-_FINDING = phrase(
+_FINDING = Phrase(
     r"\broot cause\b(?! anal)"
     r"|\b(?:the|your|our|my) (?:(?:real|actual|main|core|underlying|only|other) )?"
     r"(?:problem|issue|bug|cause|culprit)\b.{0,40}?\b(?:is|was|lies|comes)\b"
     r"|\bturn(?:s|ed) out\b|\bcaused by\b|\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b"
     r"|\bthis explains\b|\bthe fix (?:is|was)\b|\bthe reason .{3,60} is\b|\bculprit\b"
 )
-_NO_FINDING = phrase(
+_NO_FINDING = Phrase(
     r"^\W*(?:I(?:'ve)? )?found the (?:root )?(?:cause|issue|problem|bug)\b(?: and \w+ it)?\W*$|"
     r"\b(?:issue|problem|bug) (?:description|report|statement|number)\b|\bI was\b|\bthe user\b"
     r"|\bissue is (?:really )?(?:after|about|asking|tracking)\b"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, names, phrase, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, names, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
 from memory_assets.session_analysis.shell import (
     LOOKING_GIT,
@@ -43,7 +43,7 @@ _WRAPPING = re.compile(
     r"Command exited with code .*|<(?!redacted).*|\[\w+\] .*|> .*|\$ .*|\{\".*|% Total .*|Dload "
     r".*|\W*)$"
 )
-_HOUSEKEEPING = phrase(
+_HOUSEKEEPING = Phrase(
     r"doesn't want to (?:proceed|take this action)|tool use was rejected|Request interrupted|"
     r"has not been read yet|modified since (?:read|it was)|String to replace not found|"
     r"No changes to make|Sibling tool call|was cancelled|aborted by user|exceeds maximum allowed|"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import distinct, names, phrase, relative
+from memory_assets.session_analysis.phrases import Phrase, distinct, names, relative
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, segments
 
@@ -33,7 +33,7 @@ _LOOKS_LIKE_A_FILE = re.compile(
     r"^(?!https?:)[\w@~./\\:+-]*\w\.\w{1,8}$|^[\w@~.+-]+(?:/[\w@.+-]+)+$"
 )
 _OPTIONS_WITH_VALUE = names("-g --glob -A -B -C -m -t --type -d --max-count --include --exclude")
-_SCRATCH = phrase(
+_SCRATCH = Phrase(
     r"^(?:/private)?/(?:tmp|var/folders|dev)/|^nul$|^\$|[*{]|^s(?P<mark>[/|#]).*(?P=mark).*(?P=mark)"
 )
 """Not of the project, or a shell's variable or pattern instead of a path."""

@@ -47,11 +47,6 @@ class Phrase:
         return len(self._compiled.findall(in_small_letters(text)))
 
 
-def phrase(pattern: str) -> Phrase:
-    """Compile a pattern of prose, where capitals make no difference."""
-    return Phrase(pattern)
-
-
 def in_small_letters(text: str) -> str:
     """Return a text in small letters, each character in its place: "İ" stays, which would
     become two."""

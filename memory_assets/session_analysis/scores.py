@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.session_analysis.phrases import phrase
+from memory_assets.session_analysis.phrases import Phrase
 from memory_assets.session_analysis.statements import Said, readable
 
-CAUSE = phrase(
+CAUSE = Phrase(
     r"\broot cause|\b(?:the|your|our|my) "
     r"(?:(?:real|actual|main|core|underlying|only|exact|other) )?"
     r"(?:problem|issue|bug|cause|culprit|reason|difference|catch)\b.{0,40}?"
@@ -16,39 +16,39 @@ CAUSE = phrase(
     r"\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b|\bthis explains\b|"
     r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b"
 )
-_FOUND = phrase(
+_FOUND = Phrase(
     r"\b(?:found (?:it\b|out|why|that|(?:the|a) (?:\w+ )?(?:problem|issue|bug|cause|culprit|reason|"
     r"error|hang|leak|race|gap|mismatch|difference))|discovered|I (?:can )?(?:now )?see (?:the "
     r"(?:problem|issue|bug)|why)|"
     r"it appears that|the (?:logs?|output|test|trace|error) (?:show|say|indicate|confirm)s?|"
     r"key (?:insight|finding|observation)|important(?:ly)?:)"
 )
-_REASON = phrase(
+_REASON = Phrase(
     r"\bbecause\b|\bdue to\b|\bsince (?:the|it|this|we|there)\b|\bso "
     r"(?:that|the|it|every|each|no)\b|"
     r"\bmeans (?:that|the|it|we)\b|\bonly (?:when|if)\b|\bhappens when\b|\binstead of\b|"
     r"\brather than\b|\bdoes(?:n't| not)\b|\bisn't\b|\bnever\b|\bactually\b|\bwhereas\b|"
     r"\b(?:this|that|which) explains\b|\bexplains (?:it|why|the)\b|\btherefore\b|\bby default\b"
 )
-PLANNING = phrase(
+PLANNING = Phrase(
     r"^\W*(?:(?:now|next|first|then|ok(?:ay)?|so|great|good|perfect)[,.!]* )*"
     r"(?:using|let me|let's|I'll|I will|I'm (?:now |also )?\w+ing\b|I am \w+ing\b|I need to|I "
     r"want to|"
     r"I should|we should|we need to|going to|should I|shall I|would you|do you|if|you can|"
     r"you could|you may|sorry|you're (?:absolutely )?right|only \w+ \w+ \w+ if)"
 )
-_VERDICT = phrase(
+_VERDICT = Phrase(
     r"\bthe (?:fix|solution) (?:is|was) (?:in|correct|complete|good|clean|ready)\b|"
     r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b"
 )
-_DOUBTFUL = phrase(
+_DOUBTFUL = Phrase(
     r"\b(?:might|maybe|perhaps|probably|possibly|could be|may be|seems? (?:like|to)|I think|"
     r"I suspect|wonder|would|will)\b|\?$"
 )
-_CONDITIONAL = phrase(r"\b(?:if|when|options?|could|either|pros|cons)\b.*:\W*$")
+_CONDITIONAL = Phrase(r"\b(?:if|when|options?|could|either|pros|cons)\b.*:\W*$")
 _LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
-_AT_WORK = phrase(r"\b(?:I'll|I'm \w+ing|I am \w+ing|I will|let me)\b")
-_ABOUT_WORK = phrase(
+_AT_WORK = Phrase(r"\b(?:I'll|I'm \w+ing|I am \w+ing|I will|let me)\b")
+_ABOUT_WORK = Phrase(
     r": [A-Z][a-z]+ed\b|^\W*(?:(?:I|we)(?:'ve| have)? (?:also |now "
     r")?(?:\w+ed|wrote|made|ran|did)\b|could|can|would|needs?|I'd|I would|next|[a-z]{3,}ed|"
     r"requires?|does(?:n't| not)|not)\b"
@@ -88,7 +88,7 @@ _PAST = (
     r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
     r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded)"
 )
-DID = phrase(
+DID = Phrase(
     rf"^\W*(?:done[.!:,]? |all (?:done|set)[.!:,]? |fixed[.!:,]+ )?"
     rf"(?:(?:and|also|then|successfully) )*"
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
@@ -97,30 +97,30 @@ DID = phrase(
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
     rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b"
 )
-_WAS_DONE = phrase(rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b")
-NOW = phrase(
+_WAS_DONE = Phrase(rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b")
+NOW = Phrase(
     r"\b(?:is|are) (?:now|all|complete|done|fixed|in place|merged|pushed)\b|\bnow \w+s\b|"
     r"\bnow (?:work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run)\b|"
     r"\b(?:is|are) \w+ now\b|"
     r"\b(?:tests?|build|checks?|suite|lint|it|everything|all) (?:\w+ "
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
 )
-_NOT_DONE = phrase(
+_NOT_DONE = Phrase(
     r"^(?:no|if|depending|then)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
     r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
 )
-_EMPTY_CLAIM = phrase(
+_EMPTY_CLAIM = Phrase(
     r"^(?:all|the|everything|your)?\s*(?:\w+\s)?(?:changes?|tasks?|steps?|everything|work|todos?)?\s*"
     r"(?:is|are|has been|have been) (?:now )?(?:complete|completed|done|ready|in "
     r"place|implemented)[.!]*$"
 )
-_SUMMARY_HEADING = phrase(
+_SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "
     r"(?:I|was|changed)|result|deliver|shipped|ship"
 )
-NEXT_HEADING = phrase(
+NEXT_HEADING = Phrase(
     r"^\W*next\W*$|\bnext (?:steps?|up|actions?)\b|what'?s next|remaining|to-?do\b|follow-?up|"
     r"still (?:to|open)|open (?:item|question|issue)|not (?:yet )?(?:done|covered)|outstanding|"
     r"what'?s left|recommend|future work"

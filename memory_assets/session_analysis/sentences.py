@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, join
-from memory_assets.session_analysis.phrases import EMPTY, closed, phrase, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten
 
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+|\s*\*\*[^*]{1,80}?(:\*\*|\*\*:?)\s*$")
@@ -34,13 +34,13 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _SENTENCES_OF_A_REQUEST = 4
-_SMALL_TALK = phrase(
+_SMALL_TALK = Phrase(
     r"\W*(?:hi|hey|hello|hallo|test(?:ing)?|yes|yep|yeah|no|ok(?:ay)?|sure|thanks?|thank you|"
     r"great|good|nice|perfect|cool|please|continue|go(?: on| ahead)?|resume(?: last session)?|"
     r"proceed|do it|resume|retry|try again|next|done|lgtm|looks? good|stop|wait|"
     r"warmup)\b[\s\w,.!]{0,12}$"
 )
-_MOVING = phrase(
+_MOVING = Phrase(
     r"(?:ok(?:ay)?,? )?(?:(?:let'?s )?(?:get|go) back to|(?:git )?(?:switch|checkout|pull|"
     r"fetch)(?: to)?|open|cd)\b[\w\s./-]{0,40}"
 )

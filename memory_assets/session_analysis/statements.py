@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import closed, phrase, shorten
+from memory_assets.session_analysis.phrases import Phrase, closed, shorten
 from memory_assets.session_analysis.sentences import Sentence, sentences
 
 SHORTEST, LONGEST = 24, 280
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
-POINTS_BACK = phrase(r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b")
+POINTS_BACK = Phrase(r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b")
 _UNFINISHED = (*":,;(-–—…",)
 
 

@@ -10,10 +10,10 @@ from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.files import Touched
 from memory_assets.session_analysis.phrases import (
     EMPTY,
+    Phrase,
     base_name,
     distinct,
     listing,
-    phrase,
     shorten,
 )
 from memory_assets.session_analysis.scores import PLANNING, cause_score
@@ -53,7 +53,7 @@ def _answer_score(one: Said) -> float:
     return 0.0 if PLANNING.search(one.plain) else 1.0
 
 
-_QUESTION = phrase(
+_QUESTION = Phrase(
     r"\?|^\W*(?:how|what|why|which|where|who|when|can|is|are|does|do|did|should|could|explain)\b"
 )
 _GLOB = re.compile(r"^\*|\*\*/|/\*")

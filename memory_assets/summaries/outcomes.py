@@ -10,12 +10,12 @@ from memory_assets.session_analysis.commits import subjects
 from memory_assets.session_analysis.files import Touched
 from memory_assets.session_analysis.phrases import (
     EMPTY,
+    Phrase,
     base_name,
     distinct,
     leading,
     listing,
     number,
-    phrase,
     shorten,
     unescaped,
 )
@@ -26,23 +26,23 @@ from memory_assets.session_analysis.statements import Said, choose, readable
 LIMIT = 400
 _COMMITS_ROOM = 170
 
-_NEXT_FIRST = phrase(
+_NEXT_FIRST = Phrase(
     r"\W*(?:next(?: steps?| up)?(?:[:,]| is\b| are\b| I\b| I'm\b)|to-?do\b|remaining\b|"
     r"still (?:to do|open|need)|follow-?ups?\b)"
 )
-_NEXT = phrase(
+_NEXT = Phrase(
     r"\bnext (?:steps?|action)\b|\b(?:still|also) needs? to\b|\bremains? to\b|"
     r"\byou(?:'ll| will)? (?:still )?need to\b|\byou (?:should|may want to) (?:now|then|also)\b|"
     r"\bI(?:'d| would) (?:recommend|suggest)\b|\bfollow-?up\b|\bTODO\b|\bleft to do\b|"
     r"\bready to (?:commit|merge|push|deploy|release|review)\b|\bwhen you're ready\b|"
     r"\bnot yet\b|\bawaiting\b"
 )
-_WEIGHING = phrase(r"^(?:pros|cons|option \w+)\b")
-_OFFER = phrase(
+_WEIGHING = Phrase(r"^(?:pros|cons|option \w+)\b")
+_OFFER = Phrase(
     r"^(?:would you like|do you want|want me to|should I|shall I|if you(?:'d)? (?:like|want)|"
     r"let me know (?:if|when|which|whether))"
 )
-_CAVEAT = phrase(
+_CAVEAT = Phrase(
     r"^\W*(?:note|caveat|warning|important|one caveat|heads[- ]up|be aware|keep in mind)\b|"
     r"\b(?:caveat|be aware|keep in mind|please note|one thing to (?:note|know)|"
     r"I (?:have(?: not|n't)|did(?: not|n't)|could(?: not|n't)|was(?: not|n't| unable))|"

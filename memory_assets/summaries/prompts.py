@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.phrases import EMPTY, closed, phrase, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten
 from memory_assets.session_analysis.sentences import asks, condensed, own_words, request_sentences
 from memory_assets.session_analysis.session import SessionTurns
 
@@ -16,12 +16,12 @@ _LATER_REQUEST_LIMIT = 110
 _MOST_CHANGES = 4
 
 _TITLES = ("custom-title", "ai-title", "session-name", "thread-name", "session_info", "name")
-_ANSWERING = phrase(r"\W*(?:yes|no|ok(?:ay)?|sure|yep|\d+)\b[\s,.]")
-_TURNING = phrase(
+_ANSWERING = Phrase(r"\W*(?:yes|no|ok(?:ay)?|sure|yep|\d+)\b[\s,.]")
+_TURNING = Phrase(
     r"^\W*(?:no\b|actually|instead|wait|stop|but\b|don'?t|do not|not\b|now\b|also\b|let'?s|"
     r"rather|forget|on second thought|one more|another|next\b|then\b|and (?:then|also|now))"
 )
-_ASKING = phrase(
+_ASKING = Phrase(
     r"\b(?:can|could|should|please|fix|add|make|change|implement|create|write|remove|update|use|"
     r"check|why|how|what|investigate|look|refactor|move|rename|test|run|review|explain|commit|merge|"
     r"release|deploy|build|find|show|support|debug|document|convert|replace|rebase|push)\b"

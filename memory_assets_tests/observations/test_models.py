@@ -24,22 +24,22 @@ def test_a_thing_is_taken_from_the_sum_of_its_weights_of_zero_on(tmp_path: Path)
 def test_weights_are_few_and_each_figure_has_one(path: Path) -> None:
     """So that a reader can go through them."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    figures = [line.split("\t")[1] for line in lines if not line.startswith("#")]
-    assert figures[0] == ALWAYS
-    assert len(figures) == len(set(figures)) <= 300
+    features = [line.split("\t")[1] for line in lines if not line.startswith("#")]
+    assert features[0] == ALWAYS
+    assert len(features) == len(set(features)) <= 300
 
 
 def test_a_sentence_is_seen_by_its_words_and_what_it_is_about() -> None:
     """Up to where a title is cut; one without any word of a choice is not looked at."""
-    seen = told.figures_of(compose("Use oak_gate.py instead of the old latch"))
+    seen = told.features_of(compose("Use oak_gate.py instead of the old latch"))
     assert {"oak", "instead of", "<alternative>", "<imperative>", "<1 names>"} <= seen
     assert "<question>" not in seen
-    assert told.figures_of(compose("The gate hangs in the yard of the harbor")) == set()
+    assert told.features_of(compose("The gate hangs in the yard of the harbor")) == set()
 
 
 def test_an_answer_is_seen_with_its_question() -> None:
     """What both are about, never their words."""
-    seen = answered.figures("Which lock should the gate use?", "Bolt")
+    seen = answered.features("Which lock should the gate use?", "Bolt")
     assert {"<asks for a choice>", "<few words>", "<a choice>"} <= seen
-    assert all(figure.startswith("<") for figure in seen)
-    assert "<a choice>" not in answered.figures("Which lock should the gate use?", "Explain them")
+    assert all(feature.startswith("<") for feature in seen)
+    assert "<a choice>" not in answered.features("Which lock should the gate use?", "Explain them")
