@@ -1,137 +1,34 @@
-"""How many of the secrets in addresses of some 300 services are found, by part.
+"""How many of the secrets in addresses are found, by part.
 
     python benchmarks/addresses.py [--seed 1] [--missed]
 
-`addresses.txt` has a template a line, `service|address`: `<S kind>` is a secret, `<N kind>` is
-drawn and harmless. Each is filled with two to five values and put in one of ten frames. A hash of
-the service says which part it is in: `chosen`, which rules may be chosen on and `--missed` shows,
-or `aside`, of which only the total is looked at.
+A template a line, `name|address`: `<S kind>` is a secret, `<N kind>` is drawn and harmless. Those
+of `addresses.txt`, of some 300 services, are put in one of ten frames; those of
+`addresses_whole.txt` are whole texts (`\\n` breaks a line), and the ones without a secret are to
+be left alone. Each is filled with two to five values. A hash of the name says which part it is in:
+`chosen`, which rules may be chosen on and `--missed` shows, or `aside`, of which only the total is
+looked at.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
 import hashlib
-import random
 import re
-import string
 import sys
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
+from address_values import VARIANTS, Values
 from redaction_engines import engines
 from redaction_scores import Item, is_caught
 
-from memory_assets.redaction.rules.wordlist import words
-
-TEMPLATES = Path(__file__).with_name("addresses.txt")
+TEMPLATES = (
+    Path(__file__).with_name("addresses.txt"),
+    Path(__file__).with_name("addresses_whole.txt"),
+)
 _SLOT = re.compile(r"<([SN]) (\w+)>")
-_SIZED = re.compile(r"([a-zA-Z])(\d+)")
-_ALPHABETS = {
-    "h": "0123456789abcdef",
-    "H": "0123456789ABCDEF",
-    "b": string.ascii_letters + string.digits,
-    "B": string.ascii_letters,
-    "u": string.ascii_letters + string.digits + "_-",
-    "U": string.ascii_uppercase + string.digits,
-    "l": string.ascii_lowercase + string.digits,
-    "d": string.digits,
-    "T": string.ascii_uppercase + "234567",
-}
-_WORDS = words(
-    "summer winter dragon monkey harbor falcon orange castle guitar silver tiger coffee purple"
-    " rocket shadow pepper bailey maggie hunter butter cactus banjo velvet anchor meadow lobster"
-)
-_FRAMES = (
-    *("{}", "see {} for it", 'curl -s "{}"', "url = '{}'", "- [link]({})", "`{}`"),
-    *('{{"url": "{}", "n": 1}}', "GET {}\n200 OK", "2024-05-01 12:00:01 INFO calling {}\n"),
-    "export URL={}",
-)
-_VARIANTS = {"pw": 5, "pwplain": 3, "wn": 3, "tok": 5}
-"""How many values of a kind are tried; two of all others."""
-
-
-class Values:
-    """Draws values of all kinds."""
-
-    def __init__(self, seed: str) -> None:
-        self._chance = random.Random(seed)
-
-    def draw(self, kind: str, variant: int) -> str:
-        """Return a value of `kind`, in one of the forms that it has."""
-        sized = _SIZED.fullmatch(kind)
-        if sized is not None:
-            return self._token(_ALPHABETS[sized[1]], int(sized[2]))
-        named = self._named(variant).get(kind)
-        return named() if named else self._base64(kind)
-
-    def frame(self) -> str:
-        """Return what an address stands in."""
-        return self._chance.choice(_FRAMES)
-
-    def below(self, number: int) -> int:
-        """Return a number below `number`."""
-        return self._chance.randrange(number)
-
-    def _token(self, alphabet: str, length: int) -> str:
-        while True:  # a drawn token of ten or more has a digit
-            token = "".join(self._chance.choice(alphabet) for _ in range(length))
-            if length < 10 or alphabet.isalpha() or any(map(str.isdigit, token)):
-                return token
-
-    def _joined(self, sign: str, *kinds: str) -> str:
-        return sign.join(self.draw(kind, 0) for kind in kinds)
-
-    def _base64(self, kind: str) -> str:
-        """Return base64, escaped for an address, of which `kind` ends with the length."""
-        length = int(kind.lstrip(string.ascii_letters))
-        size = {44: 32, 28: 20, 172: 128}.get(length, length * 3 // 4)
-        drawn = base64.b64encode(self._chance.randbytes(size)).decode()
-        return drawn.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
-
-    def _named(self, variant: int) -> dict[str, Callable[[], str]]:
-        plain = (0, 3, 2, 6, 9)
-        return {
-            "uuid": lambda: self._joined("-", "h8", "h4", "h4", "h4", "h12"),
-            "tg": lambda: self._joined("", "d10") + ":AA" + self.draw("u33", 0),
-            "jwt": lambda: (
-                "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiI" + self._joined(".", "b40", "u43")
-            ),
-            "jwtish": lambda: "eyJ1c2VyX2lkIjo" + self._joined(".", "b50", "u27"),
-            "pat52": lambda: self._token(string.ascii_lowercase + "234567", 52),
-            "ghp": lambda: "ghp_" + self.draw("b36", 0),
-            "ghs": lambda: "ghs_" + self.draw("b36", 0),
-            "glpat": lambda: "glpat-" + self.draw("u20", 0),
-            "dashed": lambda: self._joined("-", "d12", "d13", "h32"),
-            "dashedwords": lambda: "-".join(self._chance.sample(_WORDS, 4)),
-            "grouped4": lambda: self._joined("-", "l4", "l4", "l4", "l4", "l4"),
-            "tk": lambda: "ac-" + self.draw("uuid", 0),
-            "gotify": lambda: "A" + self.draw("u14", 0),
-            "ucode": lambda: (
-                self._token(string.ascii_uppercase, 4) + "-" + self._word()[:4].upper()
-            ),
-            "shp": lambda: "shppa_" + self.draw("h32", 0),
-            "tok": lambda: self.draw(("h32", "b32", "u43", "uuid", "b20")[variant % 5], 0),
-            "pw": lambda: self._password(variant % 11),
-            "pwplain": lambda: self._password(plain[variant % 5]),
-            "wn": lambda: self._password((0, 4, 6)[variant % 3]),
-            "pin": lambda: self._token(string.digits, self._chance.randint(4, 8)),
-        }
-
-    def _word(self) -> str:
-        return self._chance.choice(_WORDS)
-
-    def _password(self, form: int) -> str:
-        """Return a password that a person chose, or a drawn one, escaped for an address."""
-        word, number = self._word(), self._chance.randint(1, 9_999)
-        sign = self._chance.choice(("%40", "%23", "$"))
-        return (
-            *(f"{word}{number}", f"{word.title()}{number}%21", f"{word}-{self._word()}-{number}"),
-            *(word, f"{word[:4]}{number % 100}", f"{word.title()}{sign}{number}"),
-            *(self.draw("b14", 0), self.draw("u15", 0) + "!", f"{word}_{self._word()}"),
-            *(f"p{number}w", self.draw("h24", 0)),
-        )[form]
 
 
 def part(service: str) -> str:
@@ -139,18 +36,21 @@ def part(service: str) -> str:
     return ("aside", "chosen")[hashlib.sha256(f"n14{service}".encode()).digest()[0] & 1]
 
 
-def read_addresses(seed: int) -> Iterator[tuple[str, Item]]:
-    """Yield the part and the item, with text and spans, of every filled template."""
-    for line in TEMPLATES.read_text(encoding="utf-8").splitlines():
-        service, _, template = line.partition("|")
+def read_addresses(file: Path, seed: int) -> Iterator[tuple[str, Item]]:
+    """Yield the part and the item, with text and spans, of every filled template of `file`."""
+    for line in file.read_text(encoding="utf-8").splitlines():
+        name, _, template = line.partition("|")
+        is_whole = file != TEMPLATES[0]
+        template = template.replace("\\n", "\n") if is_whole else template
         kinds = [kind for _, kind in _SLOT.findall(template)]
-        for variant in range(max(_VARIANTS.get(kind, 2) for kind in kinds)):
-            yield part(service), _filled(template, Values(f"{seed}{template}{variant}"), variant)
+        for variant in range(max((VARIANTS.get(kind, 2) for kind in kinds), default=1)):
+            values = Values(f"{seed}{template}{variant}")
+            yield part(name), _filled(template, values, variant, is_whole)
 
 
-def _filled(template: str, values: Values, variant: int) -> Item:
+def _filled(template: str, values: Values, variant: int, is_whole: bool) -> Item:
     first, frame = values.below(11), values.frame()
-    before, _, after = frame.format("\0").partition("\0")
+    before, _, after = ("{}" if is_whole else frame).format("\0").partition("\0")
     text, done, spans = before, 0, []
     for slot in _SLOT.finditer(template):
         text += template[done : slot.start()]
@@ -163,23 +63,25 @@ def _filled(template: str, values: Values, variant: int) -> Item:
 
 
 def main() -> int:
-    """Print the share found of each part."""
+    """Print the share found of each part, and how many harmless texts are touched."""
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--missed", action="store_true", help="show those of the chosen part")
     given = options.parse_args()
     redactor = next(iter(engines().values()))
-    counts = {"chosen": [0, 0], "aside": [0, 0]}
-    for name, item in read_addresses(given.seed):
-        found = [(each.start, each.end, each.rule) for each in redactor.find(item["text"])]
-        caught = is_caught(item, found)
-        counts[name][0] += caught
-        counts[name][1] += 1
-        if given.missed and name == "chosen" and not caught:
-            print(item["text"].replace("\n", " "))
     print(f"ruleset {redactor.ruleset_version}, seed {given.seed}")
-    for name, (caught, all_of_it) in counts.items():
-        print(f"{name}: {caught} of {all_of_it}, {caught / all_of_it:.1%}")
+    for file in TEMPLATES:
+        counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for name, item in read_addresses(file, given.seed):
+            found = [(each.start, each.end, each.rule) for each in redactor.find(item["text"])]
+            hit = is_caught(item, found) if item["spans"] else bool(found)
+            count = counts[name if item["spans"] else f"{name}, harmless"]
+            count[0] += hit
+            count[1] += 1
+            if given.missed and name == "chosen" and hit != bool(item["spans"]):
+                print(item["text"].replace("\n", " "), *(rule for _, _, rule in found))
+        for name, (hits, all_of_it) in sorted(counts.items()):
+            print(f"{file.name}, {name}: {hits} of {all_of_it}, {hits / all_of_it:.1%}")
     return 0
 
 
