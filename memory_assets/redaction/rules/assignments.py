@@ -237,8 +237,11 @@ def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool
     """Return True if a bare `key:` or Go's `--- PASS:` is followed by a secret after all."""
     if text[max(position - 7, 0) : position].lower() in ("public ", "pubkey "):
         return False
-    if text.startswith(("pass", "Pass", "PASS"), position) and (
-        value.isalpha() or not (quoted or (text[position] != "P" and spoken_password(value)))
+    in_query = text[position - 1 : position] in ("?", "&")
+    if (
+        not in_query
+        and text.startswith(("pass", "Pass", "PASS"), position)
+        and (value.isalpha() or not (quoted or (text[position] != "P" and spoken_password(value))))
     ):
         return False
     return (

@@ -23,6 +23,7 @@ from memory_assets.redaction.rules.addresses.parts import (
 )
 from memory_assets.redaction.rules.anchored.rule import (
     any_value,
+    login_password,
     mixed_password,
     random_value,
     typed_password,
@@ -35,7 +36,8 @@ Found: TypeAlias = tuple[int, int, str]
 _HINT = re.compile("[0-9@=]")
 _CANDIDATE = re.compile(
     r"@|[\w%~+-]{20}|(?<![\w%~+-])(?=[\w%~+-]{6})[A-Za-z_%~+-]*\d"
-    r"|[?&;#](?:p[a-z]{0,7}|[\w-]{0,24}(?:token|secret|key|auth))="
+    r"|[?&;#](?i:p[a-z]{0,7}|[\w.%\[-]{0,24}(?:token|secret|key|auth|pwd?|psw|pass\w{0,6}|wort))"
+    r"(?:%5D|\])?="
 )
 """What an address has that is worth reading: a user, a long piece, one of six characters with a
 digit, or a parameter for passwords or tokens; first a hint of it, which is a cheaper search."""
@@ -46,6 +48,7 @@ _SHORTEST_TOKEN = 6
 _SHORTEST_PIN = 4
 _SHORTEST_NUMBER = 8
 _PLAIN = re.compile(r"[\w%+/=.~!*$@-]+")
+_ONE_TIME = re.compile(r"\d{4,8}|[A-Z0-9]{6,8}")
 _NEAR = 3
 """How many segments behind a word for secrets are near it."""
 
@@ -139,7 +142,9 @@ def _secret_segments(address: Address) -> Iterator[Part]:
         near = _NEAR if places.STRONG_WORD.fullmatch(before) else max(near - 1, 0)
         if near == _NEAR:
             bar = likeness.AFTER_SECRET_WORD
-        elif near or receives or (after in places.REGISTRY and on_host is not likeness.NOWHERE):
+        elif receives:
+            bar = likeness.RECEIVING
+        elif near or (after in places.REGISTRY and on_host is not likeness.NOWHERE):
             bar = likeness.NEAR_SECRET_WORD
         else:
             bar = _bar_behind(before, on_host)
@@ -167,6 +172,8 @@ def _bar_behind(before: str, on_host: Bar) -> Bar:
         return on_host
     if before.lower() in places.SINGULAR or places.PLURAL.fullmatch(before):
         return likeness.COLLECTION
+    if places.AUTH.fullmatch(before):
+        return likeness.BEHIND_AUTH
     if places.ACTION.fullmatch(before):
         return likeness.BEHIND_ACTION
     return likeness.NEAR_SECRET_WORD if places.WEAK_WORD.fullmatch(before) else on_host
@@ -176,14 +183,34 @@ def _secret_fields(address: Address) -> Iterator[Part]:
     """Yield the parameters that give access."""
     path = "/".join((address.host.value, *(segment.value for segment in address.segments)))
     is_account = places.ACCOUNT.search(path) is not None
-    has_login = any(field.name.lower() in places.LOGINS for field in address.fields)
+    has_login = any(places.LOGIN.fullmatch(field.name) for field in address.fields)
+    has_user = any(places.USER.fullmatch(field.name) for field in address.fields)
     is_seed = address.scheme.startswith("otpauth")
+    is_called = places.SPEAKING_HOST.search(address.host.value) is not None
     for field in address.fields:
-        name = field.name.lower()
         bar = likeness.UNNAMED_FIELD if is_seed else _field_bar(field.name, is_account)
-        is_password = has_login and name in places.PASSWORDS and typed_password(field.value)
-        if is_password or is_secret(field.value, bar) or _is_named_secret(field):
+        if bar is likeness.UNNAMED_FIELD and is_called and field.name not in places.SINGULAR:
+            bar = likeness.CALL_FIELD
+        if (
+            is_secret(field.value, bar)
+            or _is_named_secret(field)
+            or (has_login and _is_password_of_login(field))
+            or (has_user and _is_of_user(field))
+            or (is_account and field.name == "code" and _ONE_TIME.fullmatch(field.value))
+        ):
             yield field
+
+
+def _is_password_of_login(field: Part) -> bool:
+    """Return True if `field` is the password for the login beside it."""
+    return field.name.lower() in places.PASSWORDS and login_password(field.value)
+
+
+def _is_of_user(field: Part) -> bool:
+    """Return True if `field` is a token or a signature for the user beside it."""
+    if field.name.lower() in places.HASHES:
+        return is_secret(field.value, likeness.USERS_HASH)
+    return places.SECRET_END.search(field.name) is not None and mixed_password(field.value)
 
 
 def _field_bar(name: str, is_account: bool) -> Bar:
@@ -192,7 +219,9 @@ def _field_bar(name: str, is_account: bool) -> Bar:
     lower = name.lower()
     if places.SIGNATURES.fullmatch(name):
         return likeness.SIGNATURE
-    if lower in places.PARAMETERS or places.SECRET_END.search(name):
+    if lower in places.PARAMETERS:
+        return likeness.CODE
+    if places.SECRET_END.search(name):
         return likeness.SECRET_NAME
     if lower in places.SESSIONS or (is_account and lower in places.FOR_ONE_PERSON):
         return likeness.SHORT_NAME
@@ -211,6 +240,8 @@ def _is_named_secret(field: Part) -> bool:
         return False
     if value.isdigit():
         return len(value) >= (_SHORTEST_PIN if kind is NameKind.PASSWORD else _SHORTEST_NUMBER)
+    if is_password and not places.ASKING.match(field.name) and len(value) >= _SHORTEST_PIN:
+        return login_password(value) and _PLAIN.fullmatch(value) is not None
     return (
         len(value) >= _SHORTEST_TOKEN
         and typed_password(value)

@@ -34,18 +34,28 @@ AFTER_SECRET_WORD = Bar(10, 8, 10, True)
 """Directly behind a word such as `webhook`."""
 NEAR_SECRET_WORD = Bar(16, 12, 16, True)
 """Further behind it, or on a host that is named so."""
+RECEIVING = Bar(14, 8, 16, True)
+"""On a host that does little but receive."""
 BEHIND_ACTION = Bar(20, 12, _NEVER, False)
 """Behind a word such as `session`, which an id follows more often than a secret."""
+BEHIND_AUTH = Bar(20, 12, 32, False)
+"""Behind `auth` and `login`, which no commit or file follows."""
 SIGNATURE = Bar(4, 8, 8, True)
 """Under a name for signatures."""
 SECRET_NAME = Bar(12, 10, 16, True)
 """Under a name for what gives access."""
+CODE = Bar(10, 8, 16, True)
+"""Under a name for codes that give access once, which are short."""
 SHORT_NAME = Bar(12, 10, 16, False)
 """Under a name that has such values, and ids."""
 ANYWHERE = Bar(20, 16, _NEVER, False)
 """Where nothing says what stands there: hexadecimal digits and UUIDs are ids and hashes."""
 UNNAMED_FIELD = Bar(30, 18, _NEVER, False)
 """Under a name that says nothing: addresses are full of ids of campaigns and visitors."""
+USERS_HASH = Bar(20, 16, 32, False)
+"""Under a name for hashes, beside a user."""
+CALL_FIELD = Bar(30, 18, 32, False)
+"""Under such a name, where programs call."""
 COLLECTION = Bar(40, 26, _NEVER, False)
 """Behind the name of a collection, which has ids."""
 NOTIFYING = Bar(8, 8, 16, True)

@@ -14,7 +14,9 @@ LONGEST = 8_000
 _BODY = re.compile(r"(?:[^\s\"'<>`\\:]++|:(?!//))*+")
 _BACKWARDS = re.compile(r"[A-Za-z0-9.+-]{0,29}[A-Za-z]")
 """A scheme, read from its end."""
-_FIELD = re.compile(r"(?:(?P<name>[\w.:-]{1,80}?)=)?(?P<value>.*)", re.DOTALL)
+_FIELD = re.compile(r"(?:(?P<name>[\w.:$%\[\]-]{1,80}?)=)?(?P<value>.*)", re.DOTALL)
+_BRACKETS = re.compile(r"(?i)\[|\]|%5B|%5D")
+"""Around the parts of a name: `user[password]`."""
 _TAIL = ".,;:!?([{)]}|*"
 """What ends sentences and brackets, and no token."""
 _FRAGMENT = re.compile(r"[^&=,!/:#]+")
@@ -119,9 +121,8 @@ def _fields(query: str, start: int) -> list[Part]:
         for piece in field.split("~") if "~" in field and field.count("=") > 1 else (field,):
             named = _FIELD.fullmatch(piece)
             if named is not None and named["value"]:
-                fields.append(
-                    Part(named["value"], begin + named.start("value"), named["name"] or "")
-                )
+                name = _BRACKETS.sub(".", named["name"] or "").strip(".")
+                fields.append(Part(named["value"], begin + named.start("value"), name))
             begin += len(piece) + 1
     return fields
 

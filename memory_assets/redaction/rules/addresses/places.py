@@ -16,7 +16,8 @@ STEPS = words(
 DRAWN_STEPS = words("/login /sign-in /auth /session /join /share /callback /access")
 """Beginnings that an id follows more often than a secret."""
 PARAMETERS = words(
-    "code ticket appid app_id sig signature sign oobcode otp hmac magic invite invitation"
+    "license licence hook webhook code_verifier apikeys"
+    " code ticket appid app_id sig signature sign oobcode otp hmac magic invite invitation"
     " confirmation confirmation_token dkey auth login_hint_token verify verification confirm reset"
     " private tk tok tkn access mac crumb user_code q-signature x-goog-signature checksum"
 )
@@ -25,15 +26,32 @@ NO_PASSWORD = word_set(": x X x-oauth-basic api_token unused _ nopass")
 """What stands in the place of a password where the user is the token."""
 BOT = re.compile(r"bot\d{5,}:.")
 """A segment that is a bot's token."""
-LOGINS = word_set("u user username login name usr uname account email")
-PASSWORDS = word_set("p pw pass pwd password passwd")
+LOGIN = re.compile(
+    r"(?i)(?:[\w-]{0,20}[._-])?(?:user\w{0,6}|login\w{0,5}|usr|uname|uid|email)|u|id|name|account"
+)
+USER = re.compile(r"(?i)u|user|username|login|email|uid")
+HASHES = word_set("h hash hmac md5 checksum sign")
+"""Names of parameters that hold a signature, beside one that says whose it is."""
+PASSWORDS = word_set(
+    "p pw pass pwd password passwd psw upw userpass userpwd passcode passphrase loginpas loginpass"
+    " kennwort passwort wachtwoord senha contrasena parola haslo mdp motdepasse"
+)
 """Names of parameters that hold a password, beside one that holds a login."""
 KEYS = word_set("key keys k")
 """Names of secrets that are also names of other things, in addresses more often."""
 SIGNATURES = re.compile(r"(?i)(?:[\w-]{0,30}[-_])?(?:sig|signature|hmac)")
 """Names of signatures, which also are short."""
-PASSWORD_END = re.compile(r"(?i)(?:pass|pwd|passwd|password)$")
-SECRET_END = re.compile(r"(?i)(?:key|token|secret|sig|signature|hmac|auth|ticket|pass)$")
+PASSWORD_END = re.compile(
+    r"(?i)(?:(?<![^\W_])pw|pass|pwd|passwd|password|passphrase|passcode|psw|kennwort|passwort|wachtwoord|senha"
+    r"|contrasena|parola|haslo|motdepasse)$"
+)
+ASKING = re.compile(
+    r"(?i)(?:reset|forgot|lost|change|show|hide|no|has|set|with|need|update)[\w-]{0,3}pass"
+)
+"""Names of parameters that ask for something to be done with a password."""
+SECRET_END = re.compile(
+    r"(?i)(?:key|token|secret|sig|signature|hmac|auth|ticket|pass|tok|(?:access|auth|invite|pass)[_-]?code)$"
+)
 """Ends of names of what gives access."""
 STREAMS = word_set("rtmp rtmps srt webcal")
 """Schemes in whose addresses the last part of the path is a key."""
@@ -56,19 +74,20 @@ ACCOUNT = re.compile(
 """Words of paths to what one person may do."""
 STRONG_WORD = re.compile(
     r"(?i)(?:private[-_]?|web)?hooks?|inputs?|incoming|ingest|receivers?|heartbeats?|rpc|keys?"
-    r"|tokens?|secrets?|magic\w*|activat\w*|confirm\w*|verif\w*|reset\w*|unsubscribe|feeds?"
-    r"|rss|ical|private|triggers?|collect|bot|robot|deploy\w*|notify|unlock|licensed|sso|signin"
+    r"|tokens?|secrets?|magic\w*|activat\w*|confirm\w*|verif\w*|reset\w*|recover\w*|unsubscribe|feeds?"
+    r"|rss|ical|ics|private|triggers?|collect|bot|robot|deploy\w*|notify|unlock|licensed|sso|signin"
     r"|passwordless|subscribe|calendars?|subscriptions?|alerts?|integrations?|check[_-]?ins?|bulk"
     r"|snapshots?|joinchat|shared_invite|webhookb2|[\w-]{0,30}hooks?|apikey|api[-_]key"
 )
 """Segments that a secret follows."""
 WEAK_WORD = re.compile(
-    r"(?i)(?:push|send|ping|sms|rest|eth|join|download"
+    r"(?i)(?:push|send|ping|sms|rest|eth|join|download|announce|opt-?in|inbound|receiv\w*|signed|mcp|sse|gateway|tunnel"
     r"|links?|import|export|cancellations?|live|rtmp|forecast|upload|bots?|robots?|logs?|stream"
-    r"|invit\w*|wpush|register|enroll|connect|recover\w*|open|secure|accept|approve|generic|alert)"
+    r"|invit\w*|wpush|register|enroll|connect|open|secure|accept|approve|generic|alert)"
     r"[\w-]{0,12}|[stupximackdw]|v\d{1,2}|in|dl|ws|wh|api|shared|published|noformat|pub|get|tk|e|r"
 )
 """Segments that a secret follows rather often."""
+AUTH = re.compile(r"(?i)log-?in|sign-?in|auth\w{0,12}|access")
 ACTION = re.compile(r"(?i)(?:login|sign-in|auth|session|share|callback|access)[\w-]{0,12}")
 """Segments that an id follows more often than a secret."""
 PLURAL = re.compile(r"(?i)[\w.-]{0,60}(?:[a-z]{2}s|[-_]list|data|media)")
@@ -107,7 +126,7 @@ RECEIVING_HOST = re.compile(
 )
 """Hosts that do little but take what programs send, whoever has the address."""
 SPEAKING_HOST = re.compile(
-    r"(?:^|[.-])(?:api|push|wh|in|logs?|collect|notify|ping|feeds?|gateway|relay|alert|uptime)\d*[.-]"
+    r"(?:^|[.-])(?:api|mcp|wss?|push|wh|in|logs?|collect|notify|ping|feeds?|gateway|relay|alert|uptime)\d*[.-]"
 )
 """Other hosts that programs send to."""
 PUBLIC_HOST = re.compile(

@@ -9,6 +9,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     HEX,
     AnchoredRule,
     any_value,
+    argument_password,
     drawn_value,
     mixed_password,
     rule,
@@ -36,6 +37,11 @@ def _drawn_argument(value: str) -> bool:
     return (
         mixed_password(value) and (is_generated(value, _DRAWN) or values.is_chosen(value))
     ) or values.is_uuid(value)
+
+
+def _given_password(value: str) -> bool:
+    """Return True if `value`, of an option for passwords, is one: also a word."""
+    return typed_password(value) or (len(value) >= 4 and argument_password(value))
 
 
 def _is_cookie(value: str) -> bool:
@@ -99,19 +105,16 @@ COMMANDS: tuple[AnchoredRule, ...] = (
           (" -u", "-u(?:ser(?:name)?)?", "-p[ :=]{0,2}", _password_of_user, "-U app -P "),
           (" -l ", "-l", "-p ", _password_of_user,
            "-l app -p "),
-          (" --u", "--user(?:name)?", "(?:-p |--?pass(?:word|wd)?[ =])", typed_password,
+          (" --u", "--user(?:name)?", "(?:-p |--?pass(?:word|wd)?[ =])", _given_password,
            "--user=app --password "),
-          (" -u", "-u(?:ser(?:name)?)?", "--?pass(?:word|wd)?[ =]", typed_password,
+          (" -u", "-u(?:ser(?:name)?)?", "--?pass(?:word|wd)?[ =]", _given_password,
            "-user app -password "),
-          (" /u", "/u(?:ser(?:name)?)?", "/p(?:ass(?:word|wd)?)?:", typed_password,
+          (" /u", "/u(?:ser(?:name)?)?", "/p(?:ass(?:word|wd)?)?:", _given_password,
            "/u:app /p:"))),
-    *(rule("command-secret", anchor, typed_password,
+    *(rule("command-secret", anchor, _given_password,
            rf"{program}{_SHORT_ARGUMENTS if flag else ' '}{flag}{_SECRET}",
            f"{sample}{FILL[:12]} x")
       for anchor, program, flag, sample in _BY_PROGRAM),
-    rule("command-secret", "sqlplus", typed_password,
-         r"sqlplus(?: -\w{1,8}){0,4} [\"']?[\w.]{1,60}/(?P<secret>[^\s\"'@/]{4,100})",
-         "sqlplus app/" + FILL[:12] + "@orcl"),
     rule("command-secret", "wpa_passphrase ", typed_password,
          r"wpa_passphrase (?:\"[^\"\n]{1,60}\"|[^\s\"]{1,60}) " + _SECRET,
          "wpa_passphrase home " + FILL[:12]),

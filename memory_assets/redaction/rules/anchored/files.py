@@ -23,6 +23,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.wordlist import words
 
 _NAMES = ("password", "passwd", "secret", "token", "apikey", "api_key", "passphrase", "psk")
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
@@ -38,6 +39,14 @@ def _is_braced(value: str) -> bool:
     """Return True if `value`, in the braces of a connection string, is no variable's name."""
     return mixed_password(value) and any(not (sign.isalnum() or sign in "_.[]()") for sign in value)
 
+
+_NO_SCHEME = r"(?<=\w)" + "".join(
+    rf"(?<!\b{scheme})"
+    for scheme in words(
+        "mailto acct sip sips xmpp ssh scp git ftp npm link from to cc by author user email mail"
+    )
+)
+"""Behind a user, who is no scheme and no name of a field with an address."""
 
 FILES: tuple[AnchoredRule, ...] = (
     *(rule("paired-secret", f"{name}</key>", typed_password,
@@ -133,18 +142,22 @@ FILES: tuple[AnchoredRule, ...] = (
          r"grub\.pbkdf2\.sha512\.\d{1,9}\.(?P<secret>[0-9A-Fa-f.]{64,600})",
          "grub.pbkdf2.sha512.10000." + HEX.upper() + "." + HEX.upper()),
     rule("mysql-dsn", ":", typed_password,
-         r"(?<=\w):(?P<secret>[^\s:\"'`/<{]{4,80})@(?:tcp6?|udp|unix|cloudsql\w{0,8})?\(",
+         r"(?<=\w):(?P<secret>[^\s:\"'`/<]{4,80})@(?:tcp6?|udp|unix|cloudsql\w{0,8})?\(",
          "app:" + FILL[:12] + "@tcp(127.0.0.1:3306)/app"),
     rule("mysql-dsn", ":", mixed_password,
          r"(?<=\w):(?P<secret>[^\s:\"'`/<{]{4,80})@/\w{1,40}(?=[?\s\"'`]|$)",
          "app:" + FILL[:12] + "@/app?parseTime=true"),
-    rule("host-login", ":", mixed_password,
-         r"(?<=\w):(?P<secret>[^\s:\"'`/<>(){}]{6,80})@(?=\d{1,3}(?:\.\d{1,3}){3}(?![\w.]))",
+    rule("host-login", ":", typed_password,
+         _NO_SCHEME + r":(?P<secret>[^\s:\"'`/<>(){}]{5,80})@(?=\d{1,3}(?:\.\d{1,3}){3}(?![\w.]))",
          "deploy:" + FILL[:12] + "@192.0.2.7"),
-    rule("host-login", ":", mixed_password,
-         r"(?<=\w)(?<!mailto)(?<!acct)(?<!sip)(?<!xmpp):(?P<secret>[^\s:@\"'`/<>(){}]{6,80})"
+    rule("host-login", ":", typed_password,
+         _NO_SCHEME + r":(?P<secret>[^\s:@\"'`/<>(){}]{6,80})"
          r"@(?!sha\d)(?=[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}:\d{2,5}(?!\w))",
          "deploy:" + FILL[:12] + "@db.example.com:5432"),
+    rule("host-login", ":", mixed_password,
+         _NO_SCHEME + r":(?P<secret>[^\s:@\"'`/<>(){}]{6,80})"
+         r"@(?!sha\d)(?=[A-Za-z][\w-]{1,60}:\d{4,5}(?!\w))",
+         "deploy:" + FILL[:12] + "@db:5432"),
     rule("host-login", "proxy", typed_password,
          r"(?i)proxy\w{0,8}[\"']?\s{0,4}[=:]\s{0,4}[\"']?[\w.-]{1,60}:"
          r"(?P<secret>[^\s:@/\"'<>]{4,80})@(?=\w)", "http_proxy=app:" + FILL[:12] + "@proxy:3128"),
@@ -153,7 +166,7 @@ FILES: tuple[AnchoredRule, ...] = (
          "turn:app:" + FILL[:12] + "@turn.example.com:3478"),
     rule("odbc-password", "={", _is_braced,
          r"(?i)(?<=pwd|ord)=\{(?P<secret>[^{}\n\"']{4,100})\}(?=[;\"'\s]|$)",
-         "UID=app;PWD={" + FILL[:9] + ";7!};"),
+         "PWD={" + FILL[:9] + ";7!};"),
     rule("git-credential", "username=", typed_password,
          r"(?i)username=\S{1,80}\r?\npassword=(?P<secret>\S{4,200})(?=\s|$)",
          "host=git.example.com\nusername=app\npassword=" + FILL[:12] + "\n"),

@@ -31,6 +31,20 @@ _NO_PASSWORD = re.compile(
     r"|^pass(?:word|wd|phrase)(?!\d{2}|\d?[!@#$%])"
     r"|^-|^/|^changeit|^\d{1,9}(?:ms|[smhd])?$|://|\.[a-z]{2,4}$|\((?:\d{0,5}\))?$|\.\.\."
 )
+_STANDS_FOR = re.compile(
+    r"(?i)(?:my|your|the|new|old|some|db|database|user)?[-_ ]?(?:pass(?:word|wd|phrase)?|pwd|pw)"
+    r"|your.*|change_?(?:me|it)\d*|(.)\1*|x{3,}.*|\.{3}.*|[<\[(*].*[>\])*]"
+    r"|\{[\w.:!\[\]() -]{0,60}\}|\$\{.*\}|\{\{.*"
+    r"|[$@#&:]\(?[a-z_][\w.:]*\)?|%[a-z_]\w*%|%[sdvqr]|%\(\w+\)s|__\w+__|[\w.]+\([^()]*\)"
+    r"|[a-z_$][\w$]*(?:(?:\.|->|::)[a-z_$][\w$]*)+"
+    r"|true|false|yes|no|on|off|null|none|nil|undefined|string|str|text|required|optional|hidden"
+    r"|redacted|removed|masked|secret_?key|password[-_.].*|.*[-_]password|\w*example\w*"
+    r"|(?-i:[A-Z]+(?:_[A-Z]+)*)"
+)
+"""What is written where a login needs a password, in place of one."""
+_SIGNED = re.compile(r"(?=[!$])(?!\$[{(]|\$[A-Za-z_]\w*(?:[-_:./$]\w*)*$)(?!.*(?:\$[{(]|\{\{))")
+"""What begins as references do, and is none."""
+_NO_ARGUMENT = re.compile(r"\s|://|\.[a-z]{2,4}$|^\d{1,3}$|^\d{1,9}(?:ms|[smhd])$")
 _TECHNICAL = re.compile(
     r"(?i)^(?:sha|md\d|base\d|utf|argon|pbkdf|oauth|aes|rsa|ascii|http|latin|x509|b64|v?\d)"
 )
@@ -80,6 +94,26 @@ def typed_password(value: str) -> bool:
         and not values.is_placeholder(value)
         and _NO_PASSWORD.search(value) is None
         and not (value.isupper() and value.replace("_", "").isalpha())
+    )
+
+
+def login_password(value: str) -> bool:
+    """Return True if `value`, where a login needs a password, is none of what stands for one. Words
+    that are placeholders elsewhere (`admin`, `secret`) are passwords here."""
+    return (
+        len(value) >= 3
+        and _STANDS_FOR.fullmatch(value) is None
+        and (_SIGNED.match(value) is not None or not values.is_reference(value))
+    )
+
+
+def argument_password(value: str) -> bool:
+    """Return True if `value`, an argument of what logs in, is a password: no option, path, file or
+    text."""
+    return (
+        login_password(value)
+        and not value.startswith(("-", "/", "~", "./", "#", "@", ":"))
+        and _NO_ARGUMENT.search(value) is None
     )
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 
 from memory_assets.redaction.rules.anchored.commands import COMMANDS
+from memory_assets.redaction.rules.anchored.connections import CONNECTIONS
 from memory_assets.redaction.rules.anchored.files import FILES
 from memory_assets.redaction.rules.anchored.keys import PRIVATE_KEYS
+from memory_assets.redaction.rules.anchored.logins import LOGINS
 from memory_assets.redaction.rules.anchored.prose import PROSE
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
@@ -23,7 +25,6 @@ from memory_assets.redaction.rules.anchored.rule import (
     random_value,
     rule,
     spoken_password,
-    strong_value,
     token_value,
 )
 from memory_assets.redaction.rules.anchored.urls import URLS
@@ -31,7 +32,7 @@ from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 
 _JDBC_PASSWORD = re.compile(
-    r"(?i)password=[^&;\s]{3}|://[^/@\s]{1,80}:[^/@\s]{3,80}@|:[^/@\s]{1,40}/[^/@\s]{3,40}@"
+    r"(?i)password=[^&;\s]{3}|//[^/@\s]{1,80}:[^/@\s]{3,80}@|:[^/@\s]{1,40}/[^/@\s]{3,40}@"
 )
 _HEADER_BITS = 12
 _CERTAIN_BITS = 25
@@ -84,22 +85,6 @@ CALLS: tuple[AnchoredRule, ...] = (
            rf"(?i)password{quote},[^\n]{{0,100}}?\bdefault\s?=\s?{_SECRET}",
            f"add_argument({quote}--password{quote}, default={quote}{FILL[:12]}{quote})")
       for quote in "\"'"),
-    *(rule("login-call", anchor, accept,
-           rf"(?i){re.escape(anchor)}\s{{0,8}}{_QUOTED},\s{{0,8}}(?:Some\()?{_SECRET}\s{{0,8}}\)",
-           f'{sample}"app", "{FILL[:12]}")')
-      for anchor, accept, sample in (("login(", strong_value, "smtp.login("),
-          ("auth=(", quoted_password, "get(url, auth=("),
-          ("basic_auth(", quoted_password, "client.basic_auth("),
-          ("basicauth(", quoted_password, "HTTPBasicAuth("))),
-    rule("login-call", "connect(", strong_value,
-         rf"(?i)connect\([^()\n]{{1,120}},\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}[,)]",
-         'mysql_connect("localhost", "root", "' + FILL[:12] + '");'),
-    rule("login-call", "getconnection(", quoted_password,
-         rf"(?i)getconnection\([^()\n]{{1,160}},\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}\)",
-         'DriverManager.getConnection(url, "app", "' + FILL[:12] + '");'),
-    rule("login-call", "credentials(", strong_value,
-         rf"(?i)credentials\(\s{{0,8}}(?:{_QUOTED},\s{{0,8}}){{1,3}}{_SECRET}\s{{0,8}}\)",
-         'credentials += Credentials("Realm", "host", "app", "' + FILL[:12] + '")'),
     rule("token-call", "access_token(", random_value,
          rf"(?i)access_token\(\s{{0,8}}{_QUOTED},\s{{0,8}}[\"'](?P<secret>[\w.-]{{20,200}})[\"']",
          'auth.set_access_token("app", "' + FILL[:45] + '")'),
@@ -234,7 +219,9 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
          r"|pbkdf2[\w-]{0,20}\$[^\s\"']{20,300}|scrypt\$[^\s\"']{20,300}|S\$[./A-Za-z0-9]{52}|P\$[./A-Za-z0-9]{31}|apr1\$[^$\s]{1,10}\$[./A-Za-z0-9]{22}))",
          "$2b$12$" + FILL[:53]),
     *COMMANDS,
+    *CONNECTIONS,
     *CALLS,
+    *LOGINS,
     *FILES,
     *PRIVATE_KEYS,
     *PROSE,

@@ -4,30 +4,69 @@ passwords behind users. Whole addresses are judged in `addresses/`. Rows as in `
 
 from __future__ import annotations
 
+import re
+
 from memory_assets.redaction.rules.addresses.places import DRAWN_STEPS, PARAMETERS, SESSIONS, STEPS
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     AnchoredRule,
     any_value,
+    login_password,
     mixed_password,
     rule,
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 
 _PARAMETER_BITS = 12
 _PATH_BITS = 20
 _SHORTEST_HEX = 16
 _DRAWN_STEP_BITS = 25
 """Bits of evidence that values of these kinds need."""
+_SIGNED_BITS = 5
+_CERTAIN_BITS = 20
+_ODD_BITS = 12
+"""Bits of evidence that passwords with such signs need."""
+_REFERS = re.compile(r"\$[{(]|\{\{|#\{|<%|%\w+%")
+_ODD_SIGN = re.compile(r"[\"'<>`\\]")
+_TWO_TEXTS = re.compile(
+    r"^\d{2,5}(?!\w)|\\(?![$!&;#*?|~^%@])|[\"'`][\s,;:)\]}>+.=]|[\s,;:(\[{<+=][\"'`]|[\"'`]$|^[\"'`<]"
+    r"|</|<[\w-]+>|/>|\$[{(]|[#{]\{|<%|\)\s"
+)
+"""What is in a text between two addresses, and in no password."""
+_NAMED_HOST = r"[\w.-]{1,80}:\d{2,5}\b|localhost\b|[\w-]{1,40}(?:\.[\w-]{1,40}){1,5}(?=[/\s\"'?]|$)"
 _NO_FILE = r"(?!\w|@[\w.-]{1,80}/|[\w/+]{0,80}\.(?!ics|xml|rss|json|sh\b)\w)"
 
 
 def _is_password(value: str) -> bool:
     """Return True if `value`, behind a user, is a password: `my_` begins stand-ins, but none with a
     number."""
-    return any_value(value) or (value.startswith("my_") and mixed_password(value[3:]))
+    return (
+        any_value(value)
+        or (value.startswith("my_") and mixed_password(value[3:]))
+        or _begins_with_sign(value)
+    )
+
+
+def _begins_with_sign(value: str) -> bool:
+    """Return True if `value` was drawn, and begins with a sign that stand-ins begin with, too."""
+    return (
+        value[0] in "!$[{<.*%#&"
+        and _REFERS.search(value) is None
+        and (evidence(value[1:]) >= _CERTAIN_BITS or login_password(value))
+        and evidence(value) >= _SIGNED_BITS
+    )
+
+
+def _has_odd_signs(value: str) -> bool:
+    """Return True if `value`, behind a user, is a drawn password that has quotes, angle brackets or
+    escaped signs, and not the end of one text and the beginning of another."""
+    return (
+        _ODD_SIGN.search(value) is not None
+        and _TWO_TEXTS.search(value) is None
+        and evidence(value) >= _ODD_BITS
+    )
 
 
 def _is_parameter(value: str) -> bool:
@@ -63,6 +102,26 @@ URLS: tuple[AnchoredRule, ...] = (
     rule("url-password", "://", _is_password,
          r"://[^\s/:\"'<>`\\]{0,120}:(?P<secret>[^\s/\"'<>`\\]{1,1800})@(?=[\w\[$%{/\"'`<+(:*?-])",
          "postgres://app:" + FILL[:14] + "@db.internal:5432/app"),
+    rule("url-password", "://", _has_odd_signs,
+         r"://[^\s/:\"'<>`\\]{0,60}:(?P<secret>\S{6,100})@(?:" + _NAMED_HOST + ")",
+         "postgres://app:p'" + FILL[:14] + "@db.internal:5432/app"),
+    rule("url-password", "://", login_password,
+         r"://[^\s/:\"'<>`\\]{0,120}:\$\{\w{1,60}:[-=]?(?P<secret>[^\s{}$\"'<>`]{3,100})\}@",
+         "postgres://app:${DB_PASS:-" + FILL[:12] + "}@db:5432/app"),
+    *(rule("url-password", anchor, login_password,
+           rf"(?i)(?<=[\w%.+-])&(?:[\w.-]{{1,30}}(?:\[|%5B))?{name}\w{{0,6}}(?:\]|%5D)?="
+           r"(?P<secret>[^\s&\"'<>`\\]{4,100})(?=[&\s\"'<`\\]|$)",
+           f"user=app{anchor}word={FILL[:12]}")
+      for anchor, name in (("&pass", "pass"), ("&user[pass", "pass"), ("&user%5bpass", "pass"))),
+    rule("url-password", "&pwd=", login_password,
+         r"(?i)(?<=[\w%.+-])&pwd=(?P<secret>[^\s&\"'<>`\\]{4,100})(?=[&\s\"'<`\\]|$)",
+         "user=app&pwd=" + FILL[:12]),
+    *(rule("url-password", anchor, login_password,
+           rf"{re.escape(anchor)}[^\"'\n]{{0,80}}[\"']\s?{call}\s{{0,4}}"
+           r"(?:[\"'][^\"'\n]{1,60}[\"']|[\w.]{1,40}),\s{0,4}[\"'](?P<secret>[^\"'\n]{4,100})[\"']",
+           f'x = "postgres{anchor}db/app"{sample}"app", "{FILL[:12]}")')
+      for anchor, call, sample in (("://%s:%s@", r"(?:%\s?\(|,)", " % ("),
+          ("://{}:{}@", r"\.format\(", ".format("))),
     rule("url-password", "//", typed_password,
          r"(?<![\w:/.*])//[\w.%+-]{0,60}:(?P<secret>[^\s/\"'<>`\\@:]{4,100})@[\w-]{1,60}[.:/]",
          f"//app:{FILL[:14]}@db.example.com/app"),

@@ -105,7 +105,13 @@ _FILE_NAME = re.compile(
 
 def is_placeholder(value: str) -> bool:
     """Return True if `value` is written in place of a secret."""
-    return len(set(value)) <= 3 or _PLACEHOLDER.search(value) is not None
+    return _is_monotonous(value) or _PLACEHOLDER.search(value) is not None
+
+
+def _is_monotonous(value: str) -> bool:
+    """Return True if `value` repeats so few characters as no word or password does."""
+    different = len(set(value))
+    return different <= 2 or (different == 3 and not (value.isalpha() and 4 <= len(value) <= 7))
 
 
 def is_example(value: str) -> bool:
