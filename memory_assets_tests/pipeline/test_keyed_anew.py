@@ -57,7 +57,7 @@ _TAGGED = re.compile(r"<redacted:[^>]*>[!.]?")
 _MADE_OF_IDS = {"ruleset_version", "engine_version", "chunker_version", "attribution_version"}
 _MADE_AGAIN = {
     *("vector", "embedder_id", "end", "length", "fingerprint", "content_hash"),
-    *("error_lines", "identifiers"),
+    *("error_lines", "identifiers", "summarizer_id"),
 }
 """Columns that change, or that it lacked: that version embedded with products of floats, and left
 the sign after a password."""

@@ -38,7 +38,11 @@ def forget_lost_tables(components: Components) -> None:
             catalog.quarantine.release(entry.project, entry.session_id, entry.stage)
     lost: dict[str, list[Table]] = {}
     for table in _TABLES:
-        for project in catalog.products.projects_with_rows(table.name) - set(lake.projects(table)):
+        try:
+            there = set(lake.projects(table))
+        except OSError:  # what cannot be listed is not lost
+            continue
+        for project in catalog.products.projects_with_rows(table.name) - there:
             if not (is_workspace(project) or is_agent_memory(project)):
                 lost.setdefault(project, []).append(table)
     for project, tables in sorted(lost.items()):
