@@ -7,6 +7,8 @@ held back, which says so: what is indexed of them stays, and can still be found.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
@@ -28,10 +30,10 @@ _GONE = (
 _REMEDY = "bring the lake's directory back from a backup, then run `memory ingest`"
 
 
-def forget_lost_tables(components: Components) -> None:
-    """Forget the products of which no file is left in a project. A file that is lost while others
-    of its directory are left is not noticed, but by `memory verify`. Costs a listing and a query a
-    table."""
+def forget_lost_tables(components: Components, projects: Set[str]) -> None:
+    """Forget the products of which no file is left in one of these projects. A file that is lost
+    while others of its directory are left is not noticed, but by `memory verify`. Costs a listing
+    a table, and a query for each project without files there."""
     catalog, lake = components.catalog, components.lake
     for entry in catalog.quarantine.entries():
         if entry.reason == _GONE and lake.files(REDACTED_RECORDS, entry.project, entry.session_id):
@@ -42,8 +44,10 @@ def forget_lost_tables(components: Components) -> None:
             there = set(lake.projects(table))
         except OSError:  # what cannot be listed is not lost
             continue
-        for project in catalog.products.projects_with_rows(table.name) - there:
-            if not (is_workspace(project) or is_agent_memory(project)):
+        for project in projects - there:
+            if is_workspace(project) or is_agent_memory(project):
+                continue
+            if catalog.products.has_rows(table.name, project):
                 lost.setdefault(project, []).append(table)
     for project, tables in sorted(lost.items()):
         with components.project_lock(project):

@@ -73,11 +73,12 @@ def plan_each(
     adopt_archive(components)
     key_lake(components)
     forget_lost_store(components)
-    forget_lost_tables(components)
+    on_record = components.catalog.projects()
+    forget_lost_tables(components, on_record)
     held_back: dict[str, list[Quarantined]] = {}
     for entry in components.catalog.quarantine.entries():
         held_back.setdefault(entry.project, []).append(entry)
-    known = components.catalog.projects() | sources.keys() | held_back.keys()
+    known = on_record | sources.keys() | held_back.keys()
     names = sorted(name for name in known if not (is_workspace(name) or is_agent_memory(name)))
     start = bisect_right(names, after)
     for project in (*names[start:], *names[:start]):

@@ -169,10 +169,10 @@ class Products(CatalogPart):
         sql = "SELECT DISTINCT project, run_id FROM products WHERE run_id != ''"
         return {(str(row[0]), str(row[1])) for row in self._connection.rows(sql)}
 
-    def projects_with_rows(self, stage: str) -> set[str]:
-        """Return the projects in which a stage has made any rows."""
-        sql = "SELECT DISTINCT project FROM products WHERE stage = ? AND rows > 0"
-        return {str(row[0]) for row in self._connection.rows(sql, stage)}
+    def has_rows(self, stage: str, project: str) -> bool:
+        """Return True if a stage has made any rows in a project."""
+        sql = "SELECT 1 FROM products WHERE stage = ? AND project = ? AND rows > 0 LIMIT 1"
+        return self._connection.value(sql, stage, project) is not None
 
     def totals(self) -> dict[str, dict[str, Any]]:
         """Return, per stage of the pipeline (the checks' own notes left out): sessions,
