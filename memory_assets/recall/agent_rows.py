@@ -131,6 +131,8 @@ def written_row(stores: Stores, text: str) -> NamedRow | None:
     place = None
     if _has_journal(stores):
         place = stores.journal.place_of(text if head == "memory" else name)
+    if place is None and (in_lake := _in_lake_alone(stores, table, text)):
+        return in_lake
     if place is None:
         raise NotFound(f"no {head} {name} in memory; `memory memories` lists what there is")
     project, conversation_id = place
@@ -138,6 +140,16 @@ def written_row(stores: Stores, text: str) -> NamedRow | None:
     partition = partition_of(project)
     products = stores.catalog.products.of_session(partition, session_id)
     return NamedRow(text, table, partition, session_id, products)
+
+
+def _in_lake_alone(stores: Stores, table: Table, text: str) -> NamedRow | None:
+    """Return the row of an id that the journal has lost and the lake still has, or None."""
+    for partition in stores.lake.projects(table):
+        rows = stores.lake.read_partition(table, partition, ["id", "session_id"]).to_pylist()
+        for session_id in (str(row["session_id"]) for row in rows if row["id"] == text):
+            products = stores.catalog.products.of_session(partition, session_id)
+            return NamedRow(text, table, partition, session_id, products)
+    return None
 
 
 def _summary(stores: Stores, text: str) -> NamedRow:
@@ -167,9 +179,10 @@ def _memory_beginning(stores: Stores, text: str) -> str:
 
 def journal_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
     """Return the row of an id as the journal has it, so that it need not be ingested; of a turn,
-    also so many turns before and after. A summary is in the lake alone."""
-    if named.table == HISTORY_SUMMARIES:
-        return lake_rows(stores, named)
+    also so many turns before and after. Of a summary, and of what the journal has lost, as the
+    lake has it."""
+    if named.table == HISTORY_SUMMARIES or lost_by_journal(stores, named):
+        return lake_rows(stores, named, around)
     if named.table == AGENT_MEMORY:
         (memory,) = stores.journal.memories({"memory_id": named.id})
         return [_columns(row_of_memory(memory, content_hash(memory.text), ""))]
@@ -185,10 +198,20 @@ def _columns(row: AgentMemory | AgentTurn) -> dict[str, Any]:
     return {name: list(of) if isinstance(of, tuple) else of for name, of in values.items()}
 
 
-def lake_rows(stores: Stores, named: NamedRow) -> list[dict[str, Any]]:
-    """Return the row of an id in the lake; none of what is not ingested yet."""
+def lost_by_journal(stores: Stores, named: NamedRow) -> bool:
+    """Whether the journal does not have a memory or turn that the lake has."""
+    if named.table == HISTORY_SUMMARIES:
+        return False
+    own_id = named.id if named.table == AGENT_MEMORY else named.id.removeprefix(MESSAGE_HEAD)
+    return not _has_journal(stores) or stores.journal.place_of(own_id) is None
+
+
+def lake_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
+    """Return the row of an id in the lake, and so many before and after it; none of what is not
+    ingested yet."""
     rows = rows_of(stores.lake, named.table, named.partition, named.session_id)
-    return [row for row in rows if row["id"] == named.id]
+    places = [place for place, row in enumerate(rows) if row["id"] == named.id]
+    return [row for place in places for row in rows[max(place - around, 0) : place + around + 1]]
 
 
 def shown_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
@@ -200,7 +223,10 @@ def shown_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[st
 
 
 def trail_of(stores: Stores, memory_id: str) -> list[dict[str, Any]]:
-    """Return what happened to a memory, in order: when, what, by whom, from what, and why."""
+    """Return what happened to a memory, in order: when, what, by whom, from what, and why; nothing
+    without a journal."""
+    if not _has_journal(stores):
+        return []
     return [
         {
             "at": datetime.fromtimestamp(each.at, UTC).isoformat().replace("+00:00", "Z"),

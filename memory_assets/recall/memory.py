@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_assets import status as overview
+from memory_assets.errors import NotFound
 from memory_assets.install_key import load_install_key
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.searchable import Searchable
@@ -50,7 +51,12 @@ class Memory(Searchable):
             case SearchRequest():
                 return self.search(asked).to_dict()
             case ShowRequest():
-                rows = self.show(asked)
+                try:
+                    rows = self.show(asked)
+                except NotFound:
+                    if not asked.records:
+                        raise
+                    rows = []  # what is held back may have records
                 if not asked.records:
                     return {"id": asked.id, "rows": rows}
                 from memory_assets.recall.sessions.records import record_page

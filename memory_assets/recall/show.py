@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.errors import NotFound
 from memory_assets.recall.agent_rows import shown_rows, written_row
 from memory_assets.recall.documents import document_named, shown
 from memory_assets.recall.names import id_named
+from memory_assets.recall.not_made import not_made
 from memory_assets.recall.rows import plain, rows_of
 from memory_assets.recall.sessions.anchors import anchor_of_id
 from memory_assets.recall.sessions.session import session_items
@@ -47,9 +47,12 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
     wanted, project, lake = named.parts, named.project, stores.lake
     session_id = wanted.session_id
     if wanted.kind in ("summary", "session"):
-        return [plain(row) for row in lake.read(SESSION_SUMMARIES, project, session_id).to_pylist()]
+        rows = rows_of(lake, SESSION_SUMMARIES, project, session_id)
+        if not rows:
+            raise not_made(stores, project, session_id, "summary")
+        return list(map(plain, rows))
     if wanted.kind in _OF_ONE_ROW:
-        row = _row(lake, project, session_id, named.id, wanted.kind)
+        row = _row(stores, project, session_id, named.id, wanted.kind)
         turn = row.get("turn_index")
         if not around or turn is None:
             return [row]
@@ -57,25 +60,24 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
     turn = wanted.turn_index or 0
     turns = _turns(lake, project, session_id, turn, around)
     if all(shown["turn_index"] != turn for shown in turns):
-        raise NotFound(f"no turn {turn} in session {session_id}")
+        raise not_made(stores, project, session_id, f"turn {turn}")
     return turns
 
 
-def _row(lake: Lake, project: str, session_id: str, any_id: str, kind: str) -> dict[str, Any]:
+def _row(stores: Stores, project: str, session_id: str, any_id: str, kind: str) -> dict[str, Any]:
     """Return an observation's, a commit's or a link's row."""
-    for row in rows_of(lake, _OF_ONE_ROW[kind], project, session_id):
+    for row in rows_of(stores.lake, _OF_ONE_ROW[kind], project, session_id):
         if row["id"] == any_id:
             return plain(row)
-    raise NotFound(f"no {kind} {any_id} in memory; `memory summarize {session_id}` lists them")
+    raise not_made(stores, project, session_id, f"{kind} {any_id}")
 
 
 def _turns(
     lake: Lake, project: str, session_id: str, turn: int, around: int
 ) -> list[dict[str, Any]]:
     """Return the turns from `around` before one to as many after it, in order."""
-    table = lake.read(TURN_CHUNKS, project, session_id, ["turn_id", "text", *_OF_TURN])
     turns: dict[str, dict[str, Any]] = {}
-    for row in table.to_pylist():
+    for row in rows_of(lake, TURN_CHUNKS, project, session_id, ["turn_id", "text", *_OF_TURN]):
         if turn - around <= row["turn_index"] <= turn + around:
             kept = {name: row[name] for name in _OF_TURN}
             shown = {"id": row["turn_id"], **plain(kept), "passages": []}
@@ -106,4 +108,4 @@ def whole(memory: Stores, any_id: str) -> dict[str, Any]:
     for item in items:
         if item.id == anchor.item_id:
             return {**item.to_dict(), "project": item.project, "session_id": item.session_id}
-    raise NotFound(f"no {anchor.item_id} in memory")
+    raise not_made(memory, anchor.project or "", anchor.session_id or "", str(anchor.item_id))

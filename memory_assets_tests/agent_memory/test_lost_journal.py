@@ -16,10 +16,12 @@ from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.recall.audit.audit import audit
+from memory_assets.recall.memory import Memory
 from memory_assets.redaction import value_hash
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.agents.partitions import partition_of
-from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, HISTORY_SUMMARIES
 from memory_assets_tests.agent_memory.conftest import Agents
 from memory_assets_tests.agent_memory.test_old_conversations import (
     BEGIN,
@@ -198,3 +200,19 @@ def test_summaries_that_cannot_be_read_are_held_back(old: Agents) -> None:
     (held,) = old.components.catalog.quarantine.entries(PLAIN)
     assert held.session_id == "old" and "no column ended_at" in held.reason
     assert lake.read(HISTORY_SUMMARIES, PLAIN, "old")["text"].to_pylist() == before
+
+
+def test_what_the_lake_alone_has_is_shown_and_audited(old: Agents) -> None:
+    """Before the next ingest puts it back into the journal, whose place the audit calls gone."""
+    turns = [row["id"] for row in rows(old, AGENT_HISTORY) if row["session_id"] == "old"]
+    (kept,) = rows(old, AGENT_MEMORY)
+    again = lose(old, FILE_NAME)
+    memory = Memory(again.components.settings)
+    (alone,) = memory.show(turns[3])
+    assert (alone["id"], alone["turn_index"]) == (turns[3], 3)
+    assert [row["id"] for row in memory.show(turns[3], 1)] == turns[2:5]
+    assert memory.show(kept["id"])[0]["text"] == kept["text"]
+    for any_id in (turns[3], kept["id"]):
+        (source,) = audit(memory, any_id, bytes(32), embeds=False).sources
+        assert source.state == "gone"
+    assert not (again.data_dir / FILE_NAME).exists()

@@ -175,3 +175,29 @@ def test_a_search_says_that_sessions_of_a_blocked_project_are_not_found(
     memory = open_memory(load_settings(data_dir=tmp_path / "data", embedder="none"))
     _, told = answer_tool(memory, "recall", SearchRequest(query="quay"))
     assert "Incomplete: 2 sessions on record" in told
+
+
+@pytest.mark.parametrize("command", ["show", "audit", "summarize", "timeline"])
+def test_its_ids_say_why_there_is_nothing_to_show(home: dict[str, str], command: str) -> None:
+    """With the remedy, and where its records are; the beginning of its id names it, too."""
+    run_here(home, "ingest")
+    for any_id in (f"session::{LOUD}::turn::0", f"prompt::{LOUD}::0", LOUD, LOUD[:7]):
+        said = run_here(home, command, any_id)
+        assert said.returncode == 3
+        told = " ".join(said.stderr.split())
+        assert f"of session {LOUD}: held back at checks" in told and RULE in told
+        assert "MEMORY_SCANNER_IGNORED_RULES" in told
+    records = json.loads(run_here(home, "show", LOUD, "--records", "--json").stdout)
+    assert (records["rows"], len(records["records"])) == ([], 2)
+
+
+def test_ids_of_what_is_not_made_yet_name_the_command(home: dict[str, str], tmp_path: Path) -> None:
+    """An ingest was stopped when the records were in the lake."""
+    run_here(home, "ingest")
+    components = Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
+    components.catalog.products.drop_all(TURN_CHUNKS.name, PROJECT, [QUIET])
+    components.lake.delete(TURN_CHUNKS, PROJECT, QUIET)
+    components.catalog.close()
+    said = run_here(home, "show", f"session::{QUIET}::turn::0")
+    assert "not made yet; run `memory ingest`" in " ".join(said.stderr.split())
+    assert "not made yet" not in run_here(home, "show", f"session::{LOUD}::turn::7").stderr

@@ -205,8 +205,8 @@ def test_the_source_is_compared_with_what_was_read(asked: Asked, change: str, st
     ],
 )
 def test_what_is_not_in_memory_is_not_found(asked: Asked, any_id: str) -> None:
-    """With the command that shows what is."""
-    with pytest.raises(NotFound, match=r"memory (show|status)"):
+    """With the command that lists what is."""
+    with pytest.raises(NotFound, match=r"memory (summarize|status)"):
         _audit(asked, any_id)
 
 

@@ -17,15 +17,24 @@ from memory_assets.chunking import content_hash
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.models import RedactedRecord
 from memory_assets.paths import NO_VECTORS
-from memory_assets.recall.agent_rows import NamedRow, journal_rows, lake_rows, trail_of, written_row
+from memory_assets.recall.agent_rows import (
+    NamedRow,
+    journal_rows,
+    lake_rows,
+    lost_by_journal,
+    trail_of,
+    written_row,
+)
 from memory_assets.recall.audit.source_files import SourceState, source_states
 from memory_assets.recall.documents import NamedDocument, chunk_rows, document_named, state_of_file
 from memory_assets.recall.ids import MemoryId
 from memory_assets.recall.names import id_named
+from memory_assets.recall.not_made import not_made
 from memory_assets.recall.rows import rows_of, stored_vectors
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.status import runs_in_history
+from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
@@ -135,6 +144,8 @@ def _audit(stores: Stores, any_id: str, key: bytes) -> Audit:
     kind = "summary" if parsed.kind == "session" else parsed.kind
     products = stores.catalog.products.of_session(project, parsed.session_id)
     rows = _rows(stores.lake, project, any_id, parsed, kind)
+    if not rows:
+        raise not_made(stores, project, parsed.session_id, f"{kind} {any_id}")
     records = _records(stores, project, parsed, rows, kind)
     return Audit(
         id=any_id,
@@ -154,6 +165,9 @@ def _of_agent(stores: Stores, named: NamedRow) -> Audit:
     """Return the origin of a memory or turn that an agent wrote: the journal."""
     rows = (ingested := lake_rows(stores, named)) or journal_rows(stores, named)
     size, key = len(rows[0]["text"].encode()), (named.partition, named.session_id)
+    source = SourceState(None, str(stores.data_dir / FILE_NAME), "unchanged", size, size, 0, size)
+    if lost_by_journal(stores, named):
+        source = replace(source, state="gone", size_now=None)
     return Audit(
         id=named.id,
         kind=named.kind,
@@ -162,7 +176,7 @@ def _of_agent(stores: Stores, named: NamedRow) -> Audit:
         session_id=named.session_id,
         rows=_with_documents(stores, *key, rows, named.kind, named.products, bool(ingested)),
         records=[],
-        sources=[SourceState(None, str(stores.journal.path), "unchanged", size, size, 0, size)],
+        sources=[source],
         redactions=[],
         runs=_runs(stores, named.partition, named.products),
         trail=trail_of(stores, named.id) if named.kind == "memory" else [],
@@ -237,17 +251,13 @@ def _runs(stores: Stores, project: str, products: Mapping[str, Product]) -> list
 def _rows(
     lake: Lake, project: str, any_id: str, parsed: MemoryId, kind: str
 ) -> list[dict[str, Any]]:
-    """Return the rows with an id: all passages of a turn, or one row."""
+    """Return the rows with an id: all passages of a turn, or one row; none if there are none."""
     rows = rows_of(lake, _KINDS[kind][0], project, parsed.session_id)
     if parsed.turn_index is not None:
         rows = [row for row in rows if row["turn_index"] == parsed.turn_index]
     of_one_row = parsed.turn_index is None and kind != "summary"
     if of_one_row or "::part::" in any_id or (any_id.count("::") > 2 and kind == "prompt"):
         rows = [row for row in rows if row["id"] == any_id]
-    if not rows:
-        raise NotFound(
-            f"no {kind} {any_id} in memory; `memory show {parsed.session_id}` shows the session"
-        )
     return rows
 
 

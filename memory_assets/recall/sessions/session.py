@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.errors import NotFound
 from memory_assets.recall.names import session_named
+from memory_assets.recall.not_made import not_made
 from memory_assets.recall.rows import plain, rows_of
 from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.stores.lake.lake import Lake
@@ -214,7 +214,8 @@ def session_overview(memory: Stores, session: str) -> dict[str, Any]:
         shown = plain(rows[0]).items()
         summary = {name: value for name, value in shown if name not in _HIDDEN}
     if summary is None and not items:
-        raise NotFound(f"session {session_id} has no turns: nobody says anything in it")
+        silent = f"session {session_id} has no turns: nobody says anything in it"
+        raise not_made(memory, project, session_id, "summary", silent)
     return {
         "session_id": session_id,
         "project": project,

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.errors import ConfigurationError
+from memory_assets.recall.not_made import not_made
 from memory_assets.recall.sessions.anchors import Anchor, resolve_anchor
 from memory_assets.recall.sessions.session import Item, missing_kinds, session_items, session_title
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
@@ -120,7 +121,7 @@ class _Window:
     def __init__(
         self, memory: Searchable, anchor: Anchor, kinds: tuple[str, ...], scope: str, *, full: bool
     ) -> None:
-        self._lake = memory.lake
+        self._memory, self._lake = memory, memory.lake
         self._anchor = anchor
         self._wanted = kinds
         own = anchor.item_kind
@@ -160,12 +161,13 @@ class _Window:
         if anchor.item_id is None:  # a session: its first item
             shown = [item for item in items if item.kind in self._wanted]
             if not shown:
-                raise NotFound(f"session {anchor.session_id} has nothing of the kinds asked for")
+                none = f"session {anchor.session_id} has nothing of the kinds asked for"
+                raise not_made(self._memory, anchor.project, anchor.session_id, "turns", none)
             return shown[0]
         for item in items:
             if item.id == anchor.item_id:
                 return item
-        raise NotFound(f"no {anchor.item_id} in memory; see `memory show {anchor.session_id}`")
+        raise not_made(self._memory, anchor.project, anchor.session_id, anchor.item_id)
 
     def _side(
         self, reach: Reach, moment: datetime, middle: tuple[Any, ...], *, before: bool

@@ -203,10 +203,10 @@ class Products(CatalogPart):
         return project
 
     def sessions_beginning(self, text: str) -> dict[str, str]:
-        """Return the project of each session with turns whose id begins with a text."""
+        """Return the project of each session with records whose id begins with a text."""
         rows = self._connection.rows(
-            "SELECT session_id, project FROM products WHERE stage = 'turn_chunks'"
-            " AND substr(session_id, 1, ?) = ?",
+            "SELECT session_id, project FROM products WHERE"
+            " stage IN ('turn_chunks', 'redacted_records') AND substr(session_id, 1, ?) = ?",
             len(text),
             text,
         )
