@@ -146,3 +146,36 @@ def test_a_wording_that_upkeep_merged_goes_with_its_conversation(agents: Agents)
     assert only(agents).also == (THIRD,)
     forget(wordy(agents), "c-three")
     assert only(agents).also == () and sources(agents) == ["c-one"]
+
+
+@pytest.mark.parametrize("name", ["c-one", "9a6b1f04-27d5-4c38-b0e9-f14d2a7c5e60"])
+@pytest.mark.parametrize("appended", [True, False])
+def test_a_name_alone_forgets_what_comes_from_it(agents: Agents, name: str, appended: bool) -> None:
+    """As `--conversation` does, whether its turns were appended or not; also of a session, whose
+    id the memory names. Others stay."""
+    if appended:
+        begin(agents, name, "c-two")
+    agents.gateway("-srv-harbor").write_memory(FIRST, "fact", 0.9, NOW, name)
+    agents.gateway().write_memory("The garden is in Lisbon.", "fact", 0.9, NOW, "c-two")
+    ingest(wordy(agents))
+    found = select(agents.components, Selection(session=name))
+    forgetting.forget(wordy(agents).components, found, erase_traces=lambda names: 0)
+    ingest(wordy(agents))
+    assert only(agents).conversation_id == "c-two"
+    assert FIRST.encode() not in agents.bytes_at_rest()
+
+
+def test_the_id_of_what_is_forgotten_goes_from_what_contradicts_it(agents: Agents) -> None:
+    """And from its trail, byte for byte; the memory stays, with all else of its trail."""
+    gateway = agents.gateway()
+    older = gateway.write_memory("Releases are on Monday.", "fact", 0.9, NOW, "c-one").memory_id
+    newer = gateway.write_memory("Releases are on Friday.", "fact", 0.9, NOW, "c-two")
+    assert newer.contradicts == (older,)
+    ingest(wordy(agents))
+    found = select(agents.components, Selection(session=older.removeprefix("memory::")))
+    forgetting.forget(wordy(agents).components, found, erase_traces=lambda names: 0)
+    assert (only(agents).text, only(agents).contradicts) == ("Releases are on Friday.", ())
+    assert sources(agents) == ["c-two"]
+    ingest(wordy(agents))
+    assert older.encode() not in agents.bytes_at_rest()
+    assert older.removeprefix("memory::").encode() not in agents.bytes_at_rest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 
 from memory_assets.agent_memory.ports import StoredMemory
@@ -18,13 +18,13 @@ from memory_assets.stores.agents.rows import memory_of_row
 from memory_assets.stores.lake.schemas import AGENT_MEMORY, MEMORY_TRAIL
 
 
-def memories_from(components: Components, conversation_id: str) -> list[SessionKey]:
-    """Return partition and name of the memories that come from a conversation, in the journal or,
-    where that has lost them, in the lake."""
-    found = list(_lost_memories(components))
-    if has_journal(components.settings):
-        found += components.journal.memories({"conversation_id": conversation_id})
-    return [key_of(each) for each in found if each.conversation_id == conversation_id]
+def memories_from(components: Components, conversations: Set[str]) -> list[SessionKey]:
+    """Return partition and name of the memories that come from these conversations, in the journal
+    or, where that has lost them, in the lake."""
+    found = list(_lost_memories(components)) if conversations else []
+    if conversations and has_journal(components.settings):
+        found += components.journal.memories()
+    return [key_of(each) for each in found if each.conversation_id in conversations]
 
 
 def put_back(components: Components) -> None:

@@ -33,7 +33,11 @@ from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.removal.selection import SessionOnRecord, sessions_on_record
+from memory_assets.pipeline.removal.selection import (
+    SessionOnRecord,
+    conversations_of,
+    sessions_on_record,
+)
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
@@ -110,9 +114,8 @@ def forget(
     progress("waiting for other writers of this memory")
     with lock_all_writers(components, keys):
         put_back(components)
-        for session in sessions:
-            if session.with_memories:  # or what was promoted since the selection would stay
-                keys += memories_from(components, session.session_id)
+        # Or what was stored since the selection would stay.
+        keys += memories_from(components, conversations_of(sessions))
         owned = list(_owned_records(components, set(keys)))
         stones = Tombstones(components.data_dir / FILE_NAME, components.install_key)
         # What other sessions show, too, is promoted again, and what others say stays without what

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -52,8 +52,7 @@ class Selection:
 
 @dataclass
 class SessionOnRecord:
-    """A session of a project: agent, title, end, rows by table, and its transcript files.
-    `with_memories`: it is a conversation, and what comes from it goes with it."""
+    """A session of a project: agent, title, end, rows by table, and its transcript files."""
 
     project: str
     session_id: str
@@ -62,7 +61,6 @@ class SessionOnRecord:
     last_at: datetime | None = None
     rows: dict[str, int] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
-    with_memories: bool = False
 
     @property
     def key(self) -> SessionKey:
@@ -88,13 +86,15 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
     known = sessions_on_record(components)
     wanted = set(known)
     if selection.session is not None:
-        wanted &= _by_id(known, selection.session)
+        wanted &= _by_id(components, known, selection.session)
     if selection.project is not None:
         wanted &= {key for key in known if key[0] == selection.project}
     if selection.file is not None:
         wanted = {key for key in wanted if _is_document(key, selection.file)}
     if selection.conversation is not None:
-        wanted &= _with_memories(components, known, selection.conversation)
+        name = selection.conversation
+        conversation = {key for key in known if is_agent_memory(key[0]) and key[1] == name}
+        wanted &= conversation | set(memories_from(components, {name}))
     if selection.before is not None:
         wanted = {key for key in wanted if _ended_before(components, known[key], selection.before)}
     if selection.tag is not None:
@@ -102,6 +102,7 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
         wanted = {key for key in wanted if _holds(components, key, pattern)}
     if not wanted:
         raise NotFound("nothing found: no session in memory fits; see `memory status`")
+    wanted |= set(memories_from(components, conversations_of(known[key] for key in wanted)))
     unique = {session_id for _, session_id in wanted if is_unique(session_id)}
     wanted |= {key for key in known if key[1] in unique}
     found = [known[key] for key in sorted(wanted)]
@@ -155,19 +156,21 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
     return known
 
 
-def _with_memories(
-    components: Components, known: Mapping[SessionKey, SessionOnRecord], conversation: str
-) -> set[SessionKey]:
-    """Return a conversation, marked so that memories written until it is forgotten go, too, and the
-    memories that come from it."""
-    found = {key for key in known if is_agent_memory(key[0]) and key[1] == conversation}
-    for key in found:
-        known[key].with_memories = True
-    return found | set(memories_from(components, conversation))
+def conversations_of(sessions: Iterable[SessionOnRecord]) -> set[str]:
+    """Return the names under which these sessions, or conversations, can have memories, which are
+    forgotten with them. Names of sessions that are no unique ids do not count: a conversation
+    that is called so is another one."""
+    return {
+        each.session_id
+        for each in sessions
+        if is_agent_memory(each.project)
+        or (is_unique(each.session_id) and not is_workspace(each.project))
+    }
 
 
-def _by_id(known: Iterable[SessionKey], wanted: str) -> set[SessionKey]:
+def _by_id(components: Components, known: Iterable[SessionKey], wanted: str) -> set[SessionKey]:
     exact = {key for key in known if key[1] == wanted}
+    exact = exact or set(memories_from(components, {wanted}))
     if exact or not wanted:
         return exact
     begun = {key for key in known if key[1].startswith(wanted)}
