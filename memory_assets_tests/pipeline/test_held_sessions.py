@@ -195,7 +195,7 @@ def test_ids_of_what_is_not_made_yet_name_the_command(home: dict[str, str], tmp_
     """An ingest was stopped when the records were in the lake."""
     run_here(home, "ingest")
     components = Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
-    components.catalog.products.drop_all(TURN_CHUNKS.name, PROJECT, [QUIET])
+    components.catalog.products.drop(TURN_CHUNKS.name, PROJECT, QUIET)
     components.lake.delete(TURN_CHUNKS, PROJECT, QUIET)
     components.catalog.close()
     said = run_here(home, "show", f"session::{QUIET}::turn::0")
