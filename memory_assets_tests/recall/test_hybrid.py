@@ -73,6 +73,17 @@ def test_keyword_mode_needs_neither_chroma_nor_the_model(copied: Callable[..., M
     assert chroma_server.running(memory.data_dir) is None
 
 
+def test_a_kind_with_one_of_the_words_does_not_crowd_out_one_with_all(documented: Memory) -> None:
+    """By words alone, and in several kinds: of three short documents one has a single word of the
+    question, sessions have all others. Within one kind scores are as ever."""
+    words = f"{QUESTION} letter"
+    both = documented.search(words, kinds=("sessions", "workspace"), mode="keyword").hits
+    assert SAFARI in both[0].id
+    (alone, *_) = documented.search(words, kinds=("workspace",), mode="keyword").hits
+    (among,) = [hit for hit in both if hit.id == alone.id]
+    assert among.score < alone.score / 2
+
+
 def test_words_that_nothing_holds_find_nothing_by_keyword(asked: Asked) -> None:
     """By meaning there is always a nearest; by words there need not be any."""
     assert asked.memory.search("xylophone quokka", mode="keyword").hits == ()

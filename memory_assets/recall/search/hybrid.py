@@ -164,7 +164,11 @@ def _find_kind(
                 replace(each, weak=each.weak and not pasted[turn])
                 for turn, each in zip(turns, judged, strict=True)
             ]
-    return _hits(turns, judged, ranking, corpus, corpora, copies), vectors is not None
+    hits = _hits(turns, judged, ranking, corpus, corpora, copies)
+    if ranking.meaning is None and pasted is None and len(request.kinds) > 1:
+        # A kind with one of the question's words is not the equal of one with all of them.
+        hits = [replace(hit, score=hit.score * words.occurring) for hit in hits]
+    return hits, vectors is not None
 
 
 def _among(allowed: Mask | None, scores: Floats) -> Floats:

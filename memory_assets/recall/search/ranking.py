@@ -35,13 +35,15 @@ class KeywordScores:
     neighbours, and by row alone. `covered`, by row: the share of the question's terms that the row
     contains, weighted by rarity, of all terms, those that occur nowhere included. `rarest`, by
     turn: the share that it has of the two rarest terms that occur and are no question words.
-    `rarities`: how rare each term is that is no question word."""
+    `rarities`: how rare each term is that is no question word. `occurring`: the share of the
+    question's terms, weighted by rarity, that occur at all."""
 
     turns: Floats
     rows: Floats
     covered: Floats
     rarest: Floats
     rarities: Mapping[str, float]
+    occurring: float
 
 
 def keyword_scores(
@@ -54,7 +56,7 @@ def keyword_scores(
     covered = np.zeros(corpus.rows, dtype=np.float32)
     among = scope.stop - scope.start
     if not among:
-        return KeywordScores(turns, rows, covered, np.zeros_like(turns), {})
+        return KeywordScores(turns, rows, covered, np.zeros_like(turns), {}, 0.0)
     share = _NEIGHBOUR * _SHORT_TURN / (_SHORT_TURN + corpus.length)
     length = corpus.length + share * _around(corpus, corpus.length)
     norm = _K1 * (1 - _B + _B * length / max(float(length[scope].mean()), 1.0))
@@ -81,10 +83,11 @@ def keyword_scores(
             occurring.append((rarity, held))
     occurring.sort(key=lambda each: -each[0])
     highest, asked = max(highest, 1e-6), max(asked, 1e-6)
+    of_all = highest / (_K1 + 1) / asked
     rarest = np.zeros_like(turns)
     for _, held in occurring[:_RAREST]:
         rarest += (held > 0) / np.float32(min(_RAREST, len(occurring)))
-    return KeywordScores(turns / highest, rows / highest, covered / asked, rarest, rarities)
+    return KeywordScores(turns / highest, rows / highest, covered / asked, rarest, rarities, of_all)
 
 
 def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> str:
