@@ -13,7 +13,7 @@ from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.stores.keyword_index import files as keyword_files
-from memory_assets.stores.lake.schemas import SESSION_SUMMARIES, TURN_CHUNKS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TURN_CHUNKS
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 
@@ -84,6 +84,16 @@ def test_a_session_that_says_nothing_needs_no_summary(wordy: SampleMemory) -> No
     count = _counted(wordy)
     assert count.gaps == [] and count.sets["summaries"].at_source == 9
     wordy.components.lake.delete(SESSION_SUMMARIES, wordy.harbor, wordy.flaky)
+    (gap,) = _counted(wordy).gaps
+    assert (gap.session_id, gap.missing["summaries.table"]) == (wordy.flaky, 1)
+
+
+def test_a_summary_is_missed_where_records_are_gone_too(wordy: SampleMemory) -> None:
+    """Whether the session says anything cannot be told then, and it is not an error."""
+    for table in (SESSION_SUMMARIES, REDACTED_RECORDS):
+        wordy.components.lake.delete(table, wordy.harbor, wordy.flaky)
+    with closing(keyword_files.open_for_writing(keywords_path(wordy.components))) as index:
+        index.remove([(wordy.harbor, wordy.flaky)], "summaries")
     (gap,) = _counted(wordy).gaps
     assert (gap.session_id, gap.missing["summaries.table"]) == (wordy.flaky, 1)
 

@@ -174,8 +174,12 @@ def _compare(components: Components, source: Source, found: _Findable, count: So
 
 
 def _says_something(components: Components, held: _PromptChunk) -> bool:
-    """Whether a session says anything to summarize; one of which the prompt is "hi" does not."""
-    records = components.lake.read_rows(REDACTED_RECORDS, held.project, held.session_id)
+    """Whether a session says anything to summarize; one of which the prompt is "hi" does not. One
+    whose records are gone is taken to do so."""
+    try:
+        records = components.lake.read_rows(REDACTED_RECORDS, held.project, held.session_id)
+    except NotFound:
+        return True
     session = session_turns(records, build_turns(records))
     return bool(ExtractiveSummarizer().summarize(session).text)
 
