@@ -12,6 +12,7 @@ from memory_assets.chunking import chunk_turn
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
 from memory_assets.pipeline.indexes.keywords import keywords_path
+from memory_assets.pipeline.plan.lost_tables import without_records
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import RedactionSettings, load_redactor
 from memory_assets.stores.keyword_index import files as keyword_files
@@ -112,6 +113,9 @@ def test_a_session_whose_records_and_transcript_are_gone_is_held_back(wordy: Sam
     before, lake = wordy.lake_state(), wordy.data_dir / "lake"
     lake.rename(wordy.root / "backup")
     assert wordy.behind()
+    wordy.run()
+    kept = without_records(wordy.components, wordy.harbor)  # as `--full` does
+    wordy.components.catalog.products.forget_project(wordy.harbor, but=kept)
     wordy.run()
     (held,) = wordy.components.catalog.quarantine.entries(wordy.harbor)
     assert (held.session_id, held.stage) == (wordy.flaky, "redacted_records")

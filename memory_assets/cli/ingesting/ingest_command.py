@@ -25,6 +25,7 @@ from memory_assets.paths import SAMPLE_DIR, is_gone
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
+from memory_assets.pipeline.plan.lost_tables import forget_lost_tables, without_records
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
@@ -157,12 +158,15 @@ def _load_redactor(components: Components) -> None:
 
 
 def _forget_work(components: Components, projects: Sequence[str]) -> None:
-    """Mark every stage of the projects (all if none is given) as not done."""
+    """Mark every stage of the projects (all if none is given) as not done, but for sessions that
+    cannot be made again."""
     if not projects and components.embeds:
         index.reset_collections(components)
     everything = (*components.catalog.sources.counts_by("project"), *written(components))
+    forget_lost_tables(components, set(projects or everything))
     for project in projects or everything:
-        components.catalog.products.forget_project(project)
+        kept = without_records(components, project)
+        components.catalog.products.forget_project(project, but=kept)
 
 
 def _redact_affected_again(

@@ -55,6 +55,12 @@ def forget_lost_tables(components: Components, projects: Set[str]) -> None:
             _forget(components, project, [table.name for table in gone])
 
 
+def without_records(components: Components, project: str) -> list[str]:
+    """Return the sessions of a project that are held back because their records are gone."""
+    entries = components.catalog.quarantine.entries(project)
+    return [entry.session_id for entry in entries if entry.reason == _GONE]
+
+
 def _forget(components: Components, project: str, tables: list[str]) -> None:
     products = components.catalog.products
     kept = _hold_back_unreadable(components, project)

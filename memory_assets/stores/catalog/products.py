@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -260,17 +260,20 @@ class Products(CatalogPart):
             session_id,
         )
 
-    def forget_project(self, project: str) -> None:
-        """Make every stage of a project count as not done, and release what is held back.
+    def forget_project(self, project: str, but: Collection[str] = ()) -> None:
+        """Make every stage of a project count as not done, and release what is held back; the
+        sessions in `but` stay as they are.
 
         The products of redacted_records stay, with an input that nothing equals: where a
         session's files are gone, they are all there is to make the rest from.
         """
+        where = "project = ? AND session_id NOT IN (SELECT value FROM json_each(?))"
+        of_them = project, json.dumps(list(but))
         write = self._connection.write
         with self._connection.transaction():
-            self._connection.delete("quarantine", project=project)
-            write("DELETE FROM products WHERE project = ? AND stage != 'redacted_records'", project)
-            write("UPDATE products SET input_hash = '' WHERE project = ?", project)
+            write(f"DELETE FROM quarantine WHERE {where}", *of_them)
+            write(f"DELETE FROM products WHERE {where} AND stage != 'redacted_records'", *of_them)
+            write(f"UPDATE products SET input_hash = '' WHERE {where}", *of_them)
 
 
 def _product(row: sqlite3.Row) -> Product:
