@@ -6,7 +6,7 @@ Exact dense search (no keyword index, no vector store) over two sets: the questi
 benchmarks/questions.jsonl on real coding sessions, and LoCoMo's dev questions on chats.
 A turn's score is its best passage's. The data is looked for in MEMORY_BENCH_DATA, else in
 ../shared/data beside the checkout; it is third-party and never part of this project.
-docs/chunking.md shows and discusses the output.
+benchmarks/notes/chunking.md shows and discusses the output.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Recall, false alarms and speed of the redactor and of its peers, in one run.
 
-    python benchmarks/redaction.py [--peers-python PYTHON] [--write docs/redaction.md]
+    python benchmarks/redaction.py [--peers-python PYTHON] [--write benchmarks/notes/redaction.md]
     python benchmarks/redaction.py --quick
     python benchmarks/redaction.py --fresh [--peers-python PYTHON]
     python benchmarks/redaction.py --review 200 --seed 7

@@ -8,7 +8,8 @@ a record, a document a session of one prompt), taken in by `memory ingest`, and 
 through `open_memory().search`, each of LoCoMo's conversations as a project of its own.
 `real` are the sessions of the evaluation data and benchmarks/questions.jsonl. Beside the
 three modes: plain BM25 (k1 1.2, b .75, no stemming), raw MiniLM in Chroma, and grep (turns
-by how many of the question's words they contain). docs/retrieval.md discusses the output.
+by how many of the question's words they contain). benchmarks/notes/retrieval.md discusses the
+output.
 
 The first run takes in 11,000 documents and embeds some 12,000 passages, an hour on two cores;
 `--work` keeps the memories for later runs. `--documents N` takes the first N documents of cosqa

@@ -3,7 +3,7 @@ for. Where terms are kept: `stores/keyword_index/index.py`; how they are scored:
 
 A word is indexed by its stem. A compound (`readFooter`, `read_footer`, `src/lake/files.py`,
 `IL-10`) is indexed whole and in its parts, a path also by its last part, so that it is
-found however it is asked for. What each choice is worth: docs/retrieval.md.
+found however it is asked for. What each choice is worth: benchmarks/notes/retrieval.md.
 """
 
 from __future__ import annotations

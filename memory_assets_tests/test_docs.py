@@ -23,7 +23,8 @@ from memory_assets.stores.lake.schemas import TABLES
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 PACKAGE = ROOT / "memory_assets"
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+NOTES = ROOT / "benchmarks" / "notes"
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *NOTES.glob("*.md")]
 SPECS = defs.resolve_all_asset_specs()
 SETTINGS = {each.name: each for each in declared(Settings)}
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]

@@ -1,7 +1,8 @@
 """What a turn printed and wrote that people paste into a search: error lines and identifiers.
 
 Neither is part of the text of a passage: mixed with the prose, tool output costs more than it
-finds (docs/retrieval.md). The keyword index has them apart, for exact and nearly exact matches.
+finds (benchmarks/notes/retrieval.md). The keyword index has them apart, for exact and nearly exact
+matches.
 """
 
 from __future__ import annotations

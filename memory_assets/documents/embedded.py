@@ -1,6 +1,6 @@
 """How much of a chunk's text is embedded: the model takes nine tenths of the time of an index.
 
-Words are searched of all of it. Measured in docs/retrieval.md.
+Words are searched of all of it. Measured in benchmarks/notes/retrieval.md.
 """
 
 from __future__ import annotations

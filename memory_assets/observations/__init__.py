@@ -4,7 +4,7 @@ Belongs here: selecting moments of a session, their type (bugfix, feature, refac
 decision, discovery) and their text. Does not: finding commands, errors, files and sentences
 (`session_analysis/`), reading, redacting, storing. The observations of a turn depend only on
 this turn and earlier ones, so a session that grows keeps its observations and their ids.
-docs/observations.md has the measured errors.
+benchmarks/notes/observations.md has the measured errors.
 """
 
 from memory_assets.observations.moments import CONCEPTS, OBSERVATION_TYPES

@@ -2,7 +2,7 @@
 
 A logistic regression over figures that are relative to the memory. Fitted by
 `benchmarks/weak_fit.py` on questions with a right first hit and on questions without an answer,
-asked of memories of 20 to 1,100 turns (docs/retrieval.md, "Nothing here answers this").
+asked of memories of 20 to 1,100 turns (benchmarks/notes/retrieval.md, "Nothing here answers this").
 """
 
 from __future__ import annotations

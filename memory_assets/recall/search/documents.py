@@ -1,6 +1,6 @@
 """What orders documents of workspaces besides words and meaning: the type of file that a question
 names, the question's words in headings and paths, and copies, which are one hit. Measured in
-docs/retrieval.md."""
+benchmarks/notes/retrieval.md."""
 
 from __future__ import annotations
 

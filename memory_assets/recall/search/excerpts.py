@@ -1,7 +1,7 @@
 """The excerpt of a long passage that answers a question best: whole sentences, and the assistant's
 prose rather than the prompt, code or the digest of tool calls.
 
-What each weight is worth: docs/retrieval.md, "Excerpts" (`benchmarks/excerpts.py`).
+What each weight is worth: benchmarks/notes/retrieval.md, "Excerpts" (`benchmarks/excerpts.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Score each turn for a question: by words, by meaning, or by both.
 
-Every constant was measured; the ablation is in docs/retrieval.md.
+Every constant was measured; the ablation is in benchmarks/notes/retrieval.md.
 """
 
 from __future__ import annotations

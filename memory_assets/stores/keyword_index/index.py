@@ -1,9 +1,10 @@
 """The keyword index: one SQLite file, made from the lake, disposable, of our own layout.
 
-Why not FTS5, tantivy or bm25s: ranking weighs a term's occurrences in a turn together with
-those in its neighbours, which needs the postings themselves (docs/retrieval.md has the
-measurements). One process writes at a time; others read meanwhile (SQLite's WAL). Texts,
-metadata and vectors of the rows are in the same file, so that an answer needs neither
+Ranking weighs a term's occurrences in a turn together with those in its neighbours
+(benchmarks/notes/retrieval.md has the measurements). tantivy and bm25s do not give the postings
+that this needs. FTS5 does, by `fts5vocab`, but as one row an occurrence, which takes 1.7 to 2 times
+as long to read as a blob of them. One process writes at a time; others read meanwhile (SQLite's
+WAL). Texts, metadata and vectors of the rows are in the same file, so that an answer needs neither
 the lake nor Chroma.
 """
 
