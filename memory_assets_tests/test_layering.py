@@ -131,7 +131,7 @@ MAX_DOORS = 12
 """The most modules and folders of a package that are imported from outside it."""
 MORE_DOORS = {"stores": 15}
 """Packages that have more, and how many at most."""
-MAX_MODULE_LINES = 400
+MAX_MODULE_LINES = 600
 MAX_FUNCTION_LINES = 60
 BANNED_NAMES = {"utils.py", "helpers.py", "common.py", "misc.py"}
 
@@ -298,7 +298,7 @@ def test_arrow_opens_the_files_it_reads() -> None:
 
 
 def test_modules_and_functions_stay_small() -> None:
-    """400 lines a module, 60 a function, and no grab-bag modules."""
+    """600 lines a module, 60 a function, and no grab-bag modules."""
     offenders = [_path(module) for module in MODULES if module.name in BANNED_NAMES]
     for module in MODULES:
         lines = len(module.read_text().splitlines())
