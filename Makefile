@@ -82,9 +82,11 @@ bench: $(READY)
 	$(BIN)/python benchmarks/redaction.py
 	$(BIN)/python benchmarks/chunking.py
 
-# The reference of the command line, from its own help texts; a test compares the two.
+# The references of the command line, from its own help texts, and of the tables, from the models of
+# their rows; tests compare them.
 reference: $(READY)
 	$(BIN)/python -m typer memory_assets.cli.cli utils docs --name memory --output docs/commands.md
+	$(BIN)/python -m memory_assets_tests.stores.tables_reference > docs/tables.md
 
 # The pictures in README, of the page and of Dagster's UI over the sample; needs Chromium.
 pictures: $(READY)
