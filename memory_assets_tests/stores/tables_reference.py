@@ -8,6 +8,7 @@ prints it; `make reference` writes it.
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Any
 
 import pyarrow as pa
 
@@ -37,7 +38,7 @@ def _section(tables: list[Table]) -> str:
     return "\n".join([f"## {names}\n", "| column | type | meaning |", "|---|---|---|", *rows, ""])
 
 
-def _row(column: pa.Field) -> str:
+def _row(column: pa.Field[Any]) -> str:
     kind = str(column.type).replace("timestamp[us, tz=UTC]", "timestamp (UTC)")
     kind = kind.replace("<element: ", "<").replace("<item: ", "<")
     kind = kind + (", may be null" if column.nullable else "")
