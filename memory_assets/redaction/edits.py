@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from memory_assets.redaction import known_secrets as known
-from memory_assets.redaction.engine.scanner import Span, merge
+from memory_assets.redaction.engine.scanner import WITHHELD, Span, merge
 from memory_assets.redaction.findings import Finding
 from memory_assets.redaction.policy import contents as policy
 from memory_assets.redaction.settings import PERSONAL_KINDS
@@ -154,5 +154,7 @@ def _tag(text: str, edit: Edit, tagger: Tagger) -> str:
         return policy.contents_tag(text[edit.start : edit.end])
     if edit.rule == HOME_DIRECTORY:
         return "~"
-    guessable = edit.is_personal or known.is_guessable(edit.rule, edit.value)
+    guessable = (
+        edit.is_personal or edit.rule in WITHHELD or known.is_guessable(edit.rule, edit.value)
+    )
     return tagger.tag(edit.rule, edit.value, guessable=guessable)

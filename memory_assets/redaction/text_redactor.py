@@ -8,7 +8,7 @@ from memory_assets.errors import Unsettled
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.redaction.at_rest import AtRest
 from memory_assets.redaction.edits import FILE_CONTENTS, Edit, Rendered, merge_edits
-from memory_assets.redaction.engine.scanner import Scanner
+from memory_assets.redaction.engine.scanner import UNSETTLED, Scanner
 from memory_assets.redaction.engine.triggers import ADDRESSES, NO_CLUES
 from memory_assets.redaction.findings import Finding, Redaction, secret_and_personal
 from memory_assets.redaction.pii import PersonalData
@@ -20,6 +20,8 @@ from memory_assets.redaction.time_budget import check_budget
 from memory_assets.redaction.views.sightings import find_secrets
 
 _MOST_PASSES = 8
+"""So many times what is found is replaced; in as many further passes the lines in which something
+is still found are withheld."""
 
 
 class TextRedactor:
@@ -85,7 +87,7 @@ class TextRedactor:
         find anything. Return the redaction, and the secrets found, with values in the clear.
 
         Removing a secret can reveal another one; repeating until nothing is found makes redaction
-        idempotent by construction.
+        idempotent by construction. Lines that do not come to rest are withheld.
 
         Raises:
             Unsettled: the text does not come to rest.
@@ -100,7 +102,7 @@ class TextRedactor:
         if clues is NO_CLUES and not (always or also):
             return self._clean(Redaction(seal(text), ())), ()
         edits = merge_edits(text, edits)
-        for _ in range(_MOST_PASSES):
+        for pass_number in range(2 * _MOST_PASSES):
             check_budget()
             rendered = Rendered(text, edits, tagger)
             more = personal.directories(rendered.text) if edits else []
@@ -117,13 +119,24 @@ class TextRedactor:
                 more += personal.others(rendered.text)
             if not more:
                 return self._clean(_redaction(rendered)), seen
-            edits = merge_edits(text, [*edits, *map(rendered.way_back.moved, more)])
+            new = [rendered.way_back.moved(edit) for edit in more]
+            if pass_number >= _MOST_PASSES:
+                new = [_line_of(text, edit) for edit in new]
+            edits = merge_edits(text, [*edits, *new])
         raise Unsettled("the text does not come to rest")
 
     def _clean(self, redaction: Redaction) -> Redaction:
         """Remember that nothing more is found in a redacted text, and return its redaction."""
         self._at_rest.add(redaction.text)
         return redaction
+
+
+def _line_of(text: str, edit: Edit) -> Edit:
+    """Return the edit that withholds the lines of `edit`."""
+    start = text.rfind("\n", 0, edit.start) + 1
+    end = text.find("\n", edit.end)
+    end = len(text) if end < 0 else end
+    return Edit(start, end, UNSETTLED, text[start:end])
 
 
 def keep_lines(text: str, redaction: Redaction) -> RedactedText:

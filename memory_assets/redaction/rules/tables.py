@@ -20,7 +20,7 @@ from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 
 _LONGEST_LINE = 1_000
-_MOST_ROWS = 200
+_MOST_ROWS = 2_000
 _RULER = re.compile(r"[ \t]*+[|+]?(?:[ \t]*+:?-{2,}+:?[ \t]*+[|+]?)++[ \t]*+\r?$")
 """Possessive, or a line of hyphens that ends in a word would take a time that doubles with each."""
 _FOREIGN = re.compile(

@@ -24,7 +24,7 @@ _BEGINNINGS = words(
 """Beginnings of words that mean a password and little else, in several languages and spellings."""
 _STRONG_WORDS = words("requirepass pw pwd mdp has?o haslo heslo senha creds")
 _WEAK_WORDS = words("login logins log-in credentials clave parola")
-_WEAK_PHRASES = ("log in as", "mot de passe", "parola d'ordine")
+_WEAK_PHRASES = ("log in as", "mot de passe", "mots de passe", "parola d'ordine")
 KEYWORDS = tuple(
     [(word.encode(), False) for word in _BEGINNINGS]
     + [(word.encode(), True) for word in (*_STRONG_WORDS, *_WEAK_WORDS, *_WEAK_PHRASES)]
@@ -32,9 +32,9 @@ KEYWORDS = tuple(
 """Lower-case words as in the ASCII copy of a text, and whether each is a whole word."""
 
 REACH = 120
-_ENDINGS = r"[a-zäñßô]{0,8}"
+_ENDINGS = r"[^\W\d_]{0,8}"
 _KEYWORD = re.compile(
-    rf"(?i)(?:(?P<strong>(?:{'|'.join(_BEGINNINGS)}){_ENDINGS}|mot de passe|parola d'ordine"
+    rf"(?i)(?:(?P<strong>(?:{'|'.join(_BEGINNINGS)}){_ENDINGS}|mots? de passe|parola d'ordine"
     rf"|(?<![a-z])(?:{'|'.join(_STRONG_WORDS)}))"
     rf"|(?<![a-z])(?:{'|'.join((*_WEAK_WORDS, 'log in as'))}))(?![\w(\[/%-]|\.\w)".replace(
         "has?o", "hasło"
@@ -53,6 +53,16 @@ _LISTED_PAIR = re.compile(
 )
 """A user and a password, up to the next pair."""
 _MOST_PAIRS = 50
+_LISTED = re.compile(
+    r"[\"'`*]{0,3}(?:[ \t]{0,4}(?:[,;/|、，；&]|\b(?:and|or|und|oder|et|ou|y|o)\b)[ \t]{0,4}"
+    r"|(?P<blank>[ \t]{1,4})|[ \t]{0,8}[,;]?\r?\n[ \t>|]{0,24})"
+    r"(?:[-*•]|\d{1,4}[.)])?[ \t]{0,4}[\"'`*]{0,3}"
+    r"(?:(?P<tag><redacted[:-][^<>\s]{1,80}>)|(?P<value>[^\s\"'`<>(){}\[\],;|:=&。、，；]{3,100}))"
+)
+"""The next value of a list, on the line or on the next one; a tag of an earlier pass is one."""
+_MOST_LISTED = 20_000
+_MOST_OTHERS = 2
+"""So many values in a row that look like no passwords end a list."""
 _STOP = re.compile(r"[.;!?。](?=\s|$)|\n")
 _WORD = re.compile(r"\w+")
 _ASSIGNED = re.compile(
@@ -97,14 +107,18 @@ _SHORTEST_HEX = 16
 _CLASS_BITS = 3.0
 
 
-def find_mentions(text: str, position: int) -> list[tuple[int, int]]:
-    """Return the ranges of the passwords that the keyword at `position` announces."""
+def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, int]]:
+    """Return the ranges of the passwords that the keyword at `position` announces. Lists are not
+    read again before `listed`."""
     keyword = _KEYWORD.match(text, position)
     if keyword is None or _DIGIT.search(text, keyword.end(), keyword.end() + REACH) is None:
         return []
     strong = _STRONG_BITS if keyword["strong"] else 0.0
     one = _one_mention(text, keyword.end(), strong)
-    return [*([one] if one else []), *_pairs(text, keyword.end(), strong)]
+    mentions = [one] if one else []
+    if one and strong and one[1] >= listed:
+        mentions += _list_after(text, one[1])
+    return [*mentions, *_pairs(text, keyword.end(), strong)]
 
 
 def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None:
@@ -130,6 +144,28 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
             rest = _AFTER_SIGN.match(text, found.start() + len(value))
             return found.start(), rest.end() if rest else found.start() + len(value)
     return None
+
+
+def _list_after(text: str, at: int) -> Iterator[tuple[int, int]]:
+    """Yield the further passwords of a list whose first one ends at `at`: the whole run at once,
+    because what one pass leaves behind a tag is found by the next, and passes are few."""
+    others = 0
+    for _ in range(_MOST_LISTED):
+        entry = _LISTED.match(text, at)
+        if entry is None or others > _MOST_OTHERS:
+            return
+        at = entry.end()
+        if entry["tag"]:
+            others = 0
+            continue
+        value = entry["value"].rstrip(".")
+        if _MARKED.search(value) and _score(value) + _MOST_BITS >= _BITS:
+            others = 0
+            yield entry.start("value"), entry.start("value") + len(value)
+        elif entry["blank"]:
+            return
+        else:
+            others += 1
 
 
 def _least_link(value: str) -> float:
