@@ -2,7 +2,8 @@
 
 The hash is of the longest run of token characters in the value, because runs can be cut out of any
 text or bytes without knowing the value. Only values that nobody can guess have such a hash: a run
-of at least 16 characters that mixes digits and letters.
+of at least 16 characters that mixes digits and letters and does not read as words: the name of a
+class that once stood beside "token" occurs in code everywhere.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import cached_property
 from hashlib import blake2b
 
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.written import reads_as_words
 from memory_assets.redaction.rules.wordlist import word_set
 
 _RUN = re.compile(r"[A-Za-z0-9_\-]{16,}")
@@ -41,15 +43,17 @@ def is_guessable(rule: str, value: str) -> bool:
     run, and a value in the place of a password unless it is clearly generated.
     """
     run = _longest_run(value)
-    if not _is_machine_made(run.encode()):
+    if not _is_machine_made(run.encode()) or reads_as_words(run):
         return True
     return rule in _CHOSEN_BY_PEOPLE and not (len(run) >= 20 and values.is_random(run))
 
 
 def value_hash(value: str, key: bytes) -> bytes | None:
     """Return the keyed hash of `value` as a known secret, or None if the value could be guessed."""
-    run = _longest_run(value).encode()
-    return _keyed(run, key) if _is_machine_made(run) else None
+    run = _longest_run(value)
+    if not _is_machine_made(run.encode()) or reads_as_words(run):
+        return None
+    return _keyed(run.encode(), key)
 
 
 def _longest_run(value: str) -> str:
@@ -113,4 +117,10 @@ class KnownValues:
                 yield escaped.end()
 
     def _is_known(self, run: bytes) -> bool:
-        return _is_machine_made(run) and _keyed(run, self.key) in self.hashes
+        """Return True if a run is a known secret. Memories of earlier versions know names of code
+        as secrets; these are none."""
+        return (
+            _is_machine_made(run)
+            and _keyed(run, self.key) in self.hashes
+            and not reads_as_words(run.decode())
+        )

@@ -39,6 +39,7 @@ from memory_assets.redaction.rules.anchored.table import (
 )
 from memory_assets.redaction.rules.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.rules.assignments import find_assignment
+from memory_assets.redaction.rules.judging.written import BY_A_NAME, is_identifier, secret_parts
 from memory_assets.redaction.rules.mentioned.before import find_before
 from memory_assets.redaction.rules.mentioned.passwords import find_mentions
 from memory_assets.redaction.rules.tables import find_cells
@@ -58,6 +59,8 @@ _MOST_COMPARED = 1_000_000_000
 """Most characters compared when searching a text for further occurrences of its secrets: about a
 second."""
 _LONGEST_BLOB = 8_000
+_LONGEST_WRITTEN = 1_000
+"""Characters of a value that may be a sentence; what is longer is a block, such as a key."""
 TIMED_OUT = "timed-out"
 UNSETTLED = "unsettled"
 WITHHELD = frozenset((TIMED_OUT, UNSETTLED))
@@ -137,9 +140,10 @@ class Scanner:
         end = Deadline(_SECONDS + len(text) * _SECONDS_PER_CHARACTER, self._clock)
         try:
             found = [
-                span
+                part
                 for span in self._confirmed(text, clues, end)
                 if not _TAG.match(text, span.start)
+                for part in _not_written(text, span)
             ]
             _check(end)
         except _OutOfOwnTime:
@@ -155,8 +159,10 @@ class Scanner:
             yield from self._anchored(text, _until(end, clues.anchored))
         if clues.cookies:
             yield from _cookies(text, clues.cookies)
+        listed = 0
         for position in _until(end, clues.mentions):
-            for mention in find_mentions(text, position):
+            for mention in find_mentions(text, position, listed):
+                listed = max(listed, mention[1])
                 yield Span(*mention, "mentioned-password")
             before = find_before(text, position)
             if before is not None:
@@ -286,6 +292,18 @@ def _addresses(text: str, positions: Iterable[int]) -> Iterator[Span]:
             secrets, done = find_in_address(text, position)
             for secret in secrets:
                 yield Span(*secret)
+
+
+def _not_written(text: str, span: Span) -> Iterator[Span]:
+    """Yield the parts of a finding that are no sentence and no identifier."""
+    start, end, rule = span
+    if rule in BY_A_NAME and is_identifier(text[start:end]):
+        return
+    if end - start > _LONGEST_WRITTEN:
+        yield span
+        return
+    for part in secret_parts(text, start, end, "password" in rule):
+        yield Span(*part, rule)
 
 
 def _whole(text: str, span: Span) -> Span:
