@@ -1,79 +1,172 @@
 """Whether two short texts say the same, contradict each other, or neither.
 
-Texts that differ in one word only ("prefers tabs", "prefers spaces") are as near to each other by
-meaning as two wordings of one thing are. So the words decide, too: other numbers or names, a
-negation on one side, or other words in the same frame make a contradiction.
+A wrong merge loses what was said: "npm instead of pnpm" after "pnpm instead of npm" would confirm
+what it corrects. So texts say the same only if they have the same words in the same order, but for
+a closed list of words that decide nothing; "X is owned by Y" has those of "Y owns X". Vectors do
+not tell such texts apart; they only say whether two texts are about one thing.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from typing import Literal
 
 from memory_assets.keywords import is_weak, text_terms
 
 Relation = Literal["same", "contradiction", "other"]
-SAME_FROM = 0.8
-"""Cosine from which two texts that differ in no number, negation or word of a common frame say the
-same (`python -m benchmarks.memory_pairs`)."""
 ABOUT_ONE_THING_FROM = 0.6
-"""Cosine from which two texts that differ in one of these contradict each other."""
+"""Cosine from which two texts are about one thing: they say the same if their words do, and
+contradict each other if they differ in a number, a negation or a word of a common frame
+(`python -m benchmarks.memory_pairs`)."""
 _COMMON_FRAME = 0.5
 _NEGATIONS = re.compile(
     r"\b(?:not|no|never|none|nothing|neither|nor|without|cannot|avoids?|avoided|stop(?:s|ped)?"
     r"|dislikes?|refuses?|forbid(?:s|den)?|disabled?|off|against|instead|rather)\b|n['’]t\b",
     re.IGNORECASE,
 )
-_LIGHT = """
-always decide decided choose chosen agree agreed document documented documentation every follow
-go goes happen handle handled held hold keep kept life like live located make must need needed
-place placed prefer process processed put remain require required reside run runs save saved say
-send sent serve served ship shipped show shown display displayed sit stay store stored take takes
-use used user using want wish work write written
-"""
-"""Words in whose place another of them may stand and the text says the same: "stored in UTC" and
-"saved as UTC"."""
-_ORDERS = re.compile(r"\b(?:over|than|before|after)\b", re.IGNORECASE)
+_ORDERS = re.compile(
+    r"\b(?:over|than|before|after|from|to|instead|rather|but|not|never|until|since|then)\b",
+    re.IGNORECASE,
+)
 """Words at which an order matters: tabs over spaces, spaces over tabs."""
 _NUMBERED = re.compile(r"\d")
+_TOKEN = re.compile(r"[^\W_]+(?:[._/:@+#'’-][^\W_]+)*%?|[<>=!]+")
+_NAME = re.compile(r"[^\W\d_]+")
+_BEFORE_A_VERB = re.compile(
+    r"\b(?:has|have|needs?|wants?|is|are|ought|going|gets?|supposed) to\b", re.IGNORECASE
+)
+_PER = re.compile(r"\ban? (?=(?:second|minute|hour|day|week|month|year)\b)", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:do|does|did|is|are|was|were|should|must|will|would|has|have|had)n['’]t\b")
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_FIRST_NUMBERS = _words(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty"
+)
+_TENS = _words("thirty forty fifty sixty seventy eighty ninety")
+_NUMBERS = {word: str(number) for number, word in enumerate(_FIRST_NUMBERS)} | {
+    word: str(10 * number) for number, word in enumerate(_TENS, 3)
+}
+_SAME_WORDS = {
+    word: alike[0]
+    for alike in map(
+        _words,
+        (
+            "not never without cannot dislikes dislike avoid avoids",
+            "every each all",
+            "until till",
+            "keep keeps kept store stores stored save saves saved live lives located held",
+            "called named name call calls",
+        ),
+    )
+    for word in alike
+}
+"""Words in whose place another of its line may stand: "stored in UTC", "saved as UTC"."""
+_DECIDES_NOTHING = frozenset(
+    _words(
+        "a an the this that these those there here it its our ours we us my your their his her"
+        " is are be being am do does get gets has have must should shall need needs"
+        " please also just currently of as in on at for with by and it's that's use uses using"
+        " prefer prefers like likes want wants wish wishes"
+    )
+)
+"""Articles, pronouns, present forms of be, do and have, verbs that ask for something, prepositions
+of place and means, and verbs that say only that something is so or is liked. No word of order,
+direction, number, degree, condition, negation or the past is among them, and no noun."""
+_SUBJECT = re.compile(
+    r"^(?:(?:the|our) )?(?:user|team|project)(?:['’]s)? (?=[a-z])(?!and\b|or\b)", re.IGNORECASE
+)
+"""Whom most memories are about, as the subject of the sentence."""
+_BE = frozenset(_words("is are be get gets being"))
+_BETWEEN = frozenset(_words("not always never only usually still"))
+_PREPOSITIONS = frozenset(
+    _words("in on at for with from to after before until since per of into as via under over")
+)
+_CLAUSES = re.compile(r"[,;:]|\b(?:and|but|because|if|unless|when|while|than)\b", re.IGNORECASE)
+_PARTICIPLE = re.compile(
+    r"\w{2,}ed|(?:writ|tak|giv|driv|brok|chos|froz|hidd)en|kept|sent|built|run|done|made|held|read"
+    r"|set|put|known|shown|paid|cut|found|left|lost|bound|thrown|begun|drawn|sold|told|spent"
+)
 
 
 def relation(newer: str, older: str, cosine: float) -> Relation:
     """Return how two texts with this cosine relate to each other."""
     if " ".join(newer.lower().split()) == " ".join(older.lower().split()):
         return "same"
-    differs = _differ(newer, older)
-    if differs:
-        return "contradiction" if cosine >= ABOUT_ONE_THING_FROM else "other"
-    return "same" if cosine >= SAME_FROM else "other"
+    if cosine < ABOUT_ONE_THING_FROM:
+        return "other"
+    if _said(newer) == _said(older):
+        return "same"
+    return "contradiction" if _differ(newer, older) else "other"
+
+
+def _said(text: str) -> tuple[str, ...]:
+    """Return what a text says: its words in order, as stems, numbers as digits, without those that
+    decide nothing; all its words if none decides anything."""
+    plain = _SUBJECT.sub("", _NOT.sub("not", text.strip()))
+    plain = _PER.sub("per ", _BEFORE_A_VERB.sub(" be ", plain))
+    words = [word.lower().replace("’", "'") for word in _TOKEN.findall(plain)]
+    words = [word.removesuffix("'s") for word in words]
+    in_order = words if _CLAUSES.search(plain) else _active(words)
+    said = [
+        _stem(word) + _past(word, before)
+        for before, word in pairwise(["", *in_order])
+        if word not in _DECIDES_NOTHING
+    ]
+    return tuple(said) or tuple(words)
+
+
+def _active(words: list[str]) -> list[str]:
+    """Return the words of a passive sentence in the order of the active one: "Logs are kept by X
+    for a week" as "X be kept logs for a week"; other sentences as they are."""
+    for at, word in enumerate(words[:-1]):
+        if word not in _BE:
+            continue
+        verb = at + 1
+        while verb < len(words) - 1 and words[verb] in _BETWEEN:
+            verb += 1
+        if _PARTICIPLE.fullmatch(words[verb]) is None:
+            return words
+        agent_end = verb + 1
+        if words[verb + 1 : verb + 2] == ["by"]:
+            agent_end = verb + 2
+            while agent_end < len(words) and words[agent_end] not in _PREPOSITIONS:
+                agent_end += 1
+        agent = words[verb + 2 : agent_end]
+        return [*agent, *words[at + 1 : verb], "be", words[verb], *words[:at], *words[agent_end:]]
+    return words
+
+
+def _past(word: str, before: str) -> str:
+    """Return a mark of the past: "we deployed" is not "we deploy", but "is deployed" is."""
+    return "+ed" if word.endswith("ed") and len(word) > 4 and before not in _BE else ""
+
+
+@cache
+def _stem(word: str) -> str:
+    word = _NUMBERS.get(word, _SAME_WORDS.get(word, word))
+    if _NAME.fullmatch(word) is None or word in _SAME_WORDS.values():
+        return word
+    return next(iter(text_terms(word)), word)
 
 
 def _differ(newer: str, older: str) -> bool:
     """Whether one text has a number, a negation or a word where the other has another."""
     if bool(_NEGATIONS.search(newer)) != bool(_NEGATIONS.search(older)):
         return True
-    one, other = _terms(newer), _terms(older)
-    if one == other and _ORDERS.search(newer) and _ORDERS.search(older):
-        return _in_order(newer) != _in_order(older)
+    one, other = set(_said(newer)), set(_said(older))
+    if one == other:
+        return bool(_ORDERS.search(newer) and _ORDERS.search(older))
     numbers, others = ({term for term in side if _NUMBERED.search(term)} for side in (one, other))
     if numbers and others and not (numbers <= others or others <= numbers):
         return True
-    if one - other <= _light() and other - one <= _light():
-        return False
+    one, other = ({word for word in side if not is_weak(word)} for side in (one, other))
     shared = len(one & other)
     common = shared / max(min(len(one), len(other)), 1)
     return common >= _COMMON_FRAME and bool(one - other) and bool(other - one)
-
-
-@cache
-def _light() -> frozenset[str]:
-    return frozenset(text_terms(_LIGHT))
-
-
-def _terms(text: str) -> set[str]:
-    return set(_in_order(text))
-
-
-def _in_order(text: str) -> list[str]:
-    return [term for term in text_terms(text) if not is_weak(term)]

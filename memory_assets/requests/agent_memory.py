@@ -23,7 +23,8 @@ _TS: dict[str, Any] = {"max_length": 40}
 
 @dataclass(frozen=True)
 class RememberRequest(Arguments):
-    """A request to store a memory. Without `ts` it is of now."""
+    """A request to store a memory. Without `ts` it is of now. Programs say how sure it is: what
+    nobody judged would pass the gate by its default. A person who types it is sure."""
 
     answers = ("outcome", "memory_id", "reason", "contradicts")
 
@@ -31,7 +32,9 @@ class RememberRequest(Arguments):
         MISSING, "What is to be remembered, in a sentence or two.", min_length=1, max_length=20_000
     )
     type: str = argument("fact", "Its type.", wire=one_of(MEMORY_TYPES), names={"cli": "--type"})
-    confidence: float = argument(0.9, "How sure it is, 0 to 1.", hint="0 to 1", ge=0, le=1)
+    confidence: float = argument(
+        0.9, "How sure it is, 0 to 1.", hint="0 to 1", required_at=("mcp", "http"), ge=0, le=1
+    )
     conversation: str | None = argument(
         None, "Conversation that it comes from.", aliases=("conversation_id",), **_NAME
     )

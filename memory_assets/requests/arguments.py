@@ -35,6 +35,7 @@ def argument(
     names: Mapping[Door, str | None] | None = None,
     aliases: tuple[str, ...] = (),
     secret: bool = False,
+    required_at: tuple[Door, ...] = (),
     **limits: Any,
 ) -> Any:
     """Return a dataclass field that is an argument.
@@ -46,9 +47,11 @@ def argument(
     not offer it. `flag` is a name and a value: MCP and the command line offer a flag that stands
     for the value. `aliases` are names that clients of earlier versions use: MCP and HTTP accept
     them with the field's own values, and no schema lists them. A `secret` is left out where the
-    object is printed.
+    object is printed. Interfaces in `required_at` do not know the default.
     """
-    made = Argument("", wire, default, description, hint, limits, reads, flag, names or {}, aliases)
+    made = Argument(
+        "", wire, default, description, hint, limits, reads, flag, names or {}, aliases, required_at
+    )
     return field(default=default, repr=not secret, metadata={"argument": made})
 
 
@@ -71,6 +74,11 @@ class Argument:
     flag: tuple[str, object] | None
     names: Mapping[Door, str | None]
     aliases: tuple[str, ...] = ()
+    required_at: tuple[Door, ...] = ()
+
+    def is_required_at(self, door: Door) -> bool:
+        """Return whether a client of this interface must give the argument."""
+        return self.required or door in self.required_at
 
     @property
     def required(self) -> bool:
@@ -242,7 +250,7 @@ class Arguments:
                 value = known.flag[1] if known._truth(value) else known.default
             read[known.name] = value
         for name, argument in named.items():
-            if argument.required and argument.name not in read:
+            if argument.is_required_at(door) and argument.name not in read:
                 raise BadArgument(f"{name}: is missing; give {argument.expected}")
         return cls(**read)
 

@@ -87,7 +87,7 @@ def _field(argument: Argument, door: Door, default: Any) -> tuple[Any, Any]:
         kind, default = str, str(default)
     if isinstance(default, tuple):
         default = default[0]
-    if argument.required:
+    if argument.is_required_at(door):
         default = ...
     elif default is None:
         kind = kind | None

@@ -69,7 +69,9 @@ def test_a_tool_says_what_came_of_it(settings: Settings) -> None:
     assert stored.structured_content["outcome"] == "stored"
     refused = call("remember", text="We use pnpm.", confidence=0.1)
     assert refused.content[0].text == "Not kept: confidence 0.1 is below 0.7."
-    wrong = call("remember", text=TOKEN, type="rumour")
+    unsure = call("remember", text="We use pnpm.")
+    assert unsure.is_error and "confidence: is missing" in unsure.content[0].text
+    wrong = call("remember", text=TOKEN, type="rumour", confidence=0.9)
     assert wrong.is_error and "preference, fact, project, decision" in wrong.content[0].text
     turn = {"conversation_id": "c1", "role": "user", "turn_index": 0, "ts": NOW}
     assert call("append_history", text="hello", **turn).structured_content["new"] is True

@@ -39,7 +39,7 @@ BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
 DAY = 86_400.0
 KEPT = [*range(0, 16, 2), *range(16, 20)]
 """Places that stay of 20 turns: the user's, and the end, which no summary covers."""
-NAME = "zanzibar-quilt-77-orchid-lantern"
+NAME = "xk9-qpz4vrw2-mnt7731-bd6"
 """Said by the user and in summaries; no rule takes it for a secret."""
 
 

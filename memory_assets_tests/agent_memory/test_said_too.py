@@ -15,7 +15,7 @@ from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import ingest
 
 FIRST = "Timestamps are stored in UTC."
-SECOND = "All timestamps are saved as UTC."
+SECOND = "The timestamps are saved as UTC."
 THIRD = "Timestamps are saved in UTC."
 
 

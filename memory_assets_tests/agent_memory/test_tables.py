@@ -172,7 +172,7 @@ def test_a_turn_that_comes_late_takes_its_place(wordy: Agents) -> None:
 
 def test_a_secret_that_becomes_known_is_taken_out_everywhere(wordy: Agents) -> None:
     """Of the journal, too, with no byte left."""
-    value = "zanzibar-quilt-77-orchid-lantern"
+    value = "xk9-qpz4vrw2-mnt7731-bd6"
     gateway = wordy.gateway()
     gateway.append_history("c1", "user", f"I wrote {value} on the board.", 0, NOW)
     gateway.write_memory(f"The board says {value}.", "fact", 0.9, NOW)

@@ -70,7 +70,7 @@ def test_what_was_stored_without_vectors_is_merged_with_them(agents: Agents) -> 
     stored = []
     for text, kind in (
         ("Timestamps are stored in UTC.", "fact"),
-        ("All timestamps are saved as UTC.", "fact"),
+        ("The timestamps are saved as UTC.", "fact"),
         ("Timestamps are kept in UTC.", "decision"),
         ("Timestamps are stored in local time.", "fact"),
     ):
@@ -81,7 +81,7 @@ def test_what_was_stored_without_vectors_is_merged_with_them(agents: Agents) -> 
     assert keep_up(wordy.components) == UpkeepReport(4, 0, 0, 0)
     assert keep_up(agents.components) == UpkeepReport(4, 1, 0, 1)
     oldest = agents.components.journal.memories({"memory_id": stored[0]})[0]
-    assert oldest.also == ("All timestamps are saved as UTC.",)
+    assert oldest.also == ("The timestamps are saved as UTC.",)
     assert trail(agents, stored[0])[-1] == ("merged", "upkeep", (stored[1],))
     assert trail(agents, stored[1])[-1] == ("archived", "upkeep", (stored[0],))
     assert len(remembered(agents)) == 3
