@@ -62,13 +62,15 @@ def transcript_roots(explicit: Mapping[str, Path | None], agents: Sequence[str])
 
     A directory given explicitly replaces all defaults, so that `--projects-dir` never
     drags in another agent's home. Without any, each agent's own default is used where it
-    exists, and the shipped sample where none does.
+    exists, and the shipped sample where none does. A home that the agent's own variable names is
+    among them if it is missing, so that this is an error and not a reason to read something else.
     """
     roots = {agent: path for agent, path in explicit.items() if path is not None}
     if not roots:
-        roots = {agent: path for agent, path in _default_roots().items() if _may_be_read(path)}
-    if not roots:
-        roots = sample_roots()
+        homes, named = _agent_homes(), _named_homes()
+        lost = {agent for agent, home in named.items() if not _may_be_read(home)}
+        roots = {a: path for a, path in homes.items() if a in lost or _may_be_read(path)}
+        roots = roots or {agent: homes[agent] for agent in named} or sample_roots()
     return {agent: path for agent, path in roots.items() if agent in agents}
 
 
@@ -79,6 +81,11 @@ def sample_roots() -> dict[str, Path]:
         "codex": SAMPLE_DIR / "codex",
         "pi": SAMPLE_DIR / "pi",
     }
+
+
+def is_sample(roots: Mapping[str, Path]) -> bool:
+    """Return whether these are the sample's directories, and no other."""
+    return bool(roots) and all(path.is_relative_to(SAMPLE_DIR) for path in roots.values())
 
 
 def _may_be_read(root: Path) -> bool:
@@ -108,8 +115,18 @@ def on_this_machine(named: str) -> Path:
         return Path(named)
 
 
-def _default_roots() -> dict[str, Path]:
-    home = Path.home()
-    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
+HOME_VARIABLES = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+"""The agents' own variables that name their homes."""
+
+
+def _named_homes() -> dict[str, Path]:
+    names = HOME_VARIABLES.items()
+    return {agent: Path(path) for agent, name in names if (path := os.environ.get(name))}
+
+
+def _agent_homes() -> dict[str, Path]:
+    """Return where each agent keeps its transcripts, named or by default."""
+    home, named = Path.home(), _named_homes()
+    claude = named.get("claude-code", home / ".claude")
+    codex = named.get("codex", home / ".codex")
     return {"claude-code": claude / "projects", "codex": codex, "pi": home / ".pi"}

@@ -164,10 +164,13 @@ SEARCH_KINDS = {
 """All kinds by name, as a search asks for them."""
 
 
-def sessions_waiting(totals: Mapping[str, Mapping[str, Any]], quarantined: int) -> int:
-    """Return the number of sessions on record of which no chunks were made, beside those that are
-    held back: a check failed, or the ingest was stopped. `totals` are the counts by stage."""
+def sessions_waiting(
+    totals: Mapping[str, Mapping[str, Any]], quarantined: int, read: int = 0
+) -> int:
+    """Return the number of sessions on record, or `read`, of which no chunks were made, beside
+    those that are held back: a check failed, or the ingest was stopped. `totals` are the counts
+    by stage."""
     kind = SEARCH_KINDS["sessions"]
     counts = (totals.get(stage, {}).get("sessions") for stage in (kind.archive, kind.table))
     on_record, made = (int(count or 0) for count in counts)
-    return max(on_record - made - quarantined, 0)
+    return max(max(on_record, read) - made - quarantined, 0)

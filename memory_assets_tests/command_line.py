@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -34,6 +35,7 @@ def run_here(
         stack.enter_context(redirect_stdout(out))
         stack.enter_context(redirect_stderr(err))
         stack.callback(os.umask, os.umask(umask))
+        stack.callback(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
         try:
             start.main()
         except SystemExit as ended:

@@ -5,3 +5,6 @@ not: how a question is answered (`recall/`) or a project is brought up to date (
 Commands that need Dagster (`dev`, `retain`, `forget`) import it late, so that asking stays fast,
 and in `dagster/` alone. `ingest` writes its run without Dagster.
 """
+
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C ended, as shells have it."""

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,12 +18,21 @@ from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.install_key import KEY_FILE, load_install_key
-from memory_assets.paths import IS_CHECKOUT, SAMPLE_DIR, SETTINGS_FILE, user_config_dir
+from memory_assets.paths import (
+    HOME_VARIABLES,
+    IS_CHECKOUT,
+    SETTINGS_FILE,
+    is_sample,
+    user_cache_dir,
+    user_config_dir,
+)
 from memory_assets.settings import Settings
 from memory_assets.status import counted
 
 _LOW_DISK_BYTES = 1_000_000_000
 _GIT_SECONDS = 10
+_TELEMETRY = Path("Microsoft", "DeveloperTools", ".onnxruntime")
+"""Where onnxruntime 1.31 keeps what it has to report, in the user's cache."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +103,29 @@ def _key(name: str, settings: Settings) -> Finding:
     return Finding(name, True, f"{user_config_dir() / KEY_FILE}: keep it with your backups")
 
 
+def _roots(settings: Settings) -> dict[str, Path]:
+    from memory_assets.status.disk import roots_to_read
+    from memory_assets.stores.catalog.catalog import Catalog
+    from memory_assets.stores.files.sqlite import IN_MEMORY
+
+    path = settings.data_dir / "catalog.db"
+    with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
+        return roots_to_read(settings, catalog)
+
+
 def _transcripts(name: str, settings: Settings) -> Finding:
-    roots = settings.transcript_roots()
+    roots = _roots(settings)
     missing = [f"{agent}: {path}" for agent, path in roots.items() if not path.is_dir()]
     if missing:
-        remedy = "Correct MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR."
+        variables = ", ".join(name for name in HOME_VARIABLES.values() if os.environ.get(name))
+        remedy = f"Correct {variables or 'MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR'}."
         return Finding(name, False, f"no directory {', '.join(missing)}", remedy)
-    if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
+    if not settings.transcript_roots():
+        return Finding(name, False, "no agent is selected", "Correct MEMORY_AGENTS.")
+    if not roots:
+        remedy = "Set MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR to where they are."
+        return Finding(name, False, "no agent's directory is there", remedy)
+    if is_sample(roots):
         remedy = "Set MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR if they are elsewhere."
         return Finding(name, True, "none found; the sample sessions would be used", remedy)
     return Finding(name, True, ", ".join(f"{agent}: {path}" for agent, path in roots.items()))
@@ -171,14 +197,27 @@ def _git(name: str, settings: Settings) -> Finding:
 
 def _memory(name: str, settings: Settings) -> Finding:
     from memory_assets.status.status import status
+    from memory_assets.status.words import sample_note
 
     if not (settings.data_dir / "catalog.db").exists():
         return Finding(name, True, "nothing yet", "Run `memory ingest`.")
     current = status(settings)
     sessions = current["stages"].get("redacted_records", {}).get("sessions", 0)
     held = len(current["quarantined"])
-    remedy = "Run `memory status` for cause and remedy of each." if held else ""
+    see = ["Run `memory status` for cause and remedy of each."] if held else []
+    remedy = " ".join([*see, *sample_note(current)])
     return Finding(name, not held, f"{counted(sessions, 'session')}, {held} held back", remedy)
+
+
+def _telemetry(name: str, settings: Settings) -> Finding:
+    left = user_cache_dir().parent / _TELEMETRY
+    if not left.exists():
+        return Finding(name, True, "off")
+    remedy = (
+        "They are not read or sent by this version. Delete that directory, unless another program "
+        "of yours is to go on with them: all that use onnxruntime share it."
+    )
+    return Finding(name, True, f"off; {left} has a device id and events of before", remedy)
 
 
 def _scripts(name: str, settings: Settings) -> Finding:
@@ -202,6 +241,7 @@ _LOOKS: dict[str, Callable[[str, Settings], Finding]] = {
     "embedding model": _embedding,
     "Chroma": _chroma,
     "qdrant": _qdrant,
+    "telemetry": _telemetry,
     "git": _git,
     "memory": _memory,
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from memory_assets.cli import INTERRUPTED
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
 
 FINE, ERROR, USAGE, NOTHING_FOUND, CHECK_FAILED = range(5)
@@ -13,13 +14,15 @@ FINE, ERROR, USAGE, NOTHING_FOUND, CHECK_FAILED = range(5)
 
 def run_reporting_errors(command: Callable[[], object]) -> None:
     """Run a command; print an exception as one line on stderr, which quotes no transcript, and exit
-    with its code."""
+    with its code. An interrupt (Ctrl-C) is one line, too: its own, where it says what to do."""
     try:
         command()
     except MemoryAssetsError as error:
         codes = {ConfigurationError: USAGE, NotFound: NOTHING_FOUND}
         found = (code for kind, code in codes.items() if isinstance(error, kind))
         _fail(str(error), next(found, ERROR))
+    except KeyboardInterrupt as stopped:
+        _fail(str(stopped) or "Stopped.", INTERRUPTED, as_error=False)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(ERROR)
@@ -27,8 +30,8 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
         _fail(str(unexpected(error)), ERROR)
 
 
-def _fail(message: str, code: int) -> None:
+def _fail(message: str, code: int, *, as_error: bool = True) -> None:
     from memory_assets.cli.printing import rendering
 
-    rendering.print_lines([f"error {message}"], stderr=True)
+    rendering.print_lines([f"error {message}" if as_error else message], stderr=True)
     sys.exit(code)

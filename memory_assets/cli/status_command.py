@@ -15,6 +15,7 @@ from memory_assets.status import (
     in_words,
     lasting,
     named_documents,
+    sample_note,
     status,
     totals,
 )
@@ -45,6 +46,7 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
         )
     if archive["retention_unfinished"]:
         yield "Retention is running or was interrupted; `memory retain` completes it."
+    yield from sample_note(current)
     yield from _runs(current["runs"])
     yield from _watcher(current["watcher"])
     if follower := current["workspaces_watcher"]:
@@ -65,10 +67,11 @@ def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
     pending = fresh["pending_files"]
     unread = f"{unlisted} files or directories cannot be read" if unlisted else "all ingested"
     behind = f"{pending} changed and not yet ingested, {lasting(fresh['lag_seconds'])} behind"
-    written, indexed = (_moment(fresh[f"newest_{name}_at"]) for name in ("source", "indexed"))
+    written, at = _moment(fresh["newest_source_at"]), fresh["newest_indexed_at"]
+    indexed = f"newest indexed {clock(at)}" if at else "nothing indexed yet"
     yield (
         f"Files: {fresh['files']} on disk, {behind if pending else unread}; newest written "
-        f"{written}, newest indexed {indexed}."
+        f"{written}, {indexed}."
     )
 
 
@@ -85,7 +88,8 @@ def _runs(runs: dict[str, Any]) -> Iterator[str]:
             f"{runs['failed_in_7_days']} failed in 7 days, {runs['under_way']} running."
         )
     for run in runs.get("failed", ()):
-        yield f"failed: run {run['run_id'][:8]} of {run['project']} at {clock(run['ended_at'])}"
+        of = run["project"] or "several projects"
+        yield f"failed: run {run['run_id'][:8]} of {of} at {clock(run['ended_at'])}"
 
 
 def _watcher(state: dict[str, Any] | None) -> Iterator[str]:

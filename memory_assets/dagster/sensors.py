@@ -15,7 +15,7 @@ from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan_each
 from memory_assets.pipeline.redact import known_secrets as recheck
-from memory_assets.pipeline.scan.on_disk import look_for_sources
+from memory_assets.pipeline.scan.on_disk import look_for_sources, require_directories
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.run_history.names import (
@@ -76,6 +76,7 @@ def projects_directory_sensor(
     deadline = time.monotonic() + settings.sensor_seconds_per_tick
     works: dict[str, ProjectPlan] = {}
     examined: set[str] = set()
+    require_directories(components)
     found = look_for_sources(components)
     for project, work in plan_each(components, found.sources, after=state.after):
         examined.add(project)

@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.paths import is_gone
+from memory_assets.paths import SAMPLE_DIR, is_gone, is_sample
+from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.files.sqlite import connect
@@ -114,6 +115,40 @@ class Disk:
     unlisted: list[Unlisted] = field(default_factory=list)
     troubled: bool = False
     """True if a path was found which the readers may not be able to read."""
+
+
+def roots_to_read(settings: Settings, catalog: Catalog) -> dict[str, Path]:
+    """Return the directory to read per agent, as set or by default, but never the sample's for a
+    memory that has sessions of other directories: their agent's home is missing, and nothing
+    stands in for it."""
+    roots = settings.transcript_roots()
+    return {} if is_sample(roots) and has_own_sessions(catalog, settings.data_dir) else roots
+
+
+def has_own_sessions(catalog: Catalog, data_dir: Path) -> bool:
+    """Return whether a memory has sessions of others than the sample's. One whose catalogue was
+    lost counts as such: whose sessions the lake has is not known before it is made again."""
+    own, of_sample = _projects(catalog)
+    nothing_known = not own and not of_sample
+    return bool(own) or (nothing_known and (data_dir / "lake" / "redacted_records").exists())
+
+
+def sample_beside_own(catalog: Catalog) -> list[str]:
+    """Return the projects of the sample, where they are on record beside sessions of others."""
+    own, of_sample = _projects(catalog)
+    return of_sample if own else []
+
+
+def _projects(catalog: Catalog) -> tuple[list[str], list[str]]:
+    """Return the projects with files that are not the sample's, and those with files of it."""
+    sample = f"{SAMPLE_DIR}{os.sep}"
+    rows = catalog.rows(
+        "SELECT DISTINCT substr(path, 1, ?) = ?, project FROM sources ORDER BY 2",
+        len(sample),
+        sample,
+    )
+    of_sample = [project for is_of_sample, project in rows if is_of_sample]
+    return [project for is_of_sample, project in rows if not is_of_sample], of_sample
 
 
 def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:

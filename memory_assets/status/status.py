@@ -14,7 +14,7 @@ from typing import Any
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.settings import Settings
-from memory_assets.status.disk import Disk, last_runs, look
+from memory_assets.status.disk import Disk, last_runs, look, roots_to_read, sample_beside_own
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.chroma.files import has_database, others_in, set_aside_directories
@@ -46,7 +46,7 @@ def status(settings: Settings) -> dict[str, Any]:
     agents, stages = catalog.sources.counts_by("agent"), catalog.products.totals()
     versions = _versions(catalog, data_dir)
     vectors = versions.get("embedder") != NO_EMBEDDER
-    disk = look(catalog, settings.transcript_roots(), data_dir)
+    disk = look(catalog, roots_to_read(settings, catalog), data_dir)
     quarantined = catalog.quarantine.entries()
     lost = (
         vectors
@@ -65,10 +65,12 @@ def status(settings: Settings) -> dict[str, Any]:
             quarantined=len(quarantined),
             vectors=vectors,
             unlisted=len(disk.unlisted),
+            read=sum(counts["sessions"] for counts in agents.values()),
         ),
         "freshness": _freshness(disk, stages, vectors=vectors),
         "quarantined": [{**asdict(each), "passing": each.passing} for each in quarantined],
         "unlisted": [asdict(path) for path in disk.unlisted],
+        "sample_projects": sample_beside_own(catalog),
         "archive": {
             **_archive(catalog),
             "retention_unfinished": (data_dir / RETENTION_FILE).exists(),
@@ -93,11 +95,13 @@ def coverage(
     quarantined: int,
     vectors: bool,
     unlisted: int = 0,
+    read: int = 0,
 ) -> dict[str, dict[str, Any]]:
     """Return, by set, the rows on record, those in the collection (`indexed`) and in the
     keyword index, and whether all are in both; without `vectors`, in the latter. `quarantined`
-    counts the sessions held back, `unlisted` the files and directories, `waiting` the sessions on
-    record of which no chunks were made: a check failed, or the ingest was stopped."""
+    counts the sessions held back, `unlisted` the files and directories, `waiting` the sessions of
+    which no chunks were made: a check failed, or the ingest was stopped; also those of the
+    sessions `read` that are not on record."""
 
     def count(stage: str, name: str) -> int:
         return int(stages.get(stage, {}).get(name) or 0)
@@ -107,7 +111,7 @@ def coverage(
         rows = count(kind.table, "rows")
         indexed, worded = count(kind.asset, "rows"), count(kind.keywords, "rows")
         newest = stages.get(kind.asset if vectors else kind.keywords, {}).get("made_at")
-        waiting = sessions_waiting(stages, quarantined) if name == "sessions" else 0
+        waiting = sessions_waiting(stages, quarantined, read) if name == "sessions" else 0
         made[name] = {
             "sessions": count("redacted_records", "sessions"),
             "turns": count("turn_chunks", "turns"),
@@ -119,6 +123,7 @@ def coverage(
             "unlisted": unlisted,
             "as_of": str(newest or ""),
             "waiting": waiting,
+            "read": read,
             "complete": rows == worded and (rows == indexed or not vectors) and not waiting,
         }
     made["prompts"] |= {"at_source": at_source, "in_records": count("redacted_records", "prompts")}
@@ -136,7 +141,8 @@ def _freshness(
     oldest = min((min(times) for times in by_project.values()), default=0)
     kind = SEARCH_KINDS["sessions"]
     stage = kind.asset if vectors else kind.keywords
-    indexed = str(stages.get(stage, {}).get("made_at") or "")
+    worded = stages.get(kind.keywords, {}).get("made_at")  # first, as an ingest goes on
+    indexed = str(stages.get(stage, {}).get("made_at") or worded or "")
     return {
         "files": disk.files,
         "bytes": disk.bytes,

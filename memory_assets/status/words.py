@@ -41,10 +41,13 @@ def totals(current: Mapping[str, Any]) -> str:
     agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
     held = len(current["quarantined"]) + len(current["unlisted"])
     withheld = redacted.get("withheld") or 0
+    read = sum(counts["sessions"] for counts in current["agents"].values())
+    on_record = redacted.get("sessions", 0)
+    begun = f", {on_record} of them on record so far" if on_record < read - held else ""
     without_text = f"{counted(withheld, 'record')} withheld whole, " if withheld else ""
     return (
-        f"{counted(redacted.get('sessions', 0), 'session')} ({agents}) in "
-        f"{counted(len(current['projects']), 'project')}: "
+        f"{counted(read, 'session')}{f' ({agents})' * bool(agents)} in "
+        f"{counted(len(current['projects']), 'project')}{begun}: "
         f"{counted(redacted.get('rows') or 0, 'record')}, "
         f"{counted(chunks.get('turns') or 0, 'turn')}, "
         f"{counted(chunks.get('rows') or 0, 'chunk')}, "
@@ -52,10 +55,21 @@ def totals(current: Mapping[str, Any]) -> str:
     )
 
 
+def found_so_far(current: Mapping[str, Any]) -> str:
+    """Return how many sessions can be found, as a sentence, when an ingest is stopped."""
+    covered = current["coverage"]["sessions"]
+    if not covered["keywords"]:
+        return "Nothing can be found yet."
+    cut = covered["read"] - covered["waiting"] - covered["quarantined"]
+    chunks = f"{counted(covered['keywords'], 'chunk')} of {cut} of {covered['read']} sessions"
+    by_meaning = f", {covered['indexed']} by their meaning" * covered["vectors"]
+    return f"{chunks} can be found by their words{by_meaning}."
+
+
 def waiting_sessions(number: int) -> str:
-    """Return that so many sessions were redacted, and nothing was made of them."""
+    """Return that so many sessions were read or redacted, and nothing was made of them."""
     return (
-        f"{counted(number, 'session')} on record cannot be found yet: a check failed, or the "
+        f"{counted(number, 'session')} cannot be found yet: a check failed, or the "
         "ingest was stopped; run `memory ingest`"
     )
 
@@ -130,6 +144,15 @@ def chroma_notes(current: Mapping[str, Any]) -> Iterator[str]:
         else:
             what = "can be deleted"
         yield f"Chroma was damaged and rebuilt; the damaged files in {path} {what}."
+
+
+def sample_note(current: Mapping[str, Any]) -> Iterator[str]:
+    """Yield that the sample is on record beside the user's own sessions, if it is."""
+    if projects := current["sample_projects"]:
+        yield (
+            f"The sample sessions are in this memory beside your own ({', '.join(projects)}): "
+            "`memory forget --project NAME` removes those of one project."
+        )
 
 
 def can_be_helped(current: Mapping[str, Any]) -> bool:

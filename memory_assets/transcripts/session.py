@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from memory_assets.models import Kind, Record, Role
 from memory_assets.transcripts.base import Extent, ReadReport, Source
-from memory_assets.transcripts.fields import object_field, paths_in, text_field
+from memory_assets.transcripts.fields import mark, object_field, paths_in, text_field
 from memory_assets.transcripts.lines import JsonObject
 
 MAX_OPEN_CALLS = 2_000
 EMPTY = "empty"
 UNKNOWN_TYPE = "unknown-type"
+REPEATED_ID = "duplicate-uuid"
 
 Fetch = Callable[[Extent], JsonObject]
 """Returns the object that stands at a place of the file."""
@@ -122,11 +123,18 @@ class OpenCalls:
 
 class Session(ABC):
     """The state of reading one file: makes and numbers its records, and keeps the report's
-    counts."""
+    counts.
 
-    def __init__(self, source: Source, report: ReadReport) -> None:
+    `seen` contains the marks of the records that an earlier reading of the file yielded.
+    """
+
+    def __init__(
+        self, source: Source, report: ReadReport, seen: Container[int] = frozenset()
+    ) -> None:
         self._source = source
         self._report = report
+        self._seen_before = seen
+        self._seen: set[int] = set()
         self._calls = OpenCalls()
 
     @abstractmethod
@@ -145,6 +153,14 @@ class Session(ABC):
     def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
         """Take on a state, reading texts from the file again; the report may be filled with
         whatever is read for it."""
+
+    def _met(self, record_uuid: str) -> bool:
+        """Return whether a record with this id was met before; it is from now on."""
+        known = mark(record_uuid)
+        if known in self._seen or known in self._seen_before:
+            return True
+        self._seen.add(known)
+        return False
 
     def _resolve(self, outcome: Outcome) -> list[Record]:
         """Count one object in the report as kept or dropped, and return its records."""

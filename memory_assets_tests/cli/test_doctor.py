@@ -47,3 +47,15 @@ def test_the_exit_code_says_whether_all_is_well(tmp_path: Path) -> None:
     environment["MEMORY_CODEX_DIR"] = str(tmp_path / "nothing")
     wrong = run_here(environment, "doctor", "--json")
     assert wrong.returncode == 1 and json.loads(wrong.stdout)["ok"] is False
+
+
+def test_what_onnxruntime_left_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device id and events that an earlier version recorded; other programs share the
+    directory, so it is the user who deletes it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
+    left = tmp_path / "cache" / "Microsoft" / "DeveloperTools" / ".onnxruntime"
+    left.mkdir(parents=True)
+    (found,) = [each for each in diagnose(settings) if each.name == "telemetry"]
+    assert found.ok and str(left) in found.found and "Delete that directory" in found.remedy
+    assert left.is_dir()

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
-from memory_assets.cli.start import ingest_plainly, plain_arguments, search_plainly
+from memory_assets.cli.plain_commands import ingest_plainly, plain_arguments, search_plainly
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import load_settings
 
@@ -60,7 +60,7 @@ def test_plain_arguments_mean_what_the_command_line_makes_of_them(
         called.append((asked, as_json))
         return 0
 
-    for module in ("start", "ask_commands"):
+    for module in ("plain_commands", "ask_commands"):
         monkeypatch.setattr(f"memory_assets.cli.{module}.run_search", note)
     result = CliRunner().invoke(app, ["search", *given])
     assert result.exit_code == 0, result.output

@@ -157,7 +157,7 @@ def test_sessions_of_which_nothing_was_made_are_said_not_to_be_found() -> None:
     covered = coverage(stages, at_source=3, quarantined=0, vectors=False)
     lines = list(in_words(covered))
     assert [everything for everything, _ in lines] == [False]
-    assert lines[0][1].startswith("2 sessions on record cannot be found yet")
+    assert lines[0][1].startswith("2 sessions cannot be found yet")
 
 
 def test_a_search_says_that_sessions_of_a_blocked_project_are_not_found(
@@ -169,12 +169,12 @@ def test_a_search_says_that_sessions_of_a_blocked_project_are_not_found(
         catalog.execute("DELETE FROM products WHERE stage = 'turn_chunks'")
         catalog.execute("DELETE FROM quarantine")
     said = run_here(home, "search", "quay")
-    assert "2 sessions on record cannot be found yet" in said.stdout + said.stderr
+    assert "2 sessions cannot be found yet" in said.stdout + said.stderr
     covered = json.loads(run_here(home, "search", "quay", "--json").stdout)["coverage"]
     assert (covered["waiting"], covered["complete"]) == (2, False)
     memory = open_memory(load_settings(data_dir=tmp_path / "data", embedder="none"))
     _, told = answer_tool(memory, "recall", SearchRequest(query="quay"))
-    assert "Incomplete: 2 sessions on record" in told
+    assert "Incomplete: 2 sessions cannot be found yet" in told
 
 
 @pytest.mark.parametrize("command", ["show", "audit", "summarize", "timeline"])

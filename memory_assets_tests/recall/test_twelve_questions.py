@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from memory_assets.cli.start import plain_arguments
+from memory_assets.cli.plain_commands import plain_arguments
 from memory_assets.requests.search import SearchRequest
 from memory_assets_tests.recall import twelve_questions as asked
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_assets.cli.plain_commands import plain_arguments
 from memory_assets.cli.printing.hit_view import terminal_lines
-from memory_assets.cli.start import plain_arguments
 from memory_assets.paths import sample_roots
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import Memory, open_memory

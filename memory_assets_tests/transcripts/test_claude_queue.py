@@ -207,3 +207,25 @@ def test_every_state_of_a_growing_file_gives_the_same_prompts(
     for count in range(1, len(content) + 1):
         said = read(b"".join(content[:count])).said
         assert said == whole[: len(said)]
+
+
+def test_a_queued_prompt_that_is_written_again_is_one(claude: ClaudeLines, read: Read) -> None:
+    """Same text, same time: copies of one record, however the queue lets go of them. So no two
+    prompts have one id, in any state of a growing file."""
+    working(claude)
+    typed = claude.queue("enqueue", "use make -j")
+    for _ in range(4):
+        claude.add(**typed)
+    claude.queue("remove")
+    claude.queue("remove")
+    claude.result("t1", "ok")
+    claude.says("using -j")
+    claude.queue("remove")
+    claude.says("still")
+    found = read(claude)
+    assert found.said == ["start", "use make -j"]
+    assert found.report.dropped["queued-duplicate"] == 4
+    content = claude.bytes().splitlines(keepends=True)
+    for count in range(2, len(content) + 1):
+        ids = [record.record_uuid for record in read(b"".join(content[:count])).prompts]
+        assert len(ids) == len(set(ids))

@@ -100,6 +100,8 @@ def test_a_fragment_of_a_broken_record_is_not_taken_for_a_record(write: Write) -
         (b'"text"', lines.NOT_AN_OBJECT),
         (b"null", lines.NOT_AN_OBJECT),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, lines.TOO_DEEP),
+        (b'{"a":' * 980 + b"1" + b"}" * 980, lines.TOO_DEEP),
+        (b'{"a":' + b"[" * lines.MAX_DEPTH + b"]" * lines.MAX_DEPTH + b"}", lines.TOO_DEEP),
         (b'{"\\u0000":' + b"[" * 900 + b"]" * 900 + b"}", lines.TOO_DEEP),
     ],
 )

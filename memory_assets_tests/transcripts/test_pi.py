@@ -154,3 +154,18 @@ def test_unknown_entries_and_roles_are_counted(pi: PiLines, read: Read) -> None:
         "message/oracle": 1,
         "assistant/new_block": 1,
     }
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_an_entry_that_is_written_again_is_one(build: Builders, read: Read, version: int) -> None:
+    """A copy of an entry has its id, so it is counted and no further record."""
+    pi = build.pi(version=version)
+    pi.header()
+    typed = pi.prompt("use make -j")
+    for _ in range(4):
+        pi.add(**typed)
+    pi.prompt("use make -j")
+    found = read(pi)
+    assert found.said == ["use make -j"] * 2
+    assert len({record.record_uuid for record in found.prompts}) == 2
+    assert found.report.dropped["duplicate-uuid"] == 4

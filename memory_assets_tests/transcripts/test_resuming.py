@@ -24,6 +24,7 @@ from memory_assets.transcripts import (
     mark,
     read_session,
 )
+from memory_assets_tests.transcripts.conftest import ClaudeLines, PiLines
 
 _OF_ONE_READING = {"checkpoint", "passed_over", "passed_over_before", "at"}
 _CUTS = 4
@@ -109,6 +110,28 @@ def test_sample_files_read_in_steps_are_read_whole(path: Path) -> None:
     """Cut at any byte, some dozen times: the same records, the same report."""
     for seed in range(12):
         _assert_same(path, _cuts(path, str(seed)))
+
+
+def test_copies_of_a_prompt_are_known_across_readings(
+    claude: ClaudeLines, pi: PiLines, tmp_path: Path
+) -> None:
+    """A queued prompt, or one of Pi, that is written again after the checkpoint is no further
+    one."""
+    claude.user("start")
+    typed = claude.queue("enqueue", "use make -j")
+    claude.queue("remove")
+    claude.says("using -j")
+    entry = pi.prompt("use make -j")
+    for _ in range(3):
+        claude.add(**typed)
+        claude.queue("remove")
+        claude.says("still")
+        pi.add(**entry)
+    for name, lines in (("claude", claude), ("pi", pi)):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_bytes(lines.bytes())
+        ends = [end + 1 for end, byte in enumerate(lines.bytes()) if byte == ord("\n")]
+        _assert_same(path, [*ends, None])
 
 
 @pytest.mark.parametrize("path", _samples(), ids=lambda path: path.name[-20:])

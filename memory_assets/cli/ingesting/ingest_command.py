@@ -4,7 +4,6 @@ report."""
 from __future__ import annotations
 
 import gc
-import os
 import shlex
 import shutil
 import sys
@@ -18,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from memory_assets import status as overview
-from memory_assets.cli import exit_codes
+from memory_assets.cli import INTERRUPTED, exit_codes
 from memory_assets.cli.printing import rendering
-from memory_assets.errors import ConfigurationError, NotFound, RedactionUnavailable
-from memory_assets.paths import SAMPLE_DIR, is_gone
+from memory_assets.errors import NotFound, RedactionUnavailable
+from memory_assets.paths import is_sample
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
@@ -51,32 +50,17 @@ _NEWEST = 20
 _MOST_SEARCHES = 3
 
 
-def require_directories(roots: Mapping[str, Path]) -> None:
-    """Return if every root is a directory, or cannot be looked at (that is reported later).
-
-    Raises:
-        ConfigurationError: no agent is selected, or a root is no directory.
-    """
-    if not roots:
-        raise ConfigurationError("no agent is selected; see MEMORY_AGENTS and --agent")
-    for agent, path in roots.items():
-        if is_gone(path) or os.path.isfile(path):  # noqa: PTH113 - one that may not be read: later
-            raise ConfigurationError(
-                f"the {agent} directory {path} does not exist. Set --projects-dir, or "
-                "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR, to where it is."
-            )
-
-
 def require_transcripts(
     roots: Mapping[str, Path], found: TranscriptsOnDisk, sessions_on_record: bool
 ) -> None:
-    """Return if there is something to ingest, or sessions on record to bring up to date.
+    """Return if there is something to ingest, or sessions on record to bring up to date; also if no
+    agent's directory is there, since the memory has sessions then.
 
     Raises:
         NotFound: no root holds a transcript, and nothing is on record.
     """
     nothing = not (found.sources or found.forgotten or found.unlisted)
-    if nothing and not sessions_on_record:
+    if nothing and not sessions_on_record and roots:
         raise NotFound(" ".join(_no_transcripts(agent, path) for agent, path in roots.items()))
 
 
@@ -105,16 +89,28 @@ def ingest_once(
     as_json: bool,
 ) -> int:
     """Bring the memory up to date, report, and return the exit code: 1 if a project failed or
-    something is held back that the user can do something about, 4 if a check failed."""
+    something is held back that the user can do something about, 4 if a check failed, 130 after
+    Ctrl-C, of which standard error has one line."""
+    try:
+        return _ingest_once(settings, limit, projects, full, as_json)
+    except KeyboardInterrupt:
+        found = overview.found_so_far(overview.status(settings))
+        line = f"Stopped. {found} The next `memory ingest` goes on."
+        rendering.print_lines([line], stderr=True)
+        return INTERRUPTED
+
+
+def _ingest_once(
+    settings: Settings, limit: int | None, projects: Sequence[str], full: bool, as_json: bool
+) -> int:
     console = rendering.open_console(stderr=as_json)
     started = time.perf_counter()
-    roots = settings.transcript_roots()
-    require_directories(roots)
-    reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
-    console.print(f"Reading {rendering.escaped(reading)}")
-    if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
-        console.print("No transcripts found: ingesting the sample sessions instead.")
     components = components_of(settings)
+    roots = on_disk.require_directories(components)
+    reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
+    console.print(f"Reading {rendering.escaped(reading)}" if roots else on_disk.NO_DIRECTORY)
+    if is_sample(roots):
+        console.print("No transcripts found: ingesting the sample sessions instead.")
     found = on_disk.look_for_sources(components)
     sources = found.sources
     on_record = bool(components.catalog.sources.rows() or written(components))
@@ -289,6 +285,8 @@ def _print_report(
         console.print(f"[red]check failed[/red] {rendering.escaped(name)}")
     for name in report["warnings"]:
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(name)}")
+    for line in overview.sample_note(current):
+        console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
     if not report["work"] and (current["quarantined"] or current["unlisted"]):
         console.print(f"Nothing changed but what is held back ({report['seconds']} s).")
     elif not report["work"]:

@@ -25,6 +25,7 @@ from memory_assets.cli.printing import rendering
 from memory_assets.errors import MemoryAssetsError, StoreBusy, safe_reason
 from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
 from memory_assets.pipeline.plan.plan import ProjectPlan
+from memory_assets.pipeline.scan.on_disk import NO_DIRECTORY, require_directories
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.settings import Settings
@@ -103,7 +104,7 @@ def watch_directories(settings: Settings) -> int:
         ConfigurationError: no directory can be read.
     """
     console = rendering.open_console()
-    roots = settings.transcript_roots()
+    roots = require_directories(components_of(settings))
     with ExitStack() as presence:
         try:
             state = presence.enter_context(watcher_presence.watching(settings.data_dir))
@@ -118,6 +119,8 @@ def watch_directories(settings: Settings) -> int:
         watcher = _watcher(settings, runs, followed, changes, state, report)
         watcher.search = runs.search
         reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
+        if not roots:
+            console.print(NO_DIRECTORY)
         console.print(f"Watching {rendering.escaped(reading)}; stop with Ctrl-C.")
         try:
             return _until_stopped(watcher, console)

@@ -20,6 +20,7 @@ from functools import partial
 from itertools import chain
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import MemoryAssetsError, no_text_in_errors
@@ -164,11 +165,16 @@ class Workers:
 
     def _start(self) -> _Worker:
         ours, theirs = Pipe()
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __spec__.name, str(theirs.fileno())],
-            pass_fds=(theirs.fileno(),),
-            stdin=subprocess.DEVNULL,
-        )
+        # What the new process inherits, until it can take an interrupt without a traceback.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", __spec__.name, str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         components = self._components
         ours.send((components.settings, components.run_id))
@@ -234,7 +240,9 @@ def _run_tasks(pipe: Channel) -> None:
         with suppress(OSError):  # the parent is gone; the task is finished all the same
             pipe.send(message)
 
+    signal.signal(signal.SIGINT, _interrupt_once)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         settings, run_id = pipe.recv()
         with no_text_in_errors():
             components = Components(settings).for_run(run_id)
@@ -251,6 +259,13 @@ def _run_tasks(pipe: Channel) -> None:
         send(str(error))
     except KeyboardInterrupt:
         return
+
+
+def _interrupt_once(number: int, frame: FrameType | None) -> None:
+    """Unwind at the first interrupt. A terminal sends one and our parent another, which would come
+    while this process ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _usable_cpus() -> int:

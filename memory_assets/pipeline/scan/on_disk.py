@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from memory_assets.errors import TranscriptError
+from memory_assets.errors import ConfigurationError, TranscriptError
+from memory_assets.paths import HOME_VARIABLES, is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.status.disk import remembered
+from memory_assets.status.disk import remembered, roots_to_read
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key
 from memory_assets.transcripts import HISTORY_FILE, Note, Source, Unlisted, discover, ignore
 from memory_assets.transcripts.claude.history import unnamed_prompts_ms
 
+NO_DIRECTORY = (
+    "No agent's directory is there, so nothing new is read; what is on record stays. If it is only "
+    "elsewhere, or not mounted, set MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR."
+)
+"""What is said where `require_directories` returns none."""
 _NEAR_MS = 5_000
 """Most milliseconds between a prompt's entry in the history and its record in a transcript."""
 
@@ -31,6 +39,29 @@ class TranscriptsOnDisk:
     sources: dict[str, list[Source]] = field(default_factory=dict)
     forgotten: Counter[str] = field(default_factory=Counter)
     unlisted: list[Unlisted] = field(default_factory=list)
+
+
+def require_directories(components: Components) -> dict[str, Path]:
+    """Return the directory to read per agent; none for a memory whose sessions are the user's own
+    and whose agents' homes are all missing.
+
+    Raises:
+        ConfigurationError: no agent is selected, or a root that a setting or a variable names is no
+            directory. One that cannot be looked at is reported later.
+    """
+    settings = components.settings
+    roots = roots_to_read(settings, components.catalog)
+    if not settings.transcript_roots():
+        raise ConfigurationError("no agent is selected; see MEMORY_AGENTS and --agent")
+    for agent, path in roots.items():
+        if is_gone(path) or os.path.isfile(path):  # noqa: PTH113 - one that may not be read: later
+            variable = HOME_VARIABLES.get(agent, "")
+            named = f"{variable} is {os.environ[variable]}. " if os.environ.get(variable) else ""
+            raise ConfigurationError(
+                f"the {agent} directory {path} does not exist. {named}Set --projects-dir, or "
+                "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR, to where it is."
+            )
+    return roots
 
 
 def find_sources(components: Components) -> dict[str, list[Source]]:
@@ -67,10 +98,11 @@ def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator
     """Yield every transcript on disk, including those of forgotten sessions; `note` is called
     with each file or directory that could not be listed, read or named."""
     rows = components.catalog.sources.rows()
+    roots = roots_to_read(components.settings, components.catalog)
     read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
-    for source in discover(components.settings.transcript_roots(), remembered(rows), note):
+    for source in discover(roots, remembered(rows), note):
         if source.path.name != HISTORY_FILE:
             unnamed.see(source)
         elif source.session_id in read_before or unnamed.is_duplicate(source):

@@ -24,5 +24,6 @@ def _end_with_input() -> None:
 
 
 if __name__ == "__main__":
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # chroma-mcp embeds with onnxruntime
     threading.Thread(target=_end_with_input, daemon=True).start()
     importlib.import_module("chroma_mcp").main()

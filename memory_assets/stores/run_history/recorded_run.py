@@ -126,6 +126,9 @@ class RecordedRun:
         kind = "Failure"
         try:
             yield step
+        except KeyboardInterrupt:
+            step.failure = "interrupted"
+            raise
         except Exception as error:
             step.failure, kind = safe_reason(error), type(error).__name__
             raise

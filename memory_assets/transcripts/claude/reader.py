@@ -41,7 +41,7 @@ class ClaudeCodeReader(Reader):
     """Reads Claude Code's transcripts."""
 
     agent = "claude-code"
-    version = "2"
+    version = "3"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a typed record that names its session, parent or leaf."""

@@ -18,7 +18,7 @@ from typing import Any
 from memory_assets.models import Kind, Record
 from memory_assets.transcripts.base import Extent, ReadReport, Source
 from memory_assets.transcripts.claude.prompts import classify_queued, classify_record
-from memory_assets.transcripts.claude.queue import PromptQueue, Resolved, queued_text
+from memory_assets.transcripts.claude.queue import DUPLICATE, PromptQueue, Resolved, queued_text
 from memory_assets.transcripts.claude.types import (
     ATTACHMENT_NOISE,
     NOISE,
@@ -42,6 +42,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
     EMPTY,
+    REPEATED_ID,
     UNKNOWN_TYPE,
     Call,
     Fetch,
@@ -58,16 +59,11 @@ _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
 class ClaudeSession(Session):
-    """The state of reading one file: open calls, the prompt queue, ids seen so far.
-
-    `seen` contains the marks of the records that an earlier reading of the file yielded.
-    """
+    """The state of reading one file: open calls and the prompt queue."""
 
     def __init__(self, source: Source, report: ReadReport, seen: Container[int]) -> None:
-        super().__init__(source, report)
+        super().__init__(source, report, seen)
         self._queue = PromptQueue()
-        self._seen_before = seen
-        self._seen: set[int] = set()
         self._latest: dict[str, int] = {}
         self._message_id = ""
         self._forked = False
@@ -167,21 +163,13 @@ class ClaudeSession(Session):
             )
         frame.content = [record.get(part) for part in _PARTS_WITH_TEXT]
         if self._met(frame.record_uuid):
-            return self._resolve("duplicate-uuid")
+            return self._resolve(REPEATED_ID)
         self._note_origin(record)
         uuid = frame.record_uuid
         made = self._by_type(name, record, frame)
         if not any(block.record_uuid == uuid for block in made):
             self._report.pass_over(uuid, frame.content)
         return made
-
-    def _met(self, record_uuid: str) -> bool:
-        """Return whether a record with this id was met before; it is from now on."""
-        known = mark(record_uuid)
-        if known in self._seen or known in self._seen_before:
-            return True
-        self._seen.add(known)
-        return False
 
     def _by_type(self, name: str, record: JsonObject, frame: Frame) -> list[Record]:
         if name == "assistant":
@@ -373,6 +361,9 @@ class ClaudeSession(Session):
         made: list[Record] = []
         for queued, reason in resolved:
             said = queued.said._replace(subtype="queued")
+            # Nobody types a text twice in one millisecond: a record with its time is a copy.
+            if not reason and self._met(queued.frame.record_uuid):
+                reason = DUPLICATE
             made += self._resolve(reason or self._said(queued.frame, said))
         return made
 

@@ -27,7 +27,7 @@ class PiReader(Reader):
     """Reads Pi's sessions."""
 
     agent = "pi"
-    version = "2"
+    version = "3"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a session header or an entry with a message in it."""
@@ -47,7 +47,7 @@ class PiReader(Reader):
 
     def begin(self, source: Source, report: ReadReport, seen: Container[int]) -> PiSession:
         """Return the state of reading a session, dead branches included."""
-        return PiSession(source, report)
+        return PiSession(source, report, seen)
 
     def _identified(self, path: Path) -> tuple[str, str, str | None]:
         head = read_head(path)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +34,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
+    REPEATED_ID,
     UNKNOWN_TYPE,
     Call,
     Fetch,
@@ -60,8 +61,8 @@ _FILE = re.compile(r'<file name="([^"\n]*)">.*?</file>', re.DOTALL)
 class PiSession(Session):
     """The state of reading one file."""
 
-    def __init__(self, source: Source, report: ReadReport) -> None:
-        super().__init__(source, report)
+    def __init__(self, source: Source, report: ReadReport, seen: Container[int]) -> None:
+        super().__init__(source, report, seen)
         self._uuids: OrderedDict[int, str] = OrderedDict()
         self._started: datetime | None = None
         self._header_at: Extent | None = None
@@ -81,7 +82,9 @@ class PiSession(Session):
             outcome = self._header(entry)
         else:
             frame = self._frame(entry, message, start, end)
-            if name == "message":
+            if self._met(frame.record_uuid):
+                outcome = REPEATED_ID
+            elif name == "message":
                 outcome = self._message(role, message, frame)
             else:
                 outcome = self._other(name, entry, frame)
