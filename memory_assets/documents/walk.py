@@ -1,23 +1,18 @@
 """Which files of a workspace are documents: a walk that follows no link and goes by
-`.gitignore` and `.memoryignore`, nested and negated as Git reads them.
-
-https://git-scm.com/docs/gitignore; matched by pathspec.
-"""
+`.gitignore` and `.memoryignore`, nested and negated as Git reads them (`ignore_rules.py`)."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from memory_assets.documents.ignore_rules import RuleFile, RuleFiles
 
 MOST_BYTES = 10_000_000
 """Larger files are skipped: no document that somebody reads is larger."""
@@ -41,8 +36,10 @@ SKIPPED_DIRECTORIES = frozenset(
 )
 SKIPPED_FILES = frozenset({".DS_Store", "Thumbs.db"})
 IGNORE_FILES = (".gitignore", ".memoryignore")
-_Ignored = list[tuple[str, "GitIgnoreSpec"]]
-"""Rules with the directory that they are in (with a slash at its end), outermost first."""
+RULE_FILES = RuleFiles()
+"""The rules that were read last: a watcher asks for them at each save."""
+_Ignored = list[tuple[int, RuleFile]]
+"""Rules with the bytes of the path of their directory, slash included; outermost first."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,9 @@ def walk(
     """
     found = Walk()
     apart = {str(other) for other in others}
-    pending: list[tuple[str, _Ignored]] = [("", _rules_of(root, "", _excluded_by_git(root)))]
+    pending: list[tuple[str, _Ignored]] = [
+        ("", _rules_of(root, "", _excluded_by_git(root, found), found))
+    ]
     while pending and (most is None or len(found.files) < most):
         prefix, ignored = pending.pop()
         try:
@@ -97,7 +96,7 @@ def walk(
                     found.skipped["directory of another workspace or memory"] += 1
                 else:
                     inner = f"{path}/"
-                    pending.append((inner, _rules_of(root, inner, ignored)))
+                    pending.append((inner, _rules_of(root, inner, ignored, found)))
             elif reason is None:
                 with suppress(OSError):  # it vanished
                     _add(found, path, entry.stat(follow_symlinks=False))
@@ -108,7 +107,8 @@ def walk(
 
 def found_at(root: Path, path: str, is_sensitive: Callable[[str], bool]) -> FoundFile | None:
     """Return the document at a path below `root`, as `walk` would; None if there is none."""
-    found, ignored = Walk(), _rules_of(root, "", _excluded_by_git(root))
+    found = Walk()
+    ignored = _rules_of(root, "", _excluded_by_git(root, found), found)
     directories = list(accumulate(path.split("/")[:-1], "{}/{}".format))
     for place in (*directories, path):
         try:
@@ -120,7 +120,7 @@ def found_at(root: Path, path: str, is_sensitive: Callable[[str], bool]) -> Foun
         if kept_out or is_directory == (place == path):
             return None
         if is_directory:
-            ignored = _rules_of(root, f"{place}/", ignored)
+            ignored = _rules_of(root, f"{place}/", ignored, found)
     _add(found, path, status)
     return found.files.get(path)
 
@@ -135,13 +135,13 @@ def _kept_out(
 ) -> str | None:
     """Return why an entry is left out, "" if that is not worth a word, None if it is not."""
     name = path.rpartition("/")[2]
-    if is_directory:
-        return "" if name in SKIPPED_DIRECTORIES or _is_ignored(f"{path}/", ignored) else None
-    if name in SKIPPED_FILES:
+    if name in (SKIPPED_DIRECTORIES if is_directory else SKIPPED_FILES):
         return ""
-    if is_sensitive(path):
+    if not is_directory and _is_text(path) and is_sensitive(path):
         return "holds secrets by its name"
-    return "ignored" if _is_ignored(path, ignored) else None
+    if _is_ignored(os.fsencode(path), is_directory, ignored):
+        return "" if is_directory else "ignored"
+    return None
 
 
 def _add(found: Walk, path: str, status: os.stat_result) -> None:
@@ -163,49 +163,32 @@ def _is_text(path: str) -> bool:
     return True
 
 
-def _is_ignored(path: str, ignored: _Ignored) -> bool:
+def _is_ignored(path: bytes, is_directory: bool, ignored: _Ignored) -> bool:
     """Whether the innermost rule that says anything of a path leaves it out."""
     for directory, rules in reversed(ignored):
-        verdict = rules.check_file(path[len(directory) :]).include
+        verdict = rules.verdict(path[directory:], is_directory)
         if verdict is not None:
             return verdict
     return False
 
 
-def _rules_of(root: Path, directory: str, outer: _Ignored) -> _Ignored:
+def _rules_of(root: Path, directory: str, outer: _Ignored, found: Walk) -> _Ignored:
     """Return the rules that hold in a directory: those around it, and its own."""
     own = [
-        (directory, rules)
+        (len(os.fsencode(directory)), rules)
         for name in IGNORE_FILES
-        for rules in _read_rules(root / directory / name)
+        if (rules := _read(root / directory / name, found)) is not None
     ]
     return [*outer, *own] if own else outer
 
 
-def _excluded_by_git(root: Path) -> _Ignored:
-    return [("", rules) for rules in _read_rules(root / ".git" / "info" / "exclude")]
+def _excluded_by_git(root: Path, found: Walk) -> _Ignored:
+    rules = _read(root / ".git" / "info" / "exclude", found)
+    return [] if rules is None else [(0, rules)]
 
 
-def _read_rules(path: Path) -> Iterator[GitIgnoreSpec]:
-    try:
-        lines = path.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return
-    try:
-        yield _rules(lines)
-    except ValueError:  # a line that Git passes over, too
-        yield _rules(line for line in lines if _is_rule(line))
-
-
-def _is_rule(line: str) -> bool:
-    try:
-        _rules([line])
-    except ValueError:
-        return False
-    return True
-
-
-def _rules(lines: Iterable[str]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec  # not for an ingest of sessions
-
-    return GitIgnoreSpec.from_lines(lines)
+def _read(path: Path, found: Walk) -> RuleFile | None:
+    rules = RULE_FILES.of(path)
+    if rules is not None and rules.invalid:
+        found.skipped["rule of an ignore file that is not valid"] += rules.invalid
+    return rules

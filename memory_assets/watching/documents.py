@@ -88,18 +88,19 @@ class Documents:
 
     def projects_of(self, paths: Iterable[str]) -> list[str]:
         """Return the workspaces of those paths that differ from the last look."""
-        changed: dict[str, None] = {}
+        places: dict[Workspace, list[str]] = {}
         for path in paths:
-            place = self._place(path)
-            if place is None:
-                continue
-            workspace, inner = place
+            if place := self._place(path):
+                workspace, inner = place
+                places.setdefault(workspace, []).append(inner)
+        changed = []
+        for workspace, inner_paths in places.items():
             try:
-                if look_at(self._components, workspace, inner):
-                    changed[workspace.partition] = None
+                if look_at(self._components, workspace, *inner_paths):
+                    changed.append(workspace.partition)
             except ConfigurationError as error:
                 self._tell(workspace.name, str(error))
-        return list(changed)
+        return changed
 
     def still_differ(self, project: str) -> bool:
         """Return True if a workspace has work to do."""

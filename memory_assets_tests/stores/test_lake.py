@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.models import ErrorMet
 from memory_assets.redacted_text import RedactedText, seal
+from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.lake import Lake, redacted_columns
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -166,6 +167,43 @@ def test_two_names_never_share_a_file(first: str, second: str) -> None:
     except UnicodeEncodeError:
         return  # a lone surrogate is the name of no file
     assert len(paths) == len({first, second})
+
+
+LONG_NAMES = {
+    "4,000 characters": "x/" * 2_000,
+    "250 of four bytes": "\U0001f41f" * 250,
+    "15 slashes": "/".join(["java"] * 14 + ["x" * 140, "HarborMasterServiceImpl.java"]),
+    "dots and blanks": "y" * 4_000 + ". . ",
+}
+
+
+@pytest.mark.parametrize("name", LONG_NAMES.values(), ids=LONG_NAMES)
+def test_a_name_of_any_length_is_that_of_a_project_and_of_sessions(
+    lake: Lake, rows: Rows, name: str
+) -> None:
+    """Written alone, in a segment and with a tail, listed, twins apart, and removed."""
+    twin = f"{name}z"
+    made = [rows.row(USER_PROMPTS, str(number)) for number in range(3)]
+    for session in (name, twin):
+        lake.write(USER_PROMPTS, name, session, made)
+    batch = Batch(lake, twin, USER_PROMPTS)
+    batch.write(USER_PROMPTS, name, made)
+    batch.publish()
+    fresh = Lake(lake.root)
+    assert fresh.projects(USER_PROMPTS) == sorted([name, twin])
+    assert fresh.sessions(USER_PROMPTS, name) == sorted([name, twin])
+    assert fresh.sessions(USER_PROMPTS, twin) == [name]
+    assert fresh.read_rows(USER_PROMPTS, name, twin) == made
+    lake.write(USER_PROMPTS, name, name, made[2:], keep=2)
+    assert fresh.read_rows(USER_PROMPTS, name, name) == made
+    lake.lock_path(name).parent.mkdir()
+    lake.lock_path(name).touch()
+    assert lake.remove_sessions(name, [name]) == 1
+    assert fresh.sessions(USER_PROMPTS, name) == [twin]
+    for project in (name, twin):
+        lake.remove_sessions(project, [name, twin])
+        lake.remove_project(project)
+    assert _files(lake.root) == [] and fresh.projects(USER_PROMPTS) == []
 
 
 @pytest.mark.parametrize("good_rows", [0, 3, 2_500])

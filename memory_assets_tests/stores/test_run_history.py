@@ -201,7 +201,7 @@ def test_no_ingest_imports_dagster(settings: Settings) -> None:
         "from memory_assets.settings import load_settings\n"
         "ingest_once(load_settings(), limit=None, projects=[], full=False, as_json=False)\n"
         "heavy = {'dagster', 'sqlalchemy', 'alembic', 'pandas'}\n"
-        "parsers = {'markdown_it', 'tree_sitter', 'pathspec'}\n"
+        "parsers = {'markdown_it', 'tree_sitter'}\n"
         "print(sorted((heavy | parsers) & set(sys.modules)))"
     )
     environment = {

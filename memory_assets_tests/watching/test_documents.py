@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_assets.cli.ingesting.watch_command import WatchRuns
-from memory_assets.documents.walk import Walk, walk
+from memory_assets.documents.walk import RULE_FILES, FoundFile, Walk, found_at, walk
 from memory_assets.errors import NotFound
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.memory import Memory
@@ -117,6 +117,33 @@ def test_a_save_looks_at_one_file(followed: Followed, monkeypatch: pytest.Monkey
     assert set(walked) == {followed.root}
     (followed.root / ".memoryignore").unlink()
     followed.wait_for(lambda: followed.found("pilot fairway") == {"pilots.md"})
+
+
+def test_a_switch_of_branch_is_few_walks(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rules are not read again for each of its files, which no event is looked at alone for."""
+    files = {f"tides/t{number:04}.txt": f"Tide {number}.\n" for number in range(600)}
+    write(followed.root, {".gitignore": "*.log\n", "tides/.gitignore": "*.tmp\n"})
+    followed.wait_for(lambda: ".gitignore" in followed.found("log"))
+    looked: list[str] = []
+    walks: list[Path] = []
+
+    def noted_look(root: Path, path: str, *arguments: Any) -> FoundFile | None:
+        looked.append(path)
+        return found_at(root, path, *arguments)
+
+    def noted_walk(root: Path, *arguments: Any) -> Walk:
+        walks.append(root)
+        return walk(root, *arguments)
+
+    monkeypatch.setattr("memory_assets.pipeline.workspace.files.found_at", noted_look)
+    monkeypatch.setattr("memory_assets.pipeline.workspace.files.walk", noted_walk)
+    before = RULE_FILES.parsed
+    write(followed.root, files)
+    write(followed.root, {"beacon.md": "# Beacon\n\nA lighthouse.\n"})
+    followed.wait_for(lambda: followed.found("lighthouse") == {"beacon.md"})
+    assert len(walks) <= 20 and len(looked) <= 300 and RULE_FILES.parsed == before
 
 
 def test_a_second_window_says_who_runs_and_its_workspace_is_followed(

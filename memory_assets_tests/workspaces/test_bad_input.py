@@ -118,3 +118,35 @@ def test_a_root_within_a_root_has_its_files_alone(tmp_path: Path, index: Index) 
     _, said = index(outer)
     assert said["documents"] == 2
     assert said["skipped"] == {"directory of another workspace or memory": 1}
+
+
+def test_a_strange_rule_or_name_costs_a_line_of_the_report(tmp_path: Path, index: Index) -> None:
+    """The rest is indexed: rules that are not valid, and names that are not UTF-8, of a file and of
+    a directory."""
+    root = tmp_path / "harbor"
+    rules = "*.[[:digit:]]\n*.[z-a]\n" + "a*" * 2_500 + "b\n[broken\n"
+    write(root, {"a.md": "# A\n", "page.7": "B\n", ".gitignore": rules})
+    odd = os.fsdecode(b"quay-\xff")
+    write(root, {f"{odd}.md": "# C\n", f"{odd}/d.md": "# D\n"})
+    code, said = index(root)
+    assert (code, said["documents"]) == (0, 2)
+    assert said["skipped"] == {
+        "ignored": 1,
+        "name that is not text": 2,
+        "rule of an ignore file that is not valid": 2,
+    }
+
+
+def test_a_long_path_is_a_document_like_others(tmp_path: Path, index: Index) -> None:
+    """223 characters with 15 slashes, as of a Java class, and one of over 1,000: indexed, changed,
+    removed."""
+    root = tmp_path / "harbor"
+    java = "/".join(["java"] * 15) + "/" + "X" * 143 + ".java"
+    deep = "/".join(["d" * 200] * 6) + "/a.md"
+    write(root, {java: "class X {}\n", deep: "# A\n", "b.md": "# B\n"})
+    assert index(root)[1]["documents"] == 3
+    write(root, {java: "class Y {}\n"})
+    code, said = index(root)
+    assert (code, said["documents"], said["failed"]) == (0, 3, {})
+    (root / java).unlink()
+    assert index(root)[1]["documents"] == 2

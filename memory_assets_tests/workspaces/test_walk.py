@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.documents.walk import walk
+from memory_assets.documents.walk import RULE_FILES, found_at, walk
 from memory_assets_tests.workspaces.conftest import FILES, write
 
 
@@ -94,10 +94,27 @@ def test_a_name_that_is_no_text_is_counted(tmp_path: Path) -> None:
     assert walk(tmp_path, lambda path: False).skipped == {"name that is not text": 1}
 
 
-def test_an_invalid_rule_is_passed_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rule", ["!", "[a", "a\\", "*.[[:number:]]", "x" * 5_000])
+def test_an_invalid_rule_is_counted_and_passed_over(tmp_path: Path, rule: str) -> None:
     """The other rules of the file hold."""
-    write(tmp_path, {".gitignore": "!\n*.log\n", "a.log": "x", "a.md": "x"})
-    assert _found(tmp_path) == {".gitignore", "a.md"}
+    write(tmp_path, {".gitignore": f"{rule}\n*.log\n", "a.log": "x", "a.md": "x"})
+    found = walk(tmp_path, lambda path: False)
+    assert set(found.files) == {".gitignore", "a.md"}
+    assert found.skipped["rule of an ignore file that is not valid"] == 1
+
+
+def test_rules_are_read_again_only_when_their_file_changes(tmp_path: Path) -> None:
+    """A watcher asks for them at each save."""
+    write(tmp_path, {".gitignore": "*.log\n", "a/.gitignore": "b/\n", "a/c.log": "x", "a/d": "x"})
+    assert _found(tmp_path) == {".gitignore", "a/.gitignore", "a/d"}
+    before = RULE_FILES.parsed
+    for _ in range(3):
+        assert found_at(tmp_path, "a/d", lambda path: False)
+        assert "a/d" in _found(tmp_path)
+    assert RULE_FILES.parsed == before
+    write(tmp_path, {"a/.gitignore": "d\n"})
+    assert found_at(tmp_path, "a/d", lambda path: False) is None
+    assert RULE_FILES.parsed == before + 1
 
 
 def test_the_walk_ends_at_a_number_of_files(tmp_path: Path) -> None:

@@ -232,7 +232,11 @@ def _remove_files(components: Components, selected: Set[SessionKey], gone: Set[s
     removed = 0
     for project in sorted({project for project, _ in selected}):
         sessions = [session_id for where, session_id in sorted(selected) if where == project]
-        removed += components.lake.remove_sessions(project, sessions)
+        try:
+            removed += components.lake.remove_sessions(project, sessions)
+        except StoreError:
+            if project not in gone:  # else its files go unread, whatever is wrong with them
+                raise
     for project in sorted(gone):
         components.lake.remove_project(project)
     return removed

@@ -12,6 +12,9 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.workspace.state import STAGE, held_back, known_values
 from memory_assets.stores.workspaces import Workspace, Workspaces
 
+_MOST_LOOKS = 50
+"""Changed paths that are looked at one by one; more cost more than a walk."""
+
 
 def files_of(components: Components, workspace: Workspace, most: int | None = None) -> Walk:
     """Return the documents of a workspace on disk, or those of the walk that `components` keeps.
@@ -90,21 +93,38 @@ def one_file(components: Components, workspace: Workspace, path: str) -> Iterato
         components.walks.pop(workspace.root, None)
 
 
-def look_at(components: Components, workspace: Workspace, path: str) -> bool:
-    """Look at one path again, and correct the walk that is kept; return whether anything differs.
+def look_at(components: Components, workspace: Workspace, *paths: str) -> bool:
+    """Look at some paths again, and correct the walk that is kept; return whether anything differs.
+    Many paths, as after a switch of branch, are one walk.
 
     Raises:
         ConfigurationError: the workspace's directory is gone or cannot be read.
     """
-    if (workspace.root / path).is_relative_to(components.data_dir.resolve()):
-        return False
-    if path.rpartition("/")[2] in IGNORE_FILES:
+    ours = components.data_dir.resolve()
+    changed = [path for path in paths if not (workspace.root / path).is_relative_to(ours)]
+    if any(path.rpartition("/")[2] in IGNORE_FILES for path in changed):
         walk_again(components, workspace)
         return True
     files = files_of(components, workspace).files
+    if len(changed) > _MOST_LOOKS:
+        walk_again(components, workspace)
+        return files_of(components, workspace).files != files
+    left_out = _LeftOut(components, workspace)
+    differing = [path for path in changed if _differs(components, workspace, path, files, left_out)]
+    return bool(differing)
+
+
+def _differs(
+    components: Components,
+    workspace: Workspace,
+    path: str,
+    files: dict[str, FoundFile],
+    left_out: _LeftOut,
+) -> bool:
+    """Correct what is known of one path; return whether it was not so."""
     file = found_at(workspace.root, path, components.redactor.is_sensitive)
     if file is not None:
-        if file == files.get(path) or _LeftOut(components, workspace).reason(path):
+        if file == files.get(path) or left_out.reason(path):
             return False
         files[path] = file
         return True

@@ -45,7 +45,9 @@ _TAIL_OF = "tail_of"
 _KEEP = "keep"
 _CUT = "cut"
 """In the footer of a base from which the rows that its tail replaces were removed."""
-_OWN = frozenset({_GENERATION, _TAIL_OF, _KEEP, _CUT, "ARROW:schema"})
+_NAME = "session_of_file"
+"""In the footer of a file whose name is hashed."""
+_OWN = frozenset({_GENERATION, _TAIL_OF, _KEEP, _CUT, _NAME, "ARROW:schema"})
 _TRIES = 10
 """How often a reader looks again because a writer replaced a file meanwhile."""
 
@@ -103,6 +105,23 @@ def _open_both(path: Path, files: ExitStack) -> _Opened:
 def tail_path(path: Path) -> Path:
     """Return where the tail of the base at `path` is, or would be."""
     return path.with_name(path.name.removesuffix(SUFFIX) + TAIL_SUFFIX)
+
+
+def named(session_id: str, footer: Footer) -> Footer:
+    """Return a footer that says whose file it is in, for `name_in`."""
+    return lambda: {**footer(), _NAME: session_id}
+
+
+def name_in(path: Path) -> str | None:
+    """Return whose file this is, if its footer says so.
+
+    Raises:
+        FileNotFoundError: it is gone.
+        pa.ArrowInvalid: it is not readable as Parquet.
+    """
+    with ExitStack() as files:
+        file, _ = open_file(path, files)
+        return footer_of(file.metadata).get(_NAME)
 
 
 def remove(path: Path) -> None:

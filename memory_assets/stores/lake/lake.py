@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import os
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
@@ -29,7 +30,7 @@ import pyarrow.compute as pc
 from memory_assets.errors import NotFound
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.lake.parquet_files import FileFacts, Footer, SessionRows
-from memory_assets.stores.lake.partition import Partition, encoded, reading
+from memory_assets.stores.lake.partition import HASHED, NAME, Partition, encoded, reading
 from memory_assets.stores.lake.rows import (
     arrow_batches,
     redacted_columns,
@@ -86,8 +87,8 @@ class Lake:
         if not directory.is_dir():
             return []
         names = (entry.name for entry in os.scandir(directory) if entry.is_dir())
-        prefix = _PARTITION_PREFIX
-        return sorted(unquote(name.removeprefix(prefix)) for name in names if prefix in name)
+        found = (_project_of(directory / name) for name in names if _PARTITION_PREFIX in name)
+        return sorted(project for project in found if project is not None)
 
     def sessions(self, table: Table, project: str) -> list[str]:
         """Return the sessions of a project that have rows in this table, sorted."""
@@ -239,9 +240,9 @@ class Lake:
         self.remove_sessions(project, ())
 
     def remove_project(self, project: str) -> None:
-        """Remove a project's directories, which hold no session any more, and its lock."""
+        """Remove a project's directories, whatever is in them, and its lock."""
         for directory in self._directories_of(project):
-            directory.rmdir()
+            shutil.rmtree(directory)
         self.lock_path(project).unlink(missing_ok=True)
 
     def _directories_of(self, project: str) -> list[Path]:
@@ -294,6 +295,17 @@ class Lake:
 @lru_cache(maxsize=1024)  # asked for some 200 times for one more turn
 def _partition_dir(root: Path, table: str, project: str) -> Path:
     return root / table / f"{_PARTITION_PREFIX}{encoded(project)}"
+
+
+def _project_of(directory: Path) -> str | None:
+    """Return whose directory this is; None if nothing was written to it yet."""
+    name = directory.name.removeprefix(_PARTITION_PREFIX)
+    if HASHED not in name:
+        return unquote(name)
+    try:
+        return (directory / NAME).read_text("utf-8")
+    except FileNotFoundError:
+        return None
 
 
 def redacted_values(table: Table, rows: pa.Table) -> Iterator[str]:

@@ -9,6 +9,7 @@ noticed by the next one, which finds the partition marked as untidy, and readers
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,7 +21,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 
 from memory_assets.errors import DamagedFile, StoreError, environment
-from memory_assets.stores.files.shared import locked_directory
+from memory_assets.stores.files.shared import locked_directory, replace_text
 from memory_assets.stores.lake import files as own_files
 from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.files import SUFFIX, TAIL_SUFFIX
@@ -35,7 +36,19 @@ SMALL_BYTES = 1 << 18
 _MOST_SMALL_FILES = 16
 _TAIL = ".tail"
 _UNTIDY = ".untidy"
+NAME = ".project"
+"""The file in a directory with a hashed name that has the whole one."""
+HASHED = "@"
+_MOST_OF_A_DIRECTORY = 247
+_MOST_OF_A_FILE = 225
+"""Characters of an encoded name. File systems allow 255, of which we add up to 8 (`project=`), and
+30 to that of a file (`.`, `.tail.parquet.<process>.staging`)."""
+_BEGINNING = 60
+_CUT_ESCAPE = re.compile(r"%[0-9A-F]?$")
 _TRIES = 10
+
+_sessions_of_files: dict[str, str] = {}
+"""Sessions by the hashed names of their files, as far as they were asked for."""
 
 Small = tuple[Sequence[pa.Table], Mapping[str, str]]
 """The rows of a small session, and its footer."""
@@ -116,6 +129,7 @@ class Partition:
     ) -> FileFacts:
         """Replace the rows after the first `keep` of a session by these, in a file of its own."""
         path, schema = self.own_path(session_id), self._table.schema
+        footer = own_files.named(session_id, footer) if HASHED in path.name else footer
         with self._changing(path), ExitStack() as files:
             if keep and path.exists():
                 facts = own_files.write_after(path, schema, keep, parts, footer, content)
@@ -245,6 +259,8 @@ class Partition:
         another."""
         with writing(path, self._project), ExitStack() as alone:
             self.directory.mkdir(parents=True, exist_ok=True)
+            if HASHED in self.directory.name and not (self.directory / NAME).exists():
+                replace_text(self.directory / NAME, self._project)
             alone.enter_context(locked_directory(self.directory))
             mark = self.directory / _UNTIDY
             if mark.exists():
@@ -275,13 +291,29 @@ class Partition:
             if entry.name.endswith(SUFFIX) and not SEGMENT.fullmatch(entry.name):
                 status = entry.stat()
                 stamp = f"{entry.name}:{status.st_mtime_ns}:{status.st_size}"
-                if entry.name.endswith(TAIL_SUFFIX):
-                    tails[unquote(entry.name.removesuffix(TAIL_SUFFIX))] = stamp
+                is_tail = entry.name.endswith(TAIL_SUFFIX)
+                name = entry.name.removesuffix(TAIL_SUFFIX if is_tail else SUFFIX)
+                session_id = self._named(entry.name) if HASHED in name else unquote(name)
+                if session_id is None:
+                    continue
+                if is_tail:
+                    tails[session_id] = stamp
                 else:
-                    bases[unquote(entry.name.removesuffix(SUFFIX))] = [stamp]
+                    bases[session_id] = [stamp]
         for session_id in tails.keys() & bases.keys():
             bases[session_id].append(tails[session_id])
         return bases
+
+    def _named(self, file_name: str) -> str | None:
+        """Return whose file one with a hashed name is; None if it is damaged, so that the session
+        is made again."""
+        known = _sessions_of_files.get(file_name)
+        if known is None:
+            with suppress(pa.ArrowInvalid):
+                known = own_files.name_in(self.directory / file_name)
+            if known is not None:
+                _sessions_of_files[file_name] = known
+        return known
 
     def _own_files(self, session_id: str) -> list[Path]:
         path = self.own_path(session_id)
@@ -339,13 +371,17 @@ def _size_in(stamp: str) -> int:
     return int(stamp.rpartition(":")[2])
 
 
-def encoded(name: str) -> str:
-    """Return a project's name as that of a directory: percent-encoded where needed."""
+def encoded(name: str, most: int = _MOST_OF_A_DIRECTORY) -> str:
+    """Return a name as that of a directory or file: percent-encoded where needed; if that is longer
+    than `most`, its beginning, `@` (which is encoded in all others) and a hash."""
     quoted = quote(name, safe="")
+    if len(quoted) > most:
+        beginning = _CUT_ESCAPE.sub("", quoted[:_BEGINNING])
+        quoted = f"{beginning}{HASHED}{blake2b(name.encode(), digest_size=16).hexdigest()}"
     return f"%2E{quoted[1:]}" if quoted.startswith(".") else quoted
 
 
 def _encoded_session(session_id: str) -> str:
     """Return a session's file name; none looks like that of another one's tail."""
-    name = encoded(session_id)
+    name = encoded(session_id, _MOST_OF_A_FILE)
     return f"{name.removesuffix(_TAIL)}%2Etail" if name.endswith(_TAIL) else name

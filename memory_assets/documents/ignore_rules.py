@@ -1,0 +1,252 @@
+"""The rules of `.gitignore` files, read and matched as Git does, byte for byte.
+
+https://git-scm.com/docs/gitignore. No rule is expensive, whatever it says: between two wildcards
+the first place that fits is the right one, so nothing is tried again (`(?>...)`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+_MOST_FILES = 4_096
+"""Files whose rules are kept."""
+_LONGEST_RULE = 4_096
+"""Bytes; no path is longer."""
+_SPECIAL = re.compile(rb"[*?\[\\]")
+_MANY_STARS = re.compile(rb"\*{3,}")
+_CLASSES = {
+    b"alnum": rb"0-9A-Za-z",
+    b"alpha": rb"A-Za-z",
+    b"blank": rb" \t",
+    b"cntrl": rb"\x00-\x1f\x7f",
+    b"digit": rb"0-9",
+    b"graph": rb"!-~",
+    b"lower": rb"a-z",
+    b"print": rb" -~",
+    b"punct": rb"!-/:-@\[-`{-~",
+    b"space": rb" \t-\r",
+    b"upper": rb"A-Z",
+    b"xdigit": rb"0-9A-Fa-f",
+}
+"""POSIX classes, as the inside of a class of a regular expression."""
+_NOTHING = rb"(?!)"
+
+
+class InvalidRule(ValueError):
+    """A rule that can match nothing, because it is not complete or names an unknown class."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a rule matches, and whether it leaves that out or brings it back."""
+
+    pattern: bytes
+    leaves_out: bool
+    directories_only: bool
+
+    @cached_property
+    def _ending(self) -> bytes | None:
+        """What a name has to end with, if the rule is an asterisk and plain text."""
+        rest = self.pattern[1:]
+        plain = self.pattern.startswith(b"*") and not _SPECIAL.search(rest) and b"/" not in rest
+        return rest if plain else None
+
+    @cached_property
+    def _expression(self) -> re.Pattern[bytes]:
+        return re.compile(expression(self.pattern), re.DOTALL)
+
+    def matches(self, path: bytes, name: bytes) -> bool:
+        """Whether the rule is about a path in the directory of its file; `name`: its last part."""
+        if self._ending is not None:
+            return name.endswith(self._ending)
+        return self._expression.fullmatch(path if b"/" in self.pattern else name) is not None
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """The rules of a file, the last one first, and the number of lines that are not valid."""
+
+    rules: tuple[Rule, ...] = ()
+    invalid: int = 0
+
+    def verdict(self, path: bytes, is_directory: bool) -> bool | None:
+        """Return whether the rules leave out a path; None if they say nothing of it."""
+        name = path.rpartition(b"/")[2]
+        for rule in self.rules:
+            if (is_directory or not rule.directories_only) and rule.matches(path, name):
+                return rule.leaves_out
+        return None
+
+
+class RuleFiles:
+    """The rules of the files that were read last, by path, inode, size and time of change."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[tuple[int, int, int], RuleFile]] = OrderedDict()
+        self.parsed = 0
+        """How often a file was read, for tests and benchmarks."""
+
+    def of(self, path: Path) -> RuleFile | None:
+        """Return the rules of a file; None if it is not there, is no plain file, or is empty."""
+        key = str(path)
+        try:
+            status = os.stat(key)  # noqa: PTH116 - twice for each directory of a walk
+            state = status.st_ino, status.st_size, status.st_mtime_ns
+            known = self._kept.get(key)
+            if known is None or known[0] != state:
+                known = state, parsed(path.read_bytes())
+                self.parsed += 1
+                self._kept[key] = known
+        except OSError:
+            self._kept.pop(key, None)
+            return None
+        self._kept.move_to_end(key)
+        while len(self._kept) > _MOST_FILES:
+            self._kept.popitem(last=False)
+        return known[1]
+
+
+def parsed(content: bytes) -> RuleFile:
+    """Return the rules of a file with this content."""
+    rules, invalid = list[Rule](), 0
+    for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+        text = _without_blanks(line.removesuffix(b"\r").partition(b"\0")[0])
+        if not text or line.startswith(b"#"):
+            continue
+        pattern = _MANY_STARS.sub(b"**", text.removeprefix(b"!"))
+        bare = pattern.removesuffix(b"/")
+        try:
+            expression(bare)
+        except InvalidRule:
+            invalid += 1
+        else:
+            rules.append(Rule(bare, not text.startswith(b"!"), bare != pattern))
+    return RuleFile(tuple(reversed(rules)), invalid)
+
+
+def _without_blanks(line: bytes) -> bytes:
+    """Return a line without the blanks at its end, but for one behind a backslash."""
+    bare = line.rstrip(b" ")
+    backslashes = len(bare) - len(bare.rstrip(b"\\"))
+    return bare + b" " if backslashes % 2 and bare != line else bare
+
+
+def expression(pattern: bytes) -> bytes:
+    """Return a rule's pattern as a regular expression of whole paths, or of whole names if it has
+    no slash.
+
+    Raises:
+        InvalidRule: it can match nothing.
+    """
+    if not pattern or len(pattern) > _LONGEST_RULE:
+        raise InvalidRule
+    pattern = pattern.removeprefix(b"/")
+    special = _SPECIAL.search(pattern)
+    plain = pattern[: special.start()] if special else pattern
+    # Git compares the plain beginning first, so that `a**/b` is `a` and `**/b`.
+    groups: list[list[bytes]] = [[]]
+    parts = _parts(pattern[len(plain) :])
+    if [] in parts[1:]:
+        raise InvalidRule
+    for part in parts:
+        if part == [b"*", b"*"] and len(parts) > 1:
+            groups.append([])
+        else:
+            groups[-1].append(_part(part))
+    first, *between = [rb"/".join(group) for group in groups]
+    if not between:
+        return re.escape(plain) + first
+    last = between.pop()
+    found = re.escape(plain) + (first + rb"/" if groups[0] else b"")
+    for group in filter(None, between):
+        found += rb"(?>(?:[^/]*+/)*?" + group + rb"/)"
+    return found + (rb"(?:[^/]*+/)*?" + last if last else rb".*+")
+
+
+def _parts(pattern: bytes) -> list[list[bytes]]:
+    """Return the elements of each part between slashes: `*`, or expressions of one byte."""
+    parts: list[list[bytes]] = [[]]
+    at = 0
+    while at < len(pattern):
+        byte = pattern[at : at + 1]
+        at += 1
+        if byte == b"\\":
+            byte = pattern[at : at + 1]
+            at += 1
+            if not byte:
+                raise InvalidRule
+            element = re.escape(byte)
+        elif byte == b"*":
+            element = byte
+        elif byte == b"?":
+            element = rb"[^/]"
+        elif byte == b"[":
+            element, at = _bracket(pattern, at)
+        else:
+            element = re.escape(byte)
+        if byte == b"/":
+            parts.append([])
+        else:
+            parts[-1].append(element)
+    return parts
+
+
+def _part(elements: list[bytes]) -> bytes:
+    """Return the expression of what is between two slashes."""
+    chunks: list[bytes] = [b""]
+    for element in elements:
+        if element != b"*":
+            chunks[-1] += element
+        elif chunks[-1] or len(chunks) == 1:
+            chunks.append(b"")
+    first, *rest = chunks
+    if not rest:
+        return first
+    between = b"".join(rb"(?>[^/]*?" + chunk + rb")" for chunk in rest[:-1])
+    last = rb"(?>[^/]*" + rest[-1] + rb"(?![^/]))" if rest[-1] else rb"[^/]*+"
+    return first + between + last
+
+
+def _bracket(pattern: bytes, at: int) -> tuple[bytes, int]:
+    """Return the expression of a class, and where the pattern goes on."""
+    negated = pattern[at : at + 1] in (b"!", b"^")
+    at += negated
+    inside, before, first = b"", b"", True
+    while first or pattern[at : at + 1] != b"]":
+        first = False
+        byte = pattern[at : at + 1]
+        at += 1
+        if byte == b"[" and pattern[at : at + 1] == b":":
+            end = pattern.find(b"]", at + 1)
+            if end < 0:
+                raise InvalidRule
+            if end - 1 > at and pattern[end - 1 : end] == b":":
+                try:
+                    inside += _CLASSES[pattern[at + 1 : end - 1]]
+                except KeyError:
+                    raise InvalidRule from None
+                before, at = b"", end + 1
+                continue
+        is_range = byte == b"-" and before and pattern[at : at + 1] not in (b"]", b"")
+        if is_range:
+            byte = pattern[at : at + 1]
+            at += 1
+        if byte == b"\\":
+            byte = pattern[at : at + 1]
+            at += 1
+        if not byte:
+            raise InvalidRule
+        if not is_range:
+            inside += re.escape(byte)
+        elif before <= byte:
+            inside += re.escape(before) + b"-" + re.escape(byte)
+        before = b"" if is_range else byte
+    at += 1
+    if not inside:
+        return rb"[^/]" if negated else _NOTHING, at
+    return (rb"(?!/)[^" if negated else rb"(?!/)[") + inside + b"]", at
