@@ -42,14 +42,6 @@ def old(tmp_path: Path, engines: dict[str, Any]) -> Agents:
     return written(opened(tmp_path / "memory", engines))
 
 
-def one_conversation(tmp_path: Path, engines: dict[str, Any]) -> Agents:
-    """A memory with a conversation of 20 turns, ingested."""
-    agents = opened(tmp_path / "memory", engines)
-    append(agents.gateway(), "main", BEGIN, 0, 20)
-    ingest(agents)
-    return agents
-
-
 def say(
     agents: Agents, first: int, last: int, said: str, own_ids: bool = False, project: str = ""
 ) -> None:
@@ -81,23 +73,6 @@ def test_as_many_turns_as_were_ingested_are_taken_in(
         ingest(again)
         assert texts(again) == [f"A new beginning {at}." for at in range(last)]
         assert [each for each in verify_project(again.components, PLAIN) if each.failed] == []
-
-
-def test_an_older_copy_of_the_journal_takes_in_what_is_said_next(
-    tmp_path: Path, engines: dict[str, Any]
-) -> None:
-    """As many turns as it had lost are not taken for these."""
-    agents = one_conversation(tmp_path, engines)
-    agents.components.journal.compact()
-    shutil.copy(agents.data_dir / FILE_NAME, tmp_path / "copy")
-    say(agents, 20, 24, "Lost")
-    ingest(agents)
-    again = lose(agents, FILE_NAME)
-    shutil.copy(tmp_path / "copy", again.data_dir / FILE_NAME)
-    say(again, 20, 24, "Said next")
-    ingest(again)
-    assert texts(again)[20:] == [f"Said next {at}." for at in range(20, 24)]
-    assert places(again, "main") == [*range(24)]
 
 
 def test_projects_do_not_mix(tmp_path: Path, engines: dict[str, Any]) -> None:
