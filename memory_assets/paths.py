@@ -13,21 +13,32 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from platformdirs import user_data_path
+from platformdirs import PlatformDirs, user_data_path
+from platformdirs.api import PlatformDirsABC
 
 _NAME = "memory_assets"
 
 
-def user_config_dir() -> Path:
+def user_config_dir(platform: type[PlatformDirsABC] = PlatformDirs) -> Path:
     """Return the directory of the user's configuration, which no data directory contains."""
-    base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / _NAME
+    names = platform(_NAME, appauthor=False)
+    if names.user_config_path == names.user_data_path:  # macOS, Windows
+        names = platform(f"{_NAME}-config", appauthor=False)
+    return _unless_earlier(names.user_config_path, "XDG_CONFIG_HOME", ".config")
 
 
-def user_cache_dir() -> Path:
+def user_cache_dir(platform: type[PlatformDirsABC] = PlatformDirs) -> Path:
     """Return the directory of files that can be deleted at any time."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / _NAME
+    path = platform(_NAME, appauthor=False).user_cache_path
+    return _unless_earlier(path, "XDG_CACHE_HOME", ".cache")
+
+
+def _unless_earlier(path: Path, variable: str, at_home: str) -> Path:
+    """Return the platform's directory, or where versions before had it, if it is there alone, or
+    if `variable` says so: a key that was made there must be found."""
+    base = os.environ.get(variable)
+    earlier = (Path(base) if base else Path.home() / at_home) / _NAME
+    return earlier if base or (earlier.exists() and not path.exists()) else path
 
 
 _PACKAGE = Path(__file__).resolve().parent

@@ -70,32 +70,19 @@ class RecordIdentity:
             return int.from_bytes(bytes.fromhex(record_uuid[18:]), "little", signed=True)
         return int.from_bytes(self._family(_mark(record_uuid)), "little", signed=True)
 
-    def family_of_mark(self, marked: int) -> int:
-        """Return `family_of` of an id, given its signed `mark`."""
-        value = self._family(marked.to_bytes(8, "little", signed=True))
-        return int.from_bytes(value, "little", signed=True)
-
     def content_of(self, content: bytes) -> int:
         """Return a keyed 32-bit hash, never 0, of a record's content."""
         return int.from_bytes(self._keyed(content, b"record-content", 4), "little") or 1
 
-    def id_of_tombstone(self, keyed: bytes) -> bytes:
-        """Return the bytes of `id_of` for a record, given its tombstone in the first format."""
-        return self._keyed(keyed, b"record-id", 8)
-
-    def family_of_tombstone(self, keyed: bytes) -> bytes:
-        """Return the bytes of `family_of` for a record, given its tombstone in the first format."""
-        return self._keyed(keyed, b"record-family", 8)
-
     def _id(self, marked: bytes) -> bytes:
-        return self.id_of_tombstone(self._tombstone(b"record", marked))
+        return self._twice(b"record", marked, b"record-id")
 
     def _family(self, marked: bytes) -> bytes:
-        return self.family_of_tombstone(self._tombstone(b"family", marked))
+        return self._twice(b"family", marked, b"record-family")
 
-    def _tombstone(self, kind: bytes, marked: bytes) -> bytes:
-        # The first form of tombstones comes first, so that those written then still count.
-        return self._keyed(kind + b"\0" + marked, b"tombstones", 16)
+    def _twice(self, kind: bytes, marked: bytes, person: bytes) -> bytes:
+        # The tombstones of 0.1.0 had the inner hash; ids that are on record have it since.
+        return self._keyed(self._keyed(kind + b"\0" + marked, b"tombstones", 16), person, 8)
 
     def _keyed(self, value: bytes, person: bytes, size: int) -> bytes:
         return blake2b(value, key=self._key, digest_size=size, person=person).digest()

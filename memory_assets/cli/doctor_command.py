@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -220,6 +221,24 @@ def _telemetry(name: str, settings: Settings) -> Finding:
     return Finding(name, True, f"off; {left} has a device id and events of before", remedy)
 
 
+def _agents_memory(name: str, settings: Settings) -> Finding:
+    from memory_assets.stores.agents.journal import FILE_NAME
+    from memory_assets.stores.agents.journal_file import copied_at, damage_of
+
+    path = settings.data_dir / FILE_NAME
+    at = copied_at(path)
+    copied = "no copy yet" if at is None else f"copied {datetime.fromtimestamp(at):%Y-%m-%d %H:%M}"
+    if wrong := damage_of(path):
+        remedy = f"{path} is set aside for its copy by `memory ingest`; end what writes it first."
+        if at is None:
+            remedy = f"Move {path} away: `memory ingest` takes what it had ingested from the lake."
+        return Finding(name, False, f"damaged ({wrong}), {copied}", remedy)
+    if not path.exists():
+        found = "nothing was written" if at is None else f"the journal is gone, {copied}"
+        return Finding(name, at is None, found, "" if at is None else "Run `memory ingest`.")
+    return Finding(name, True, f"whole, {copied}")
+
+
 def _scripts(name: str, settings: Settings) -> Finding:
     script = Path(sys.argv[0])
     on_path = shutil.which("memory")
@@ -244,4 +263,5 @@ _LOOKS: dict[str, Callable[[str, Settings], Finding]] = {
     "telemetry": _telemetry,
     "git": _git,
     "memory": _memory,
+    "agents' memory": _agents_memory,
 }

@@ -8,7 +8,7 @@ import dagster as dg
 
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.ingest.steps import STEPS
-from memory_assets.stores.agents.journal import FILE_NAME as AGENT_JOURNAL
+from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.gateway_usage import FILE_NAME as GATEWAY_USAGE
 from memory_assets.stores.run_history.names import (
     AGENT_MEMORY_JOB,
@@ -118,7 +118,7 @@ def upkeep_schedule(
     """Request a run of keep_memories once a day, if an agent ever wrote anything or sessions are
     promoted."""
     promotes = memory.settings.promote == "on"
-    if not promotes and not (memory.settings.data_dir / AGENT_JOURNAL).exists():
+    if not promotes and not has_journal(memory.settings.data_dir):
         return dg.SkipReason("no agent wrote a memory")
     return dg.RunRequest()
 

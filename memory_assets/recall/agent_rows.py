@@ -15,7 +15,7 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.names import listed, project_written_about
 from memory_assets.recall.rows import plain, rows_of
 from memory_assets.requests.agent_memory import MemoriesRequest
-from memory_assets.stores.agents.journal import FILE_NAME
+from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import (
     MEMORY_HEAD,
     MESSAGE_HEAD,
@@ -58,7 +58,7 @@ class NamedRow:
 
 def memories(stores: Stores, asked: MemoriesRequest) -> list[dict[str, Any]]:
     """Return the memories that a request is for, as JSON. They need not be ingested."""
-    if not _has_journal(stores):
+    if not has_journal(stores.data_dir):
         return []
     project = project_written_about(stores, asked.project) if asked.project else ""
     wanted = {"type": asked.type, "conversation_id": asked.conversation, "project": project}
@@ -74,7 +74,9 @@ def memory_of(stores: Stores, memory_id: str) -> dict[str, Any]:
     Raises:
         NotFound: there is none of this id.
     """
-    found = stores.journal.memories({"memory_id": memory_id}) if _has_journal(stores) else []
+    found = (
+        stores.journal.memories({"memory_id": memory_id}) if has_journal(stores.data_dir) else []
+    )
     for each in found:
         return {**_plain(each), "archived": stores.journal.archived().get(memory_id, "")}
     raise NotFound(f"no {memory_id} in memory")
@@ -89,17 +91,12 @@ def conversation(
         NotFound: there is neither.
     """
     turns = []
-    if _has_journal(stores):
+    if has_journal(stores.data_dir):
         turns = [_plain(each) for each in stores.journal.turns(conversation_id)]
     found = memories(stores, MemoriesRequest(conversation=conversation_id, n=_ALL))
     if not (turns or found):
         raise NotFound(f"no conversation {conversation_id} in memory")
     return turns, found
-
-
-def _has_journal(stores: Stores) -> bool:
-    """Whether an agent ever wrote anything. To open a journal would make one."""
-    return (stores.data_dir / FILE_NAME).exists()
 
 
 def partition_about(project: str) -> str:
@@ -124,15 +121,13 @@ def written_row(stores: Stores, text: str) -> NamedRow | None:
         return _summary(stores, text)
     if not text.startswith((MEMORY_HEAD, MESSAGE_HEAD)):
         return None
-    if text.startswith(MEMORY_HEAD) and _has_journal(stores):
+    if text.startswith(MEMORY_HEAD) and has_journal(stores.data_dir):
         text = _memory_beginning(stores, text)
     head, _, name = text.partition("::")
     table = AGENT_MEMORY if head == "memory" else AGENT_HISTORY
     place = None
-    if _has_journal(stores):
+    if has_journal(stores.data_dir):
         place = stores.journal.place_of(text if head == "memory" else name)
-    if place is None and (in_lake := _in_lake_alone(stores, table, text)):
-        return in_lake
     if place is None:
         raise NotFound(f"no {head} {name} in memory; `memory memories` lists what there is")
     project, conversation_id = place
@@ -140,16 +135,6 @@ def written_row(stores: Stores, text: str) -> NamedRow | None:
     partition = partition_of(project)
     products = stores.catalog.products.of_session(partition, session_id)
     return NamedRow(text, table, partition, session_id, products)
-
-
-def _in_lake_alone(stores: Stores, table: Table, text: str) -> NamedRow | None:
-    """Return the row of an id that the journal has lost and the lake still has, or None."""
-    for partition in stores.lake.projects(table):
-        rows = stores.lake.read_partition(table, partition, ["id", "session_id"]).to_pylist()
-        for session_id in (str(row["session_id"]) for row in rows if row["id"] == text):
-            products = stores.catalog.products.of_session(partition, session_id)
-            return NamedRow(text, table, partition, session_id, products)
-    return None
 
 
 def _summary(stores: Stores, text: str) -> NamedRow:
@@ -179,9 +164,8 @@ def _memory_beginning(stores: Stores, text: str) -> str:
 
 def journal_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
     """Return the row of an id as the journal has it, so that it need not be ingested; of a turn,
-    also so many turns before and after. Of a summary, and of what the journal has lost, as the
-    lake has it."""
-    if named.table == HISTORY_SUMMARIES or lost_by_journal(stores, named):
+    also so many turns before and after. Of a summary, as the lake has it."""
+    if named.table == HISTORY_SUMMARIES:
         return lake_rows(stores, named, around)
     if named.table == AGENT_MEMORY:
         (memory,) = stores.journal.memories({"memory_id": named.id})
@@ -196,14 +180,6 @@ def journal_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[
 def _columns(row: AgentMemory | AgentTurn) -> dict[str, Any]:
     values = asdict(row)
     return {name: list(of) if isinstance(of, tuple) else of for name, of in values.items()}
-
-
-def lost_by_journal(stores: Stores, named: NamedRow) -> bool:
-    """Whether the journal does not have a memory or turn that the lake has."""
-    if named.table == HISTORY_SUMMARIES:
-        return False
-    own_id = named.id if named.table == AGENT_MEMORY else named.id.removeprefix(MESSAGE_HEAD)
-    return not _has_journal(stores) or stores.journal.place_of(own_id) is None
 
 
 def lake_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
@@ -225,7 +201,7 @@ def shown_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[st
 def trail_of(stores: Stores, memory_id: str) -> list[dict[str, Any]]:
     """Return what happened to a memory, in order: when, what, by whom, from what, and why; nothing
     without a journal."""
-    if not _has_journal(stores):
+    if not has_journal(stores.data_dir):
         return []
     return [
         {

@@ -98,9 +98,9 @@ class AgentMemory:
         return {"memories": memories(self._calls.engines, asked)}
 
     def _context(self, asked: ContextRequest) -> dict[str, Any]:
-        from memory_assets.pipeline.agent_memory.calls import has_journal
+        from memory_assets.pipeline.agent_memory.calls import has_memory
 
-        if self._settings.context == "off" or not has_journal(self._settings):
+        if self._settings.context == "off" or not has_memory(self._settings):
             budget = asked.budget or self._settings.context_token_budget
             return {"text": "", "tokens": 0, "dropped": [], "cut": False, "budget": budget}
         return self._calls.context(

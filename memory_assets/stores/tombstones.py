@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import StoreError
-from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.files.sqlite import connect, transaction
 
 State = Literal["begun", "erased", "done", "leaving", "left"]
@@ -49,7 +48,7 @@ CREATE TABLE IF NOT EXISTS owned_records (
 """
 """`owned_records`: keyed hashes of a record's family, of its id, and of its id with what it
 says (empty where that was not known)."""
-_IN_FIRST_FORM = "SELECT 1 FROM sqlite_master WHERE name = 'records'"
+_OF_FIRST_VERSION = "SELECT 1 FROM sqlite_master WHERE name = 'records'"
 _HAS_SESSIONS = "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"
 _UNFINISHED = "SELECT 1 FROM sessions WHERE state != 'done' LIMIT 1"
 
@@ -167,33 +166,17 @@ class Tombstones:
             with closing(connect(self.path)) as connection:
                 connection.executescript(_SCHEMA)
                 self._require_key(connection)
-                self._upgrade(connection)
+                if connection.execute(_OF_FIRST_VERSION).fetchone():
+                    raise StoreError(
+                        f"{self.path} was written by version 0.1.0, whose memories are not read "
+                        "any more. Move the data directory away and run `memory ingest`."
+                    )
                 yield connection
         except sqlite3.Error as error:
             raise StoreError(
                 f"cannot use {self.path}: {type(error).__name__}. It says what was forgotten: "
                 "without it, forgotten sessions would be ingested again. Restore it."
             ) from error
-
-    def _upgrade(self, connection: sqlite3.Connection) -> None:
-        """Bring tombstones of the first form, which know no contents, to the present one."""
-        if not connection.execute(_IN_FIRST_FORM).fetchone():
-            return
-        identity = RecordIdentity(self._key)
-        with transaction(connection):
-            if not connection.execute(_IN_FIRST_FORM).fetchone():
-                return  # another process was first
-            rows = connection.execute("SELECT family, id FROM records").fetchall()
-            keyed = (
-                (
-                    self._keyed("family of owned", identity.family_of_tombstone(family)),
-                    self._keyed("owned", identity.id_of_tombstone(record_id)),
-                    b"",
-                )
-                for family, record_id in rows
-            )
-            connection.executemany("INSERT OR IGNORE INTO owned_records VALUES (?, ?, ?)", keyed)
-            connection.execute("DROP TABLE records")
 
     def _require_key(self, connection: sqlite3.Connection) -> None:
         mine = self._keyed("key", b"")

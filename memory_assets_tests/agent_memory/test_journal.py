@@ -134,7 +134,7 @@ def test_a_journal_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """With what to do; nothing is made in its place."""
     path = tmp_path / FILE_NAME
     path.write_bytes(b"not a database" * 100)
-    with pytest.raises(StoreError, match="restore it"):
+    with pytest.raises(StoreError, match="`memory ingest` sets it aside"):
         AgentJournal(path)
     assert path.read_bytes().startswith(b"not a database")
 

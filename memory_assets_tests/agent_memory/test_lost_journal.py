@@ -1,4 +1,4 @@
-"""What another journal says in the place of a lost one does not mix with what the lake has."""
+"""A journal without a copy is completed from the lake, and mixes with nothing that is said next."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
-from memory_assets.recall.audit.audit import audit
-from memory_assets.recall.memory import Memory
 from memory_assets.redaction import value_hash
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.agents.partitions import partition_of
-from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, HISTORY_SUMMARIES
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets_tests.agent_memory.conftest import Agents
 from memory_assets_tests.agent_memory.test_old_conversations import (
     BEGIN,
+    KEPT,
     NAME,
     append,
     lose,
@@ -41,14 +40,6 @@ from memory_assets_tests.own_files import own_file
 def old(tmp_path: Path, engines: dict[str, Any]) -> Agents:
     """Two conversations of 20 turns, ingested, of which one rested for 40 days."""
     return written(opened(tmp_path / "memory", engines))
-
-
-def one_conversation(tmp_path: Path, engines: dict[str, Any]) -> Agents:
-    """A memory with a conversation of 20 turns, ingested."""
-    agents = opened(tmp_path / "memory", engines)
-    append(agents.gateway(), "main", BEGIN, 0, 20)
-    ingest(agents)
-    return agents
 
 
 def say(
@@ -84,27 +75,10 @@ def test_as_many_turns_as_were_ingested_are_taken_in(
         assert [each for each in verify_project(again.components, PLAIN) if each.failed] == []
 
 
-def test_an_older_copy_of_the_journal_takes_in_what_is_said_next(
-    tmp_path: Path, engines: dict[str, Any]
-) -> None:
-    """As many turns as it had lost are not taken for these."""
-    agents = one_conversation(tmp_path, engines)
-    agents.components.journal.compact()
-    shutil.copy(agents.data_dir / FILE_NAME, tmp_path / "copy")
-    say(agents, 20, 24, "Lost")
-    ingest(agents)
-    again = lose(agents, FILE_NAME)
-    shutil.copy(tmp_path / "copy", again.data_dir / FILE_NAME)
-    say(again, 20, 24, "Said next")
-    ingest(again)
-    assert texts(again)[20:] == [f"Said next {at}." for at in range(20, 24)]
-    assert places(again, "main") == [*range(24)]
-
-
 def test_projects_do_not_mix(tmp_path: Path, engines: dict[str, Any]) -> None:
     """A conversation that is written about another project than the lost one of its name was:
-    each keeps its own turns, the lost one in the lake alone, under new rules, too. Forgotten, it
-    takes nothing of the other one along."""
+    each keeps its own turns, the lost one under a name with its project, under new rules, too.
+    Forgotten, it takes nothing of the other one along."""
     agents = opened(tmp_path / "memory", engines)
     say(agents, 0, 20, f"About one, {NAME}", project="one")
     ingest(agents)
@@ -113,6 +87,7 @@ def test_projects_do_not_mix(tmp_path: Path, engines: dict[str, Any]) -> None:
     ingest(again)
     assert texts_about(again, "one") == [f"About one, {NAME} {at}." for at in range(20)]
     assert texts_about(again, "two") == [f"About two {at}." for at in range(10, 30)]
+    assert len(again.components.journal.turns("main@one")) == 20
     learn_that_the_name_is_a_secret(again)
     assert len(texts_about(again, "one")) == 20 and NAME.encode() not in again.bytes_at_rest()
     found = select(again.components, Selection(project=partition_of("one")))
@@ -186,8 +161,8 @@ def test_a_place_that_another_turn_took_is_counted_once(old: Agents) -> None:
     assert append(again.gateway(), "old", BEGIN, 4, 20) == [False] * 16
 
 
-def test_summaries_that_cannot_be_read_are_held_back(old: Agents) -> None:
-    """And not made anew of what is left of their turns."""
+def test_summaries_of_what_was_cut_outlive_the_lake(old: Agents) -> None:
+    """They are in the journal: a file that cannot be read, or the whole lake, is made again."""
     before = summaries(old)["old"]
     retain(old.components)
     ingest(old)
@@ -195,24 +170,9 @@ def test_summaries_that_cannot_be_read_are_held_back(old: Agents) -> None:
     path = own_file(lake, HISTORY_SUMMARIES, PLAIN, "old")
     pq.write_table(pq.ParquetFile(path).read().drop_columns(["ended_at"]), path)
     old.components.catalog.products.drop(HISTORY_SUMMARIES.name, PLAIN, "old")
-    for work in list(plan_agent_memory(old.components)):
-        list(run_task(old.components, Task(work.project, WRITTEN.assets)))
-    (held,) = old.components.catalog.quarantine.entries(PLAIN)
-    assert held.session_id == "old" and "no column ended_at" in held.reason
-    assert lake.read(HISTORY_SUMMARIES, PLAIN, "old")["text"].to_pylist() == before
-
-
-def test_what_the_lake_alone_has_is_shown_and_audited(old: Agents) -> None:
-    """Before the next ingest puts it back into the journal, whose place the audit calls gone."""
-    turns = [row["id"] for row in rows(old, AGENT_HISTORY) if row["session_id"] == "old"]
-    (kept,) = rows(old, AGENT_MEMORY)
-    again = lose(old, FILE_NAME)
-    memory = Memory(again.components.settings)
-    (alone,) = memory.show(turns[3])
-    assert (alone["id"], alone["turn_index"]) == (turns[3], 3)
-    assert [row["id"] for row in memory.show(turns[3], 1)] == turns[2:5]
-    assert memory.show(kept["id"])[0]["text"] == kept["text"]
-    for any_id in (turns[3], kept["id"]):
-        (source,) = audit(memory, any_id, bytes(32), embeds=False).sources
-        assert source.state == "gone"
-    assert not (again.data_dir / FILE_NAME).exists()
+    ingest(old)
+    assert summaries(old)["old"] == before
+    shutil.rmtree(old.data_dir / "lake")
+    again = lose(old, "catalog.db")
+    ingest(again)
+    assert summaries(again)["old"] == before and places(again, "old") == KEPT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from pathlib import Path
 
@@ -71,28 +70,12 @@ def test_what_was_let_go_of_is_known_by_keyed_ids(wordy: SampleMemory) -> None:
     lake, key = memory.components.lake, memory.components.install_key
     path = own_file(lake, REDACTED_RECORDS, memory.harbor, memory.flaky)
     _, footer = lake.read_footer(REDACTED_RECORDS, memory.harbor, memory.flaky)
-    family, records = read_removed_records(key, footer[REMOVED_RECORDS])
+    family, records = read_removed_records(footer[REMOVED_RECORDS])
     keyed = {RecordIdentity(key).id_of_mark(int.from_bytes(each, "little")) for each in marks}
     assert family is not None
     assert len(keyed.intersection(records["id"].tolist())) > 30
     content = path.read_bytes() + base64.b85decode(footer[REMOVED_RECORDS].partition(":")[2])
     assert not [each for each in marks if each in content or each.hex().encode() in content]
-
-
-def test_the_first_form_of_what_was_let_go_of_is_still_read() -> None:
-    """It held unkeyed hashes, encrypted; they are keyed when they are read, and another
-    install key opens nothing."""
-    key, nonce, marks = bytes(range(32)), bytes(16), [5, 2**63 + 1]
-    content = bytes(8) + b"".join(each.to_bytes(8, "little") for each in (7, *marks))
-    stream = hashlib.shake_256(key + nonce).digest(len(content))
-    hidden = bytes(one ^ other for one, other in zip(content, stream, strict=True))
-    value = base64.b85encode(nonce + hidden).decode()
-    family, records = read_removed_records(key, value)
-    identity = RecordIdentity(key)
-    assert family == identity.family_of_mark(7)
-    assert records["id"].tolist() == [identity.id_of_mark(each) for each in marks]
-    assert read_removed_records(bytes(32), value)[0] is None
-    assert read_removed_records(key, "")[0] is None
 
 
 def test_a_subagents_file_that_is_left_does_not_undo_it(wordy: SampleMemory) -> None:

@@ -16,6 +16,7 @@ import pytest
 from memory_assets.errors import StoreBusy, StoreError, StoreMismatch
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import SourceFacts
+from memory_assets.stores.catalog.schema import SCHEMA
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 
@@ -361,38 +362,18 @@ def test_threads_share_a_catalogue(catalog: Catalog) -> None:
     )
 
 
-VERSION_0 = """
-CREATE TABLE products (
-    stage TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
-    input_hash TEXT NOT NULL, output_hash TEXT NOT NULL, rows INTEGER NOT NULL,
-    bytes INTEGER NOT NULL, facts TEXT NOT NULL, made_at TEXT NOT NULL,
-    PRIMARY KEY (stage, project, session_id)
-) WITHOUT ROWID;
-INSERT INTO products VALUES
-    ('redacted_records', 'p', 's', 'in', 'out', 7, 70, '{"turns": 2}', 'then');
-"""
-
-
-def test_a_catalogue_of_the_first_version_opens_with_all_it_knows(tmp_path: Path) -> None:
-    """Its products have no run yet; new ones get theirs. Opening it twice changes nothing."""
+def test_a_catalogue_of_the_first_version_is_refused(tmp_path: Path) -> None:
+    """It has unkeyed hashes of what was said; the error says what to do, and it stays as it is."""
     path = tmp_path / "catalog.db"
-    with sqlite3.connect(path) as old:
-        old.executescript(VERSION_0)
-    old.close()
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(SCHEMA)
+        old.execute("INSERT INTO sources VALUES ('a','p','s','','/x',1,1,'','',7,'{}',x'07',NULL)")
+        old.commit()
     for _ in range(2):
-        catalog = Catalog(path)
-        (known,) = catalog.products.of_stage("redacted_records").values()
-        assert (known.output_hash, known.rows, known.facts, known.run_id) == (
-            "out",
-            7,
-            {"turns": 2},
-            "",
-        )
-        catalog.close()
-    catalog = Catalog(path)
-    catalog.products.put(replace(PRODUCT, session_id="new"), run_id="run-1")
-    assert catalog.products.of_stage("redacted_records")["p", "new"].run_id == "run-1"
-    catalog.close()
+        with pytest.raises(StoreMismatch, match=r"version 0\.1\.0.*Move the data directory away"):
+            Catalog(path)
+    with closing(sqlite3.connect(path)) as old:
+        assert old.execute("PRAGMA user_version").fetchone() == (0,)
 
 
 def test_a_catalogue_of_a_later_version_is_refused(tmp_path: Path) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from memory_assets.errors import StoreError
-from memory_assets.record_identity import RecordIdentity, mark
 from memory_assets.stores import tombstones as tombstones_module
 from memory_assets.stores.tombstones import Records, Tombstones, is_unique, unfinished
 
@@ -71,32 +69,13 @@ def test_a_record_that_says_something_else_was_not_forgotten(tombstones: Tombsto
     assert tombstones.records_among(-3, _records((5, 1), (5, 2))).tolist() == []
 
 
-def test_tombstones_of_the_first_form_still_count(tombstones: Tombstones) -> None:
-    """They know ids alone, under a hash from which the present one follows."""
-    marks = [mark("a record"), mark("another")]
-    family = int(np.uint64(marks[0]).astype(np.int64))
+def test_tombstones_of_the_first_version_are_refused(tombstones: Tombstones) -> None:
+    """Rather than that what they say is forgotten is ingested again."""
     tombstones.begin([("p", UUID)])
     with closing(sqlite3.connect(tombstones.path)) as connection:
-        connection.executescript(
-            "CREATE TABLE records (family BLOB NOT NULL, id BLOB NOT NULL,"
-            " PRIMARY KEY (family, id)) WITHOUT ROWID"
-        )
-        rows = [
-            (_first_form(b"family", family, signed=True), _first_form(b"record", each))
-            for each in marks
-        ]
-        connection.executemany("INSERT INTO records VALUES (?, ?)", rows)
-        connection.commit()
-    identity = RecordIdentity(KEY)
-    asked = _records(*((identity.id_of(name), 9) for name in ("a record", "another", "third")))
-    assert tombstones.families() == {tombstones.family_key(identity.family_of("a record"))}
-    gone = tombstones.records_among(identity.family_of("a record"), asked)
-    assert set(gone.tolist()) == {identity.id_of("a record"), identity.id_of("another")}
-
-
-def _first_form(kind: bytes, value: int, *, signed: bool = False) -> bytes:
-    content = kind + b"\0" + value.to_bytes(8, "little", signed=signed)
-    return blake2b(content, key=KEY, digest_size=16, person=b"tombstones").digest()
+        connection.execute("CREATE TABLE records (family BLOB NOT NULL, id BLOB NOT NULL)")
+    with pytest.raises(StoreError, match=r"version 0\.1\.0.*Move the data directory away"):
+        tombstones.forgotten()
 
 
 def _records(*rows: tuple[int, int]) -> Records:

@@ -23,7 +23,7 @@ from memory_assets.errors import NotFound, RedactionUnavailable
 from memory_assets.paths import is_sample
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
+from memory_assets.pipeline.plan.agent_memory import RECOVERED, plan_agent_memory, written
 from memory_assets.pipeline.plan.lost_tables import forget_lost_tables, without_records
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
@@ -214,6 +214,8 @@ def _index_agent_memory(
             from memory_assets.cli.ingesting.index_runs import index_agent_memory
 
             _replace(report, vars(index_agent_memory(settings, work)), [work])
+        if any(work.reason == RECOVERED for work in works):
+            report["warnings"].append(f"what agents wrote: {RECOVERED}")
         done += works
         if not works:
             break

@@ -6,12 +6,12 @@ from memory_assets.pipeline.stages import AGENTS
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
 
 _DESCRIPTIONS = {
-    AGENT_HISTORY: "The turns of conversations, as agents appended them, redacted.\n\nOf a "
-    "conversation that goes on, only new turns are written.",
+    AGENT_HISTORY: "The turns of conversations, as agents appended them, redacted.\n\n"
+    "An export of the journal, a conversation at a time.",
     AGENT_MEMORY: "What agents found worth keeping: preferences, facts, decisions.\n\nGated by "
     "confidence and number, and merged where they say the same.",
     MEMORY_TRAIL: "What happened to each memory: when, what, by whom, from what, and why.\n\n"
-    "Without their texts. A journal that is lost gets its trail back from here.",
+    "Without their texts.",
 }
 AGENT_TABLES = [
     step_asset(

@@ -12,7 +12,7 @@ from memory_assets.errors import NotFound, StoreError
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings
-from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal, has_journal
 from memory_assets.stores.agents.partitions import MESSAGE_HEAD, partition_of
 from memory_assets.stores.stores import Stores
 
@@ -86,6 +86,6 @@ def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[
     return found[-_MOST_SUMMARIES:]
 
 
-def has_journal(settings: Settings) -> bool:
+def has_memory(settings: Settings) -> bool:
     """Whether an agent ever wrote anything here."""
-    return (settings.data_dir / FILE_NAME).exists()
+    return has_journal(settings.data_dir)

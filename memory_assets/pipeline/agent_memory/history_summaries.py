@@ -2,7 +2,8 @@
 
 A window is summarized when it is complete: 16 turns, or fewer where the conversation rested after
 them. So windows never change when turns are appended, and what no summary covers is the end. One
-in which nothing stands out has no summary. The summaries of turns that retention has cut stay.
+in which nothing stands out has no summary. Those of turns that retention has cut are kept in the
+journal.
 """
 
 from __future__ import annotations
@@ -11,22 +12,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
 from memory_assets.errors import NotFound
 from memory_assets.models import Kind, RedactedRecord, Role, Turn
-from memory_assets.pipeline.agent_memory.lost_turns import stored_summaries
+from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.tables import made_with
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport, input_hash
-from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
 from memory_assets.redacted_text import compose
 from memory_assets.session_analysis.session import SessionTurns, session_turns
 from memory_assets.stores.agents.partitions import SUMMARY_HEAD
-from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets.summaries import ExtractiveSummarizer
@@ -60,13 +58,18 @@ SUMMARISED_HISTORY = DerivedTable(
 
 def summarise_history(components: Components, partition: str) -> StageReport:
     """Summarize the new windows of the conversations that changed, and return the report."""
-    return derive_table(
-        components,
-        partition,
-        SUMMARISED_HISTORY,
-        make=partial(_make, components),
-        extend=partial(_extend, components),
-    )
+    with components.project_lock(partition):
+        complete_journal(components)
+        replaced: list[HistorySummary] = []
+        report = derive_table(
+            components,
+            partition,
+            SUMMARISED_HISTORY,
+            make=lambda source: _made(components, source, replaced),
+        )
+        if replaced:
+            components.journal.compact()
+    return report
 
 
 def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
@@ -81,45 +84,32 @@ def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
         yield begin, len(times)
 
 
-def _make(components: Components, source: Product) -> Made:
+def _made(components: Components, source: Product, replaced: list[HistorySummary]) -> Made:
     turns: list[AgentTurn] = []
     with suppress(NotFound):  # of a conversation of which the summaries alone are left
         turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
-    kept = _of_cut_turns(components, source, turns)
-    return [*kept, *_rows(components, _after(turns, kept), kept)], {}
+    kept = _of_cut_turns(components, source, replaced)
+    there = {turn.id for turn in turns}
+    counted = [replace(row, cut_turns=len({*row.message_ids} - there)) for row in kept]
+    return [*counted, *_rows(components, _after(turns, kept), kept)], {}
 
 
 def _of_cut_turns(
-    components: Components, source: Product, turns: Sequence[AgentTurn]
+    components: Components, source: Product, replaced: list[HistorySummary]
 ) -> list[HistorySummary]:
-    """Return the stored summaries of a conversation up to the last one that names a turn which is
-    not on record any more, redacted under the present rules and with all known secrets."""
-    try:
-        rows = stored_summaries(components.lake, source.project, source.session_id)
-    except NotFound:
-        return []
-    there = {turn.id for turn in turns}
-    counted = [replace(row, cut_turns=len({*row.message_ids} - there)) for row in rows]
-    cut = [at for at, row in enumerate(counted, 1) if row.cut_turns]
-    if not cut:
+    """Return the summaries of a conversation that the journal keeps, redacted under the present
+    rules and with all known secrets; those that this changes are `replaced` there."""
+    journal = components.journal
+    kept = journal.cut_turns.summaries(source.session_id)
+    if not kept:
         return []
     known = frozenset(components.catalog.known_secrets.rules())
     redactor = components.redactor.session(source.session_id, known)
-    return [redact_composed(redactor, row) for row in counted[: cut[-1]]]
-
-
-def _extend(
-    components: Components, source: Product, before: Product, growth: Growth
-) -> Extension | None:
-    if RETAINED in source.facts:
-        return None
-    key = (source.project, source.session_id)
-    rows = components.lake.read_rows(HISTORY_SUMMARIES, *key)
-    covered = sum(len(row.message_ids) for row in rows)
-    if growth.kept < covered:
-        return None
-    turns = components.lake.read_rows(AGENT_HISTORY, *key, skip=covered)
-    return Extension(before.rows, _rows(components, _after(turns, rows), rows))
+    again = [redact_composed(redactor, row) for row in kept]
+    if changed := [row for row, old in zip(again, kept, strict=True) if row != old]:
+        journal.cut_turns.keep(changed)
+        replaced += changed
+    return again
 
 
 def _after(turns: Sequence[AgentTurn], summaries: Sequence[HistorySummary]) -> Sequence[AgentTurn]:

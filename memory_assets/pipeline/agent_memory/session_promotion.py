@@ -14,7 +14,6 @@ from memory_assets.agent_memory.ports import StoredMemory
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import BadArgument, NotFound, RedactionFailed
-from memory_assets.pipeline.agent_memory.calls import has_journal
 from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
@@ -23,6 +22,7 @@ from memory_assets.procedures.lasting import shown_by
 from memory_assets.procedures.project import Findings, findings, lasting_of
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.sentences import sentences
+from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import MEMORY_HEAD, partition_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
@@ -132,7 +132,7 @@ def promoted_from(
 ) -> list[tuple[str, str]]:
     """Return partition and name of the memories that these sessions, by project and id, showed
     alone or with other sessions, and that nothing else said."""
-    if not has_journal(components.settings):
+    if not has_journal(components.data_dir):
         return []
     keys = list(sessions)
     found: list[tuple[str, str]] = []

@@ -1,40 +1,27 @@
-"""The stages of agent_history and agent_memory: tables made of the journal of what agents wrote.
+"""The stages of agent_history, agent_memory and memory_trail: exports of the journal of what agents
+wrote, a conversation or a memory at a time.
 
 The journal has redacted text only. When the rules have changed, or a secret has become known, its
-texts are redacted again and replaced there, too. What the lake has and the journal has lost is
-put back into the journal; only forgetting and retention remove rows.
+texts are redacted again and replaced there, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 
-from memory_assets.agent_memory.ports import ConversationTurn
-from memory_assets.agent_memory.router import DEFAULT_COLLECTION
-from memory_assets.agent_memory_models import AgentTurn
+from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
+from memory_assets.agent_memory_models import MemoryChange
 from memory_assets.chunking import content_hash
-from memory_assets.errors import NotFound
+from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
-from memory_assets.pipeline.agent_memory.lost_turns import LAKE_ONLY, conversation_states, put_back
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.report import StageReport, input_hash
-from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
-from memory_assets.stores.agents.journal import FILE_NAME
-from memory_assets.stores.agents.partitions import (
-    AGENT,
-    MEMORY_HEAD,
-    is_agent_memory,
-    project_in,
-)
-from memory_assets.stores.agents.rows import (
-    memory_of_row,
-    row_of_memory,
-    row_of_turn,
-    turn_of_row,
-)
+from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table, expected_input
+from memory_assets.redacted_text import compose
+from memory_assets.stores.agents.partitions import AGENT, MEMORY_HEAD, project_in
+from memory_assets.stores.agents.rows import row_of_memory, row_of_turn
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
@@ -56,200 +43,130 @@ TRAIL = DerivedTable(MEMORY_TRAIL, TABLES_VERSION, chosen=made_with)
 
 
 def make_history(components: Components, partition: str) -> StageReport:
-    """Bring the turns of the conversations that changed up to date, and return the report. Of a
-    conversation that was appended to, only new turns are written."""
-    with components.project_lock(partition):
-        return _History(components, partition).made()
+    """Export the conversations that changed, and return the report."""
+    journal, project = components.journal, project_in(partition)
+    version, rules = made_with(components), components.ruleset_version
+    before = components.catalog.products.of_project(AGENT_HISTORY.name, partition)
+    replaced: list[ConversationTurn] = []
+
+    def make(source: Product) -> Made:
+        turns = [each for each in journal.turns(source.session_id) if each.project == project]
+        if not _is_redacted_so(before.get(source.session_id), version):
+            redact = redaction_for(components, source.session_id).redact
+            again = [replace(turn, text=redact(turn.text)) for turn in turns]
+            changed = [turn for turn, old in zip(again, turns, strict=True) if turn != old]
+            journal.replace_turns(changed)
+            replaced.extend(changed)
+            turns = again
+        facts: ProductFacts = {"agent": AGENT, "journal": source.output_hash}
+        if cut := journal.cut_turns.count(source.session_id):
+            facts["retained_blocks"] = cut
+        return (row_of_turn(turn, content_hash(turn.text), rules) for turn in turns), facts
+
+    return _exported(components, partition, HISTORY, make, replaced)
 
 
 def make_memories(components: Components, partition: str) -> StageReport:
-    """Bring the memories that changed up to date, and return the report."""
-    with components.project_lock(partition):
-        return _Memories(components, partition).made()
+    """Export the memories that changed, and return the report."""
+    journal, rules = components.journal, components.ruleset_version
+    redact = redaction_for(components, EVERYWHERE).redact
+    replaced: list[StoredMemory] = []
+
+    def make(source: Product) -> Made:
+        (memory,) = journal.memories({"memory_id": f"{MEMORY_HEAD}{source.session_id}"})
+        again = replace(
+            memory,
+            text=redact(memory.text),
+            entities=tuple(map(redact, memory.entities)),
+            tags=tuple(map(redact, memory.tags)),
+            also=tuple(map(redact, memory.also)),
+        )
+        if again != memory:
+            journal.put_memories(journal.collection_of(memory.memory_id), [again])
+            replaced.append(again)
+        row = row_of_memory(again, content_hash(again.text), rules)
+        return [row], {"agent": AGENT, "memory_type": row.type}
+
+    return _exported(components, partition, MEMORIES, make, replaced)
+
+
+def make_trail(components: Components, partition: str) -> StageReport:
+    """Export the trails of the memories that changed, and return the report."""
+
+    def make(source: Product) -> Made:
+        rows = [
+            MemoryChange(
+                id=f"trail::{source.session_id}::{number}",
+                project=partition,
+                project_root=compose(""),
+                agent=AGENT,
+                session_id=source.session_id,
+                timestamp=datetime.fromtimestamp(each.at, UTC),
+                what=each.what,
+                who=each.who,
+                of=each.of,
+                why=each.why,
+            )
+            for number, each in enumerate(
+                components.journal.trail(f"{MEMORY_HEAD}{source.session_id}")
+            )
+        ]
+        return rows, {"agent": AGENT}
+
+    return _exported(components, partition, TRAIL, make)
 
 
 def outdated(components: Components, partition: str) -> int:
     """Return the number of conversations and memories of a partition whose rows in the lake are
-    not made of their present state, or that the journal has lost."""
-    journal, project, version = components.journal, project_in(partition), made_with(components)
-    states = {
-        AGENT_HISTORY: conversation_states(components, partition),
-        AGENT_MEMORY: by_hash(journal.memory_states(project)),
-        MEMORY_TRAIL: by_hash(journal.trail_states(project)),
-    }
-    count = 0
-    for table, of_stage in states.items():
-        stage = table.name
-        count += len(set(components.lake.sessions(table, partition)) - of_stage.keys())
-        hashes = components.catalog.products.hashes(stage, partition)
-        held = {
-            each.session_id: each.input_hash
-            for each in components.catalog.quarantine.entries(partition)
-            if each.stage == stage
-        }
-        for key, state in of_stage.items():
-            expected = input_hash(state, version)
-            made = hashes.get(key, ("", ""))[0]
-            count += expected not in (made, held.get(key))
+    not made of their present state, or that the journal does not have."""
+    version, count = made_with(components), 0
+    quarantined = components.catalog.quarantine.entries(partition)
+    for derived in (HISTORY, MEMORIES, TRAIL):
+        states, table = _states(components, partition, derived), derived.table
+        count += len(set(components.lake.sessions(table, partition)) - states.keys())
+        made = components.catalog.products.hashes(table.name, partition)
+        held = {one.session_id: one.input_hash for one in quarantined if one.stage == table.name}
+        for name, state in states.items():
+            expected = expected_input(state, version)
+            count += expected not in (made.get(name, ("", ""))[0], held.get(name))
     return count
 
 
-def journal_keys(components: Components, partition: str) -> list[str]:
-    """Return the conversations of a partition, and the hashes of its memories, in the journal."""
-    project = project_in(partition)
-    if not (components.data_dir / FILE_NAME).exists():
-        return []
-    journal = components.journal
-    return [*journal.conversation_states(project), *by_hash(journal.memory_states(project))]
-
-
-def forget_written(components: Components, keys: Iterable[tuple[str, str]]) -> int:
-    """Delete conversations and memories by partition and name, leaving no byte of them in the
-    journal; return the number of turns and memories. Sessions are not in the journal, but their
-    projects are to be looked at again for what is promoted."""
-    if not (components.data_dir / FILE_NAME).exists():
-        return 0
-    journal, names = components.journal, list[str]()
-    for partition, name in keys:
-        project = project_in(partition) if is_agent_memory(partition) else partition
-        if is_agent_memory(partition) and journal.project_of(name) in (None, project):
-            names.append(name)
-        journal.note_sessions_seen(project, "")
-    removed = journal.delete_conversations(names)
-    removed += journal.delete_memories(f"{MEMORY_HEAD}{name}" for name in names)
-    journal.compact()
-    return removed
-
-
-class _History:
-    """Makes the rows of the conversations of a partition."""
-
-    def __init__(self, components: Components, partition: str) -> None:
-        self._components, self._partition = components, partition
-        self._journal, self._version = components.journal, made_with(components)
-        self._replaced = False
-        self._before = components.catalog.products.of_project(AGENT_HISTORY.name, partition)
-        for name in components.lake.sessions(AGENT_HISTORY, partition):
-            if self._growth(name) is None:
-                put_back(components, partition, name)
-        self._states = conversation_states(components, partition)
-
-    def made(self) -> StageReport:
-        """Make the rows, and return the report."""
-        sources = {name: self._source(name, state) for name, state in self._states.items()}
-        report = derive_table(
-            self._components,
-            self._partition,
-            HISTORY,
-            make=self._make,
-            extend=self._extend,
-            sources=sources,
-        )
-        if self._replaced:
-            self._journal.compact()
-        return report
-
-    def _growth(self, name: str) -> Growth | None:
-        """Return how a conversation has grown since it was made; None where it was not only
-        appended to."""
-        before = self._before.get(name)
-        noted = before.facts.get("journal") if before is not None else None
-        if not noted:
-            return None
-        count, changed = map(int, noted.split(":"))
-        appended_to = self._journal.begins_with(name, count, changed)
-        return Growth(noted, count) if appended_to else None
-
-    def _source(self, name: str, state: str) -> Product:
-        """Return a conversation as an upstream product, with how it has grown since it was made."""
-        growth = self._growth(name)
-        facts: ProductFacts = {} if growth is None else {"appended": growth.fact()}
-        return Product(_JOURNAL, self._partition, name, state, state, facts=facts)
-
-    def _facts(self, source: Product) -> ProductFacts:
-        facts: ProductFacts = {"agent": AGENT, "journal": source.output_hash}
-        if cut := self._journal.cut_turns.count(source.session_id):
-            facts["retained_blocks"] = cut
-        return facts
-
-    def _make(self, source: Product) -> Made:
-        redact = redaction_for(self._components, source.session_id).redact
-        turns = self._turns(source)
-        again = [replace(turn, text=redact(turn.text)) for turn in turns]
-        changed = [turn for turn, old in zip(again, turns, strict=True) if turn != old]
-        if changed and source.output_hash != LAKE_ONLY:
-            self._journal.replace_turns(changed)
-            self._replaced = True
-        return self._rows(again), self._facts(source)
-
-    def _extend(self, source: Product, before: Product, growth: Growth) -> Extension | None:
-        turns = self._turns(source)[growth.kept :]
-        return Extension(growth.kept, self._rows(turns), self._facts(source))
-
-    def _turns(self, source: Product) -> list[ConversationTurn]:
-        """Return the turns of a conversation that are of this partition's project."""
-        if source.output_hash == LAKE_ONLY:
-            rows = list[AgentTurn]()
-            with suppress(NotFound):  # of one of which the summaries alone are left
-                rows = self._components.lake.read_rows(
-                    AGENT_HISTORY, source.project, source.session_id
-                )
-            return list(map(turn_of_row, rows))
-        project = project_in(self._partition)
-        turns = self._journal.turns(source.session_id)
-        return [turn for turn in turns if turn.project == project]
-
-    def _rows(self, turns: Iterable[ConversationTurn]) -> Iterator[AgentTurn]:
-        rules = self._components.ruleset_version
-        return (row_of_turn(turn, content_hash(turn.text), rules) for turn in turns)
-
-
-class _Memories:
-    """Makes the rows of the memories of a partition."""
-
-    def __init__(self, components: Components, partition: str) -> None:
-        self._components, self._partition = components, partition
-        self._journal = components.journal
-        self._redact = redaction_for(components, EVERYWHERE).redact
-        self._replaced = False
-        project = project_in(partition)
-        known = by_hash(self._journal.memory_states(project))
-        lake = components.lake
-        for lost in set(lake.sessions(AGENT_MEMORY, partition)) - known.keys():
-            rows = lake.read_rows(AGENT_MEMORY, partition, lost)
-            memories = list(map(memory_of_row, rows))
-            self._journal.put_memories(DEFAULT_COLLECTION, memories)
-        self._states = by_hash(self._journal.memory_states(project))
-
-    def made(self) -> StageReport:
-        """Make the rows, and return the report."""
+def _exported(
+    components: Components,
+    partition: str,
+    derived: DerivedTable,
+    make: Callable[[Product], Made],
+    replaced: Iterable[object] = (),
+) -> StageReport:
+    """Bring a table up to date with the journal, which is copied first, and return the report.
+    `replaced` has, in the end, what `make` has replaced in the journal."""
+    with components.project_lock(partition):
+        complete_journal(components)
         sources = {
-            name: Product(_JOURNAL, self._partition, name, state, state)
-            for name, state in self._states.items()
+            name: Product(_JOURNAL, partition, name, state, state)
+            for name, state in _states(components, partition, derived).items()
         }
-        report = derive_table(
-            self._components, self._partition, MEMORIES, make=self._make, sources=sources
-        )
-        if self._replaced:
-            self._journal.compact()
-        return report
-
-    def _make(self, source: Product) -> Made:
-        (memory,) = self._journal.memories({"memory_id": f"{MEMORY_HEAD}{source.session_id}"})
-        again = replace(
-            memory,
-            text=self._redact(memory.text),
-            entities=tuple(map(self._redact, memory.entities)),
-            tags=tuple(map(self._redact, memory.tags)),
-            also=tuple(map(self._redact, memory.also)),
-        )
-        if again != memory:
-            self._journal.put_memories(self._journal.collection_of(memory.memory_id), [again])
-            self._replaced = True
-        row = row_of_memory(again, content_hash(again.text), self._components.ruleset_version)
-        return [row], {"agent": AGENT, "memory_type": row.type}
+        components.journal.keep_copy()
+        report = derive_table(components, partition, derived, make=make, sources=sources)
+        if any(True for _ in replaced):
+            components.journal.compact()
+    return report
 
 
-def by_hash(states: Mapping[str, str]) -> dict[str, str]:
-    """Return the states of memories by hash, which are given by id."""
-    return {memory_id.removeprefix(MEMORY_HEAD): state for memory_id, state in states.items()}
+def _states(components: Components, partition: str, derived: DerivedTable) -> Mapping[str, str]:
+    """Return the states in the journal of what a table has, by the names that it has there."""
+    journal, project = components.journal, project_in(partition)
+    if derived is HISTORY:
+        return journal.conversation_states(project)
+    states = journal.memory_states if derived is MEMORIES else journal.trail_states
+    return {name.removeprefix(MEMORY_HEAD): state for name, state in states(project).items()}
+
+
+def _is_redacted_so(before: Product | None, version: str) -> bool:
+    """Whether a product was made under this version, whatever was added to its conversation
+    since."""
+    noted = before.facts.get("journal") if before is not None else None
+    if before is None or noted is None:
+        return False
+    return before.input_hash == expected_input(noted, version)

@@ -16,13 +16,13 @@ from memory_assets.agent_memory.ports import StoredMemory
 from memory_assets.agent_memory.similarity import relation
 from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import EmbedderUnavailable, StoreBusy
-from memory_assets.pipeline.agent_memory.calls import has_journal
 from memory_assets.pipeline.agent_memory.gateway import policy_of
 from memory_assets.pipeline.agent_memory.promotion import promote
 from memory_assets.pipeline.agent_memory.session_promotion import promote_from_sessions
 from memory_assets.pipeline.agent_memory.vector_store import vectors_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.engines import Engines
+from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def keep_up(components: Components) -> UpkeepReport:
         for project in components.lake.projects(REDACTED_RECORDS):
             with suppress(StoreBusy):  # what is being written waits until the next night
                 report.shown += promote_from_sessions(components, project)
-    if not has_journal(components.settings):
+    if not has_journal(components.data_dir):
         return report
     journal = components.journal
     for project in journal.projects():
@@ -73,6 +73,7 @@ def keep_up(components: Components) -> UpkeepReport:
             report.merged += _merge(components, project)
             report.memories += len(journal.memories({"project": project}))
     report.archived = len(journal.archived())
+    journal.keep_copy()
     return report
 
 

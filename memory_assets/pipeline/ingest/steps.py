@@ -13,8 +13,12 @@ from functools import partial
 from memory_assets.embedding import DEFAULT_EMBEDDER
 from memory_assets.errors import StoreError
 from memory_assets.keywords import TERMS_VERSION
-from memory_assets.pipeline.agent_memory.memory_trail import make_trail
-from memory_assets.pipeline.agent_memory.tables import TABLES_VERSION, make_history, make_memories
+from memory_assets.pipeline.agent_memory.tables import (
+    TABLES_VERSION,
+    make_history,
+    make_memories,
+    make_trail,
+)
 from memory_assets.pipeline.checks.checks import Verified, checks_of, note_run
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.indexes.collections import index_project

@@ -8,13 +8,11 @@ install key nobody can test a guess.
 from __future__ import annotations
 
 import base64
-import hashlib
 
 import numpy as np
 
 from memory_assets.pipeline.ownership.session_files import SessionFiles
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.sources import source_key
 
@@ -25,12 +23,6 @@ _KEYED = "keyed:"
 """Prefix of a value with keyed hashes."""
 _RECORD = np.dtype([("id", "<u8"), ("content", "<u4")])
 _FAMILY_BYTES = 8
-
-_FIRST_ID = np.dtype("<u8")
-_FIRST_NONCE_BYTES = 16
-_FIRST_OPENED = bytes(8)
-"""Beginning of a value of the first version when decrypted: unkeyed hashes follow eight zeros,
-all combined with a key stream."""
 
 
 def removed_records_of(components: Components, session: SessionFiles) -> str:
@@ -46,27 +38,13 @@ def removed_records_of(components: Components, session: SessionFiles) -> str:
     return _KEYED + base64.b85encode(family + own.tobytes()).decode()
 
 
-def read_removed_records(install_key: bytes, value: str) -> tuple[int | None, Records]:
-    """Return family and records (`RECORD_DTYPE`, without times) of a footer's value. There are
-    none in an empty value, nor in one of the first version under another key."""
+def read_removed_records(value: str) -> tuple[int | None, Records]:
+    """Return family and records (`RECORD_DTYPE`, without times) of a footer's value; none of an
+    empty one."""
     if not value.startswith(_KEYED):
-        return _read_first_version(install_key, value)
+        return None, np.empty(0, dtype=RECORD_DTYPE)
     content = base64.b85decode(value.removeprefix(_KEYED))
     own = np.frombuffer(content, dtype=_RECORD, offset=_FAMILY_BYTES)
     records = np.zeros(len(own), dtype=RECORD_DTYPE)
     records["id"], records["content"] = own["id"], own["content"]
     return int.from_bytes(content[:_FAMILY_BYTES], "little", signed=True), records
-
-
-def _read_first_version(install_key: bytes, value: str) -> tuple[int | None, Records]:
-    whole = base64.b85decode(value)
-    nonce, content = whole[:_FIRST_NONCE_BYTES], whole[_FIRST_NONCE_BYTES:]
-    stream = hashlib.shake_256(install_key + nonce).digest(len(content))
-    opened = bytes(one ^ other for one, other in zip(content, stream, strict=True))
-    if not opened or not opened.startswith(_FIRST_OPENED):
-        return None, np.empty(0, dtype=RECORD_DTYPE)
-    family, *marks = np.frombuffer(opened, dtype=_FIRST_ID, offset=len(_FIRST_OPENED))
-    identity = RecordIdentity(install_key)
-    records = np.zeros(len(marks), dtype=RECORD_DTYPE)
-    records["id"] = [identity.id_of_mark(int(marked)) for marked in marks]
-    return identity.family_of_mark(int(family.astype(np.int64))), records

@@ -52,9 +52,7 @@ def adopt_archive(components: Components) -> int:
                 known.append((session_id, found))
                 rows = lake.read(REDACTED_RECORDS, project, session_id, _COLUMNS).to_pylist()
                 products.append(product)
-                removed = read_removed_records(
-                    components.install_key, footer.get(REMOVED_RECORDS, "")
-                )
+                removed = read_removed_records(footer.get(REMOVED_RECORDS, ""))
                 sources += _source_rows(components.identity, product, rows, removed)
     catalog.adopt(sources, products)
     for session_id, found in known:

@@ -20,7 +20,6 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     indexed_sessions,
 )
 from memory_assets.pipeline.indexes.keywords import STAGES_OF_KEYWORDS, keywords_reason
-from memory_assets.pipeline.ownership.keyed_lake import key_lake
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.plan.lost_tables import forget_lost_tables
@@ -71,7 +70,7 @@ def plan_each(
     """Yield each project with its work, or None. The order is by name, beginning with the one
     after `after`, so that a caller who stops early can continue from there."""
     adopt_archive(components)
-    key_lake(components)
+    components.catalog.require_key(components.identity.recognised_by)
     forget_lost_store(components)
     on_record = components.catalog.projects()
     forget_lost_tables(components, on_record)

@@ -22,10 +22,14 @@ from pathlib import Path
 import numpy as np
 
 from memory_assets.errors import NotFound, StoreError
-from memory_assets.pipeline.agent_memory.said_too import leave_without, said_too
+from memory_assets.pipeline.agent_memory.forgetting import (
+    forget_written,
+    leave_without,
+    memories_from,
+    said_too,
+)
+from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.session_promotion import promoted_from
-from memory_assets.pipeline.agent_memory.sources import memories_from, put_back
-from memory_assets.pipeline.agent_memory.tables import forget_written
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
 from memory_assets.pipeline.indexes.rebuild import collections_of
@@ -113,7 +117,7 @@ def forget(
     keys = [session.key for session in sessions]
     progress("waiting for other writers of this memory")
     with lock_all_writers(components, keys):
-        put_back(components)
+        complete_journal(components)
         # Or what was stored since the selection would stay.
         keys += memories_from(components, conversations_of(sessions))
         owned = list(_owned_records(components, set(keys)))

@@ -14,14 +14,13 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
 from memory_assets.paths import is_gone
-from memory_assets.pipeline.agent_memory.sources import memories_from
-from memory_assets.pipeline.agent_memory.tables import journal_keys
+from memory_assets.pipeline.agent_memory.forgetting import journal_keys, memories_from
+from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.plan.agent_memory import written
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.agents.partitions import AGENT, is_agent_memory
@@ -83,6 +82,7 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
             "--containing-tag or --before"
         )
     adopt_archive(components)
+    complete_journal(components)
     known = sessions_on_record(components)
     wanted = set(known)
     if selection.session is not None:
@@ -141,9 +141,8 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
         for project in lake.projects(table):
             for session_id in lake.sessions(table, project):
                 at(project, session_id)
-    for partition in written(components):
-        for session_id in journal_keys(components, partition):
-            at(partition, session_id).agent = AGENT
+    for key in journal_keys(components):
+        at(*key).agent = AGENT
     tombstone_store = tombstones(components).forgotten()
     on_record = set(known)
     for source in transcripts_on_disk(components):

@@ -10,7 +10,6 @@ from pathlib import Path
 from memory_assets.errors import StoreError
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
-from memory_assets.pipeline.ownership.keyed_lake import key_lake
 from memory_assets.pipeline.ownership.sharing import note_sharing
 from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.scan.reading import FileState, read_file
@@ -81,7 +80,7 @@ def scan_project(
     catalog = components.catalog
     report = StageReport(STAGE, project)
     components.read_records.forget()
-    key_lake(components)
+    catalog.require_key(components.identity.recognised_by)
     with components.project_lock(project), timed(report):
         found, report.details["forgotten"] = sources_of(components, project, walked)
         ledger = catalog.sources.rows(project)

@@ -18,7 +18,6 @@ from memory_assets.errors import StoreBusy
 from memory_assets.http.endpoint_use import EndpointUse
 from memory_assets.http.model_endpoint import is_endpoint
 from memory_assets.pipeline.stage.engines import Engines, redaction_settings
-from memory_assets.pipeline.stage.keyed_catalog import key_catalog
 from memory_assets.pipeline.stage.pending_checks import (
     PendingSession,
     RowsToCheck,
@@ -30,7 +29,6 @@ from memory_assets.pipeline.stage.share import Share, end_shares, holding
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redaction import Redactor, ruleset_version
 from memory_assets.settings import Settings
-from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
 from memory_assets.stores.gateway_usage import noting, tokens_since
 from memory_assets.stores.run_ledger import FILE_NAME, RunLedger
@@ -103,14 +101,6 @@ class Components(Engines):
     @opened_once
     def _project_locks(self) -> dict[str, FileLock]:
         return {}
-
-    @opened_once
-    def catalog(self) -> Catalog:
-        """The catalogue, created if there is none; one of an earlier version is migrated."""
-        catalog = super().catalog
-        if catalog.identities.state() == "unkeyed":
-            key_catalog(catalog, self.identity)
-        return catalog
 
     @opened_once
     def identity(self) -> RecordIdentity:

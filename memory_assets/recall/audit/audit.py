@@ -21,7 +21,6 @@ from memory_assets.recall.agent_rows import (
     NamedRow,
     journal_rows,
     lake_rows,
-    lost_by_journal,
     trail_of,
     written_row,
 )
@@ -166,8 +165,6 @@ def _of_agent(stores: Stores, named: NamedRow) -> Audit:
     rows = (ingested := lake_rows(stores, named)) or journal_rows(stores, named)
     size, key = len(rows[0]["text"].encode()), (named.partition, named.session_id)
     source = SourceState(None, str(stores.data_dir / FILE_NAME), "unchanged", size, size, 0, size)
-    if lost_by_journal(stores, named):
-        source = replace(source, state="gone", size_now=None)
     return Audit(
         id=named.id,
         kind=named.kind,

@@ -14,7 +14,7 @@ from memory_assets.keywords import query_terms, text_terms
 from memory_assets.recall.search.answer import Hit
 from memory_assets.requests.search import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agents.journal import AgentJournal, has_journal
 from memory_assets.stores.agents.partitions import AGENT, MEMORY_HEAD, MESSAGE_HEAD, partition_of
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.stores import Stores
@@ -31,7 +31,7 @@ def unread_hits(stores: Stores, request: SearchRequest) -> list[Hit]:
     kinds = {"memory", "history"} & set(request.kinds)
     filtered = request.agent or request.tool or request.file or request.of_documents
     unasked = not kinds or filtered or request.mode == "semantic"
-    if unasked or not (stores.data_dir / FILE_NAME).exists():
+    if unasked or not has_journal(stores.data_dir):
         return []
     weights = query_terms(request.query)
     hits = []

@@ -1,5 +1,5 @@
 """What agents wrote themselves: the journal, and how the lake's tables have its rows.
 
-Belongs here: the journal's file, the names of its partitions, rows from JSON and from tables. Does
+Belongs here: the journal's file and its copy, the names of its partitions, rows of tables. Does
 not: what may be written (`agent_memory/`), how tables are made of it (`pipeline/agent_memory/`).
 """

@@ -1,17 +1,27 @@
 """The turns that retention cut off conversations: their ids and places in the journal, without a
-text, so that a turn that is appended again is known, and its place is not taken by another."""
+text, so that a turn that is appended again is known, and its place is not taken by another; and
+the summaries that name them, which nothing can be made of again."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from memory_assets.agent_memory.ports import ConversationTurn
 from memory_assets.errors import ConfigurationError
+from memory_assets.redacted_text import require_redacted, seal
+from memory_assets.stores.agents.partitions import project_in
 from memory_assets.stores.files.sqlite import SqliteStore
 
+if TYPE_CHECKING:  # its columns need numpy, and a context needs no summary of here
+    from memory_assets.agent_memory_models import HistorySummary
+
 _TABLE = "cut_turns"
+_SUMMARIES = "cut_summaries"
 
 
 class CutTurns:
@@ -57,6 +67,11 @@ class CutTurns:
         rows = self._journal.select(_TABLE, "message_id", conversation_id=conversation_id)
         return {row[0] for row in rows}
 
+    def summaries(self, conversation_id: str) -> list[HistorySummary]:
+        """Return the summaries of a conversation up to the last one that names a cut turn."""
+        rows = self._journal.select(_SUMMARIES, "row", "last_turn", conversation_id=conversation_id)
+        return [_summary(row[0]) for row in rows]
+
     def over_before(self, project: str, moment: datetime) -> list[str]:
         """Return the conversations of a project whose last turn was said before a moment, if
         others than the user spoke in them; sorted."""
@@ -67,9 +82,15 @@ class CutTurns:
         until = moment.astimezone(UTC).isoformat()
         return [row[0] for row in self._journal.rows(sql, project, until)]
 
-    def cut(self, conversation_id: str, message_ids: Iterable[str]) -> int:
-        """Delete these turns of a conversation, note that they were cut, and return their number.
-        Its last turn counts as changed, so that the conversation is in a state of its own."""
+    def cut(
+        self,
+        conversation_id: str,
+        message_ids: Iterable[str],
+        summaries: Iterable[HistorySummary],
+    ) -> int:
+        """Delete these turns of a conversation, note that they were cut, keep the summaries that
+        name them, and return their number. Its last turn counts as changed, so that the
+        conversation is in a state of its own."""
         of = {"conversation_id": conversation_id}
         removed = 0
         with self._changing() as number:
@@ -78,6 +99,7 @@ class CutTurns:
                 if place is not None:
                     self.put(conversation_id, {each: place})
                     removed += self._journal.delete("turns", message_id=each)
+            self.keep(summaries)
             self._journal.write(
                 "UPDATE turns SET changed = ?1 WHERE conversation_id = ?2 AND turn_index ="
                 " (SELECT MAX(turn_index) FROM turns WHERE conversation_id = ?2)",
@@ -94,6 +116,32 @@ class CutTurns:
                 values = {"conversation_id": conversation_id, "turn_index": place}
                 self._journal.put(_TABLE, message_id=message_id, **values)
 
+    def keep(self, summaries: Iterable[HistorySummary]) -> None:
+        """Store summaries that name cut turns, in place of those with their ids."""
+        with self._journal.transaction():
+            for each in summaries:
+                require_redacted([each.text])
+                self._journal.put(
+                    _SUMMARIES,
+                    summary_id=each.id,
+                    conversation_id=each.session_id,
+                    project=project_in(each.project),
+                    last_turn=each.last_turn,
+                    row=json.dumps(asdict(each), default=datetime.isoformat),
+                )
+
     def forget(self, conversation_id: str) -> None:
         """Delete what is noted of a conversation."""
-        self._journal.delete(_TABLE, conversation_id=conversation_id)
+        for table in (_TABLE, _SUMMARIES):
+            self._journal.delete(table, conversation_id=conversation_id)
+
+
+def _summary(row: str) -> HistorySummary:
+    from memory_assets.agent_memory_models import HistorySummary
+
+    values = json.loads(row)
+    for name in ("timestamp", "ended_at"):
+        values[name] = datetime.fromisoformat(values[name])
+    for name in ("project_root", "text"):
+        values[name] = seal(values[name])
+    return HistorySummary(**{**values, "message_ids": tuple(values["message_ids"])})

@@ -1,7 +1,8 @@
 """What agents wrote themselves, in one SQLite file: the turns of conversations, and memories.
 
-Only redacted text is accepted. What a call has stored is on disk when it returns. The lake's
-tables `agent_history` and `agent_memory` are made of it; until then, it is the only copy.
+Only redacted text is accepted. What a call has stored is on disk when it returns. The journal is
+the truth of what agents wrote: the lake's tables `agent_history`, `agent_memory` and `memory_trail`
+are exports of it. Its file is copied before they are made (`journal_file.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import ConfigurationError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.agents.cut_turns import CutTurns
-from memory_assets.stores.agents.journal_file import open_journal
+from memory_assets.stores.agents.journal_file import (
+    COMPLETE,
+    copy_of,
+    make_copy,
+    open_journal,
+    remove_copies,
+)
 from memory_assets.stores.files.sqlite import (
     SqliteStore,
     compact,
@@ -37,13 +44,19 @@ if TYPE_CHECKING:  # of what is read without vectors, numpy is most of the time
 FILE_NAME = "agent_memory.db"
 """Where in the data directory the journal is."""
 _REMEDY = (
-    "See that the disk has room and can be written; if the file is damaged, restore it from a "
-    "backup: what was ingested of it is in the lake."
+    "See that the disk has room and can be written; if the file is damaged, `memory ingest` sets "
+    "it aside and begins again with its copy."
 )
 _TURN = tuple(each.name for each in fields(ConversationTurn))
 _MEMORY = tuple(each.name for each in fields(StoredMemory))
 _TRAIL = tuple(each.name for each in fields(TrailEntry))
 _TEXTS = ("entities", "tags", "also")
+
+
+def has_journal(data_dir: Path) -> bool:
+    """Whether an agent ever wrote anything here. To open a journal would make one."""
+    path = data_dir / FILE_NAME
+    return path.exists() or copy_of(path).exists()
 
 
 class AgentJournal(SqliteStore):
@@ -101,10 +114,12 @@ class AgentJournal(SqliteStore):
         return True
 
     def project_of(self, conversation_id: str) -> str | None:
-        """Return the project of a conversation, None if the journal has no turn of it."""
-        sql = "SELECT project FROM turns WHERE conversation_id = ? LIMIT 1"
-        found = self.rows(sql, conversation_id)
-        return str(found[0][0]) if found else None
+        """Return the project of a conversation, None if the journal has nothing of it."""
+        for table in ("turns", "cut_summaries"):
+            found = self.find(table, "project", conversation_id=conversation_id)
+            if found is not None:
+                return str(found)
+        return None
 
     def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
         """Return the last `n` turns of a conversation in order; fewer where there are fewer."""
@@ -164,7 +179,8 @@ class AgentJournal(SqliteStore):
 
     def projects(self) -> list[str]:
         """Return the projects that something was written about, "" for none, sorted."""
-        sql = "SELECT project FROM turns UNION SELECT project FROM memories ORDER BY 1"
+        of_each = "SELECT project FROM turns UNION SELECT project FROM memories"
+        sql = f"{of_each} UNION SELECT project FROM cut_summaries ORDER BY 1"
         return [row[0] for row in self.rows(sql)]
 
     def state_of(self, project: str) -> int:
@@ -173,22 +189,14 @@ class AgentJournal(SqliteStore):
         return max(int(self.value(sql.format(name), project)) for name in ("turns", "memories"))
 
     def conversation_states(self, project: str) -> dict[str, str]:
-        """Return a state of each conversation of a project, which differs after every change."""
+        """Return a state of each conversation of a project, which differs after every change; also
+        of those of which summaries alone are left."""
         sql = (
-            "SELECT conversation_id, COUNT(*), MAX(changed) FROM turns WHERE project = ? GROUP BY 1"
+            "SELECT conversation_id, COUNT(*), MAX(changed) FROM turns WHERE project = ?1 GROUP BY"
+            " 1 UNION ALL SELECT DISTINCT conversation_id, 0, 0 FROM cut_summaries WHERE"
+            " project = ?1 AND conversation_id NOT IN (SELECT conversation_id FROM turns)"
         )
         return {row[0]: f"{row[1]}:{row[2]}" for row in self.rows(sql, project)}
-
-    def begins_with(self, conversation_id: str, count: int, changed: int) -> bool:
-        """Whether the first `count` turns of a conversation are those that it had when its state
-        was `count:changed`, and all others came after them."""
-        sql = (
-            "SELECT COUNT(*), MAX(changed), MAX(turn_index) < (SELECT MIN(turn_index) FROM turns"
-            " WHERE conversation_id = ? AND changed > ?) FROM turns"
-            " WHERE conversation_id = ? AND changed <= ?"
-        )
-        (row,) = self.rows(sql, *(conversation_id, changed) * 2)
-        return (row[0], row[1]) == (count, changed) and row[2] in (None, 1)
 
     def memory_states(self, project: str) -> dict[str, str]:
         """Return a state of each memory of a project by id, which differs after every change."""
@@ -334,9 +342,26 @@ class AgentJournal(SqliteStore):
                 self.cut_turns.forget(each)
             return sum(self.delete("turns", conversation_id=each) for each in ids)
 
+    @property
+    def version(self) -> int:
+        """What is known of the rows that the lake has besides: 0, `COMPLETE` or `COPIED`."""
+        return int(self.value("PRAGMA user_version"))
+
+    def note_complete(self) -> None:
+        """Note that the journal has all that the lake has."""
+        self.write(f"PRAGMA user_version = {COMPLETE}")
+
+    def keep_copy(self) -> None:
+        """Copy the journal, if it was written since it was copied."""
+        with self.transaction(), sqlite_errors(copy_of(self.path), _REMEDY):
+            make_copy(self.path)
+
     def compact(self) -> None:
-        """Rewrite the file, so that no byte of what was deleted stays."""
+        """Rewrite the file and its copy, so that no byte of what was deleted stays."""
+        with self.transaction():
+            remove_copies(self.path)
         compact(self.path)
+        self.keep_copy()
 
     @contextmanager
     def _changing(self) -> Iterator[int]:

@@ -1,13 +1,30 @@
-"""The file of the journal of what agents wrote: its tables, and how it is opened."""
+"""The file of the journal of what agents wrote, and its copy: how they are made, opened, and taken
+for each other.
+
+The copy is made before anything is exported to the lake, so that it has all that the lake has. A
+journal that is lost is begun again with it by whoever opens it next; one that is damaged is set
+aside for it by `recover_damaged`.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_assets.stores.files.shared import locked
 from memory_assets.stores.files.sqlite import connect
 
+COMPLETE = 1
+"""The `user_version` of a journal that has all that the lake has. That of one of an earlier version
+is 0."""
+COPIED = 2
+"""The `user_version` of a copy, so that a journal that was one is known until it is exported."""
+_LOCK_SECONDS = 30.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS turns (
     message_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, turn_index INTEGER NOT NULL,
@@ -46,19 +63,132 @@ CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 """
 """`changed` numbers the writes, so that a conversation's greatest says whether it changed."""
-_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'cut_turns'"
+_OF_CUT_TURNS = """
+CREATE {kind} TABLE IF NOT EXISTS cut_summaries (
+    summary_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, project TEXT NOT NULL,
+    last_turn INTEGER NOT NULL, row TEXT NOT NULL
+);
+"""
+_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'cut_summaries'"
 
 
 def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
-    """Return a connection to the journal; where its directory cannot be written, read-only, as it
-    is. SQLite keeps its write-ahead log there, unless it is told that nobody changes the file."""
+    """Return a connection to the journal, which is begun with its copy if it was lost; where its
+    directory cannot be written, read-only, as it is. SQLite keeps its write-ahead log there, unless
+    it is told that nobody changes the file."""
     effective = os.access in os.supports_effective_ids
     if path.exists() and not os.access(path.parent, os.W_OK, effective_ids=effective):
         has_log = path.with_name(f"{path.name}-wal").exists()
-        return connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
+        connection = connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
+        if connection.execute(_EXISTS).fetchone() is None:  # of a version before
+            connection.executescript(_OF_CUT_TURNS.format(kind="TEMP"))
+        return connection
+    _begin_with_copy(path)
     connection = connect(path, seconds=seconds)
     if connection.execute(_EXISTS).fetchone() is None:
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+        script = f"{_SCHEMA}{_OF_CUT_TURNS.format(kind='')}"
+        connection.executescript(f"BEGIN IMMEDIATE; {script} COMMIT;")
     connection.execute("PRAGMA synchronous=FULL")
     return connection
+
+
+def copy_of(path: Path) -> Path:
+    """Return the path of the copy of a journal."""
+    return path.with_name(f"{path.name}.copy")
+
+
+def copied_at(path: Path) -> float | None:
+    """Return when the copy of a journal was made, in Unix seconds; None where there is none."""
+    copy = copy_of(path)
+    return copy.stat().st_mtime if copy.exists() else None
+
+
+def make_copy(path: Path) -> None:
+    """Make the copy of a journal that was written since, in one step. The caller holds the
+    journal's write lock, so that what another process deletes is in no copy that is made later."""
+    log = path.with_name(f"{path.name}-wal")
+    times = [each.stat().st_mtime for each in (path, log) if each.exists()]
+    if times and (at := copied_at(path)) is not None and at > max(times):
+        return
+
+    def write(staging: Path) -> None:
+        with closing(connect(path, mode="ro")) as connection:
+            connection.execute("VACUUM INTO ?", (str(staging),))
+        with closing(connect(staging, mode="rw")) as connection:
+            if connection.execute("PRAGMA user_version").fetchone() == (COMPLETE,):
+                connection.execute(f"PRAGMA user_version = {COPIED}")
+
+    _replace(copy_of(path), write)
+
+
+def remove_copies(path: Path) -> None:
+    """Delete the copy of a journal, what a killed process left of one, and journals that were set
+    aside."""
+    for kind in ("copy", "staging", "broken-"):
+        for each in path.parent.glob(f"{path.name}.{kind}*"):
+            each.unlink(missing_ok=True)
+
+
+def damage_of(path: Path) -> str:
+    """Return what is wrong with the file of a journal, "" where nothing is or it is not there."""
+    if not path.exists():
+        return ""
+    try:
+        with closing(connect(path, mode="ro")) as connection:
+            first = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.OperationalError:  # locked, or not to be opened: whoever uses it says so
+        return ""
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return "" if first == "ok" else first.replace("\n", " ")
+
+
+def recover_damaged(path: Path) -> bool:
+    """Set a damaged journal aside and begin again with its copy, if there is one; return True if
+    that was done. Processes that have the damaged file open must be started again."""
+    if not damage_of(path) or not copy_of(path).exists():
+        return False
+    with _being_replaced(path):
+        if damage_of(path):
+            moment = datetime.fromtimestamp(time.time(), UTC).strftime("%Y%m%dT%H%M%SZ")
+            for end in ("-wal", "-shm", ""):
+                if (part := path.with_name(f"{path.name}{end}")).exists():
+                    part.replace(path.with_name(f"{path.name}.broken-{moment}{end}"))
+    _begin_with_copy(path)
+    return True
+
+
+def _begin_with_copy(path: Path) -> None:
+    """Make a journal that is not there of its copy, if there is one."""
+    copy = copy_of(path)
+    if path.exists() or not copy.exists():
+        return
+
+    def write(staging: Path) -> None:
+        staging.write_bytes(copy.read_bytes())
+        with closing(connect(staging, mode="rw")) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+
+    with _being_replaced(path):
+        if not path.exists():
+            for end in ("-wal", "-shm"):  # a log of the lost file would be applied to this one
+                path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
+            _replace(path, write)
+
+
+def _being_replaced(path: Path) -> AbstractContextManager[None]:
+    busy = f"another process has been recovering {path} for {_LOCK_SECONDS:.0f} s; wait for it"
+    return locked(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, busy)
+
+
+def _replace(path: Path, write: Callable[[Path], None]) -> None:
+    """Replace a file by one that is written under another name, readable by its owner only, and is
+    on disk before it has the name. One process does so at a time."""
+    staging = path.with_name(f"{path.name}.staging")
+    staging.unlink(missing_ok=True)
+    staging.touch(0o600)
+    write(staging)
+    with staging.open("r+b") as file:
+        os.fsync(file.fileno())
+    staging.replace(path)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from memory_assets.stores.catalog.connection import CatalogConnection, now
-from memory_assets.stores.catalog.identities import Identities
 from memory_assets.stores.catalog.known_secrets import KnownSecrets, Redactions
 from memory_assets.stores.catalog.products import STAGES, Products, Quarantine
 from memory_assets.stores.catalog.schema import Product, SourceRow
@@ -43,7 +42,6 @@ class Catalog:
         self.products = Products(connection)
         self.known_secrets = KnownSecrets(connection)
         self.redactions = Redactions(connection, self.products, self.known_secrets)
-        self.identities = Identities(connection)
         self.vectors = VectorPlaces(connection)
         self.kept_vectors = KeptVectors(connection)
         self.collections = Collections(connection)
@@ -56,14 +54,24 @@ class Catalog:
         """Return every project that has a source file or a product."""
         return {str(row[0]) for row in self._connection.rows(_PROJECTS)}
 
+    def require_key(self, recognised_by: int) -> None:
+        """Note by what the key is recognised under which records are known. Where it is
+        another one than before, every file that is there counts as unread: what was noted
+        under the other key is equal to nothing any more."""
+        before = self._connection.find("identities", "recognised_by")
+        if before == recognised_by:
+            return
+        with self.transaction():
+            self._connection.write("UPDATE identities SET recognised_by = ?", recognised_by)
+            if before is not None:
+                unread = "UPDATE sources SET reader_version = '' WHERE gone_at IS NULL"
+                self._connection.write(unread)
+
     def adopt(self, sources: Iterable[SourceRow], products: Iterable[Product]) -> None:
         """Insert all of these, or none: files that were not known, counted as gone until
-        they are found, and what was made of them. Their files in the lake may be of a
-        version that keyed no ids."""
+        they are found, and what was made of them."""
         with self.transaction():
             for source in sources:
                 self.sources.put(replace(source, gone_at=now()))
             for product in products:
                 self.products.adopt(product)
-                if self.identities.state() != "lake":
-                    self.identities.note("lake")

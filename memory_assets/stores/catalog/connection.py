@@ -36,6 +36,11 @@ class CatalogConnection(SqliteStore):
             with self.transaction():
                 for statement in MIGRATIONS[self.value("PRAGMA user_version") :]:
                     connection.execute(statement)
+                if self.value("SELECT state FROM identities") == "unkeyed":
+                    raise StoreMismatch(
+                        f"{path} was made by version 0.1.0, whose memories are not read any more. "
+                        "Move the data directory away and run `memory ingest`."
+                    )
                 connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def state(self) -> tuple[int, int]:

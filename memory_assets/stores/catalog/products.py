@@ -249,17 +249,6 @@ class Products(CatalogPart):
         )
         return {str(row["name"]): int(row["rows"]) for row in rows}
 
-    def note_output(self, stage: str, project: str, session_id: str, output_hash: str) -> None:
-        """Replace the output hash of a product whose file was rewritten."""
-        self._connection.write(
-            "UPDATE products SET output_hash = ?"
-            " WHERE stage = ? AND project = ? AND session_id = ?",
-            output_hash,
-            stage,
-            project,
-            session_id,
-        )
-
     def forget_project(self, project: str, but: Collection[str] = ()) -> None:
         """Make every stage of a project count as not done, and release what is held back; the
         sessions in `but` stay as they are.

@@ -91,15 +91,16 @@ MIGRATIONS = (
 """One statement a version, in order; `PRAGMA user_version` counts those applied.
 
 `sources.record_ids` is empty since `record_ids` held them in pieces. `source_records` took its
-place (`first`: bytes before the piece) when they were keyed, so that an older version that is
-still running can write no others. `identities`: how far keying them has come, and what the key is
-recognised by. `sources.shares`: whether a main file shares a record with another, NULL if not
-compared yet, -1 if it does and has records that were not compared. `vector_places`: the session's
-file that has a vector, by a keyed hash of its text and embedder. `quarantine.input_hash` is
-emptied once: earlier versions held sessions back for good after failures that pass, so each is
-tried again. `kept_vectors`: float32 vectors of texts that a document had, under the same hash,
-and the version of the rules by which the text was redacted. `products_by_session` began with the
-session's id, so that the thirty products of each session of a batch changed a page of their own.
+place (`first`: bytes before the piece) when they were keyed, so that an older version that is still
+running can write no others. `identities`: whether they are keyed (those of 0.1.0 are not, which is
+an error), and what the key is recognised by. `sources.shares`: whether a main file shares a record
+with another, NULL if not compared yet, -1 if it does and has records that were not compared.
+`vector_places`: the session's file that has a vector, by a keyed hash of its text and embedder.
+`quarantine.input_hash` is emptied once: earlier versions held sessions back for good after failures
+that pass, so each is tried again. `kept_vectors`: float32 vectors of texts that a document had,
+under the same hash, and the version of the rules by which the text was redacted.
+`products_by_session` began with the session's id, so that the thirty products of each session of a
+batch changed a page of their own.
 """
 
 

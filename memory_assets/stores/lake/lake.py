@@ -14,7 +14,7 @@ import dataclasses
 import glob
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from hashlib import blake2b
@@ -37,7 +37,6 @@ from memory_assets.stores.lake.rows import (
     rows_from_arrow,
     texts_from_arrow,
     texts_of,
-    with_other_ids,
 )
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, Table
 from memory_assets.stores.lake.segments import SegmentCache
@@ -262,34 +261,6 @@ class Lake:
             self.partition(table, project).write(
                 session_id, rows.parts(0, None), lambda: footer, footer["output_hash"]
             )
-
-    def replace_ids(
-        self,
-        table: Table,
-        project: str,
-        session_id: str,
-        columns: Sequence[str],
-        replaced: Callable[[str], str],
-        footer: Mapping[str, str],
-    ) -> None:
-        """Write a session's rows with what `replaced` returns for each value of some columns,
-        and with `footer` added to its footer, unless nothing changes.
-
-        Raises:
-            NotFound, DamagedFile: there is no usable file.
-            StoreError: it cannot be written; it is as it was.
-        """
-        with self.opened(table, project, session_id) as rows:
-            ids = rows.read(list(columns))
-            found = {value for name in columns for value in pc.unique(ids[name]).to_pylist()}
-            new = {value: replaced(value) for value in found if value}
-            changes = {value: other for value, other in new.items() if other != value}
-            if not (changes or footer):
-                return
-            content = blake2b(digest_size=16)
-            parts = with_other_ids(table, rows.parts(0, None), columns, changes, content)
-            whole = {**rows.footer, **footer}
-            self.partition(table, project).write(session_id, parts, lambda: whole, content)
 
 
 @lru_cache(maxsize=1024)  # asked for some 200 times for one more turn

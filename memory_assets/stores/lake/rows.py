@@ -65,25 +65,6 @@ def texts_of(arrow: pa.Table, column: str = "text") -> list[RedactedText]:
     return list(map(seal, texts))
 
 
-def with_other_ids(
-    table: Table,
-    parts: Iterable[pa.Table],
-    columns: Sequence[str],
-    changes: Mapping[str, str],
-    content: blake2b,
-) -> Iterator[pa.Table]:
-    """Yield Arrow rows with the values of some columns changed, and add what they hold to
-    the hash `content`."""
-    for part in parts:
-        for name in columns:
-            values = [changes.get(str(value), value) for value in part[name].to_pylist()]
-            place = part.schema.get_field_index(name)
-            changed = pa.array(values, type=part.schema.field(name).type)
-            part = part.set_column(place, part.schema.field(name), changed)
-        _add_content(content, table, part)
-        yield part
-
-
 def _to_arrow(table: Table, rows: Sequence[Any], extra: Mapping[str, Sequence[Any]]) -> pa.Table:
     redacted = redacted_columns(table.model)
     columns: list[pa.Array[Any]] = []

@@ -1,8 +1,9 @@
-"""Memories that stay when one of those who said them is forgotten: their trail no longer names that
-one, and its wordings of them are gone.
+"""Forgetting what agents wrote: what comes from the forgotten, what stays without it, and deleting
+it from the journal.
 
-Everything made of such a memory is removed like what is forgotten; the journal keeps the memory,
-and the next ingest makes the rest again.
+A memory stays when only one of those who said it is forgotten: its trail no longer names that one,
+and that one's wordings of it are gone. Everything made of such a memory is removed like what is
+forgotten; the journal keeps the memory, and the next ingest exports it again.
 """
 
 from __future__ import annotations
@@ -13,16 +14,56 @@ from dataclasses import dataclass, replace
 from memory_assets.agent_memory.memory import id_of_memory
 from memory_assets.agent_memory.ports import StoredMemory
 from memory_assets.agent_memory.trail import TrailEntry
-from memory_assets.pipeline.agent_memory.calls import has_journal
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
 from memory_assets.pipeline.agent_memory.session_promotion import promoted_from, session_of
-from memory_assets.pipeline.agent_memory.sources import key_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redacted_text import RedactedText
-from memory_assets.stores.agents.partitions import MEMORY_HEAD, is_agent_memory
+from memory_assets.stores.agents.journal import has_journal
+from memory_assets.stores.agents.partitions import (
+    MEMORY_HEAD,
+    is_agent_memory,
+    partition_of,
+    project_in,
+)
 
 _SESSION_HEAD = "session::"
+
+
+def journal_keys(components: Components) -> Iterator[SessionKey]:
+    """Yield partition and name of the conversations and of the memories in the journal."""
+    if has_journal(components.data_dir):
+        journal = components.journal
+        for project in journal.projects():
+            for name in journal.conversation_states(project):
+                yield partition_of(project), name
+        yield from map(_key_of, journal.memories())
+
+
+def memories_from(components: Components, conversations: Set[str]) -> list[SessionKey]:
+    """Return partition and name of the memories that come from these conversations."""
+    if not (conversations and has_journal(components.data_dir)):
+        return []
+    memories = components.journal.memories()
+    return [_key_of(each) for each in memories if each.conversation_id in conversations]
+
+
+def forget_written(components: Components, keys: Iterable[SessionKey]) -> int:
+    """Delete conversations and memories by partition and name, leaving no byte of them in the
+    journal and its copy; return the number of turns and memories. Sessions are not in the journal,
+    but their projects are to be looked at again for what is promoted."""
+    if not has_journal(components.data_dir):
+        return 0
+    journal, names = components.journal, list[str]()
+    for partition, name in keys:
+        project = project_in(partition) if is_agent_memory(partition) else partition
+        if is_agent_memory(partition) and journal.project_of(name) in (None, project):
+            names.append(name)
+        journal.note_sessions_seen(project, "")
+    removed = journal.delete_conversations(names)
+    removed += journal.delete_memories(f"{MEMORY_HEAD}{name}" for name in names)
+    journal.compact()
+    return removed
 
 
 @dataclass(frozen=True)
@@ -56,18 +97,18 @@ class _Forgotten:
 def said_too(components: Components, keys: Collection[SessionKey]) -> list[SessionKey]:
     """Return partition and name of the memories that stay when these sessions, conversations and
     memories are forgotten, but name them in their trail, or contradict them."""
-    if not has_journal(components.settings):
+    if not has_journal(components.data_dir):
         return []
     forgotten = _forgotten(keys)
     found: list[SessionKey] = []
     for memory in components.journal.memories():
-        if key_of(memory) in keys:
+        if _key_of(memory) in keys:
             continue
         trail = components.journal.trail(memory.memory_id)
         if any(map(forgotten.has_memory, memory.contradicts)) or any(
             forgotten.left_of(memory.project, each) != each for each in trail
         ):
-            found.append(key_of(memory))
+            found.append(_key_of(memory))
     return found
 
 
@@ -76,7 +117,7 @@ def leave_without(
 ) -> set[SessionKey]:
     """Take what is forgotten out of the memories of those `along` that stay, and return their
     partitions and names. `along`: those of the `selected` that leave no tombstone."""
-    staying = {key_of(each): each for each in _staying(components, selected, along)}
+    staying = {_key_of(each): each for each in _staying(components, selected, along)}
     forgotten = _forgotten(selected - staying.keys())
     for memory in staying.values():
         _leave(components, memory, forgotten)
@@ -86,7 +127,7 @@ def leave_without(
 def _staying(
     components: Components, selected: Set[SessionKey], along: Iterable[SessionKey]
 ) -> Iterator[StoredMemory]:
-    if not has_journal(components.settings):
+    if not has_journal(components.data_dir):
         return
     for _, name in set(along).difference(promoted_from(components, selected)):
         yield from components.journal.memories({"memory_id": f"{MEMORY_HEAD}{name}"})
@@ -120,3 +161,7 @@ def _forgotten(keys: Collection[SessionKey]) -> _Forgotten:
 
 def _is_turn(source: str) -> bool:
     return source.startswith(_SESSION_HEAD)
+
+
+def _key_of(memory: StoredMemory) -> SessionKey:
+    return partition_of(memory.project), memory.memory_id.removeprefix(MEMORY_HEAD)

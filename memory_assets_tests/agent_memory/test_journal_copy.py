@@ -1,0 +1,225 @@
+"""What agents wrote is copied, and a lost or damaged journal begun again with its copy."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable
+from contextlib import closing
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.cli.doctor_command import Finding, diagnose
+from memory_assets.errors import DamagedFile, StoreError
+from memory_assets.pipeline.agent_memory.from_lake import complete_journal
+from memory_assets.pipeline.agent_memory.upkeep import keep_up
+from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.removal.forget import forget
+from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agents.journal_file import (
+    COMPLETE,
+    copy_of,
+)
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
+from memory_assets_tests.agent_memory.conftest import NOW, Agents
+from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.own_files import own_file
+
+
+@pytest.fixture
+def wordy(tmp_path: Path, engines: dict[str, Any]) -> Agents:
+    """A memory without vectors, with a turn and a memory that were ingested, and so copied."""
+    agents = Agents(tmp_path / "memory", engines, given={"embedder": "none"})
+    say(agents, 0)
+    agents.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
+    ingest(agents)
+    return agents
+
+
+def say(agents: Agents, *places: int) -> None:
+    """Append turns at these places."""
+    for at in places:
+        agents.gateway().append_history("c1", "user", f"Question number {at}.", at, NOW)
+
+
+def said(agents: Agents) -> list[int]:
+    """The places of the turns in the lake, which are those in the journal."""
+    found = [row["turn_index"] for row in rows(agents, AGENT_HISTORY)]
+    assert found == [turn.turn_index for turn in agents.components.journal.turns("c1")]
+    return found
+
+
+def closed(agents: Agents) -> Path:
+    """The path of the journal, which no connection of this process has open."""
+    agents.components.journal.close()
+    agents.components.opened.pop("journal")
+    return agents.data_dir / FILE_NAME
+
+
+def found(agents: Agents) -> Finding:
+    """What the doctor finds of what agents wrote."""
+    settings = agents.components.settings
+    return next(each for each in diagnose(settings) if each.name == "agents' memory")
+
+
+def lose(agents: Agents) -> Path:
+    """The path of the journal, of which all is gone but the copy."""
+    path = closed(agents)
+    for end in ("", "-wal", "-shm"):
+        path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
+    return path
+
+
+def test_what_is_exported_was_copied(wordy: Agents) -> None:
+    """By an ingest, before it, and by the upkeep of the night, if anything was written since; only
+    its owner can read the copy."""
+    copy = copy_of(wordy.data_dir / FILE_NAME)
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    made: tuple[Callable[[], object], ...] = (
+        lambda: ingest(wordy),
+        lambda: keep_up(wordy.components),
+    )
+    for number, make in enumerate(made, 1):
+        say(wordy, number)
+        make()
+        with closing(sqlite3.connect(copy)) as rows_of_copy:
+            found = rows_of_copy.execute("SELECT COUNT(*) FROM turns").fetchone()
+        assert found == (number + 1,)
+    before = copy.stat().st_mtime_ns
+    keep_up(wordy.components)
+    assert copy.stat().st_mtime_ns == before
+    assert [each.name for each in wordy.data_dir.glob("*staging*")] == []
+
+
+def test_a_lost_journal_is_begun_again_with_its_copy(wordy: Agents) -> None:
+    """By whoever asks next; a log of the lost file changes nothing, and what was said before the
+    next ingest is there, too."""
+    say(wordy, 1)
+    ingest(wordy)
+    say(wordy, 2)
+    log = wordy.data_dir / f"{FILE_NAME}-wal"
+    lose(wordy)
+    log.write_bytes(b"of another file" * 1_000)
+    assert [turn.turn_index for turn in wordy.components.journal.turns("c1")] == [0, 1]
+    say(wordy, 3)
+    (work,) = plan_agent_memory(wordy.components)
+    assert "lost or damaged" in work.reason
+    ingest(wordy)
+    assert said(wordy) == [0, 1, 3] and len(rows(wordy, AGENT_MEMORY)) == 1
+
+
+@pytest.mark.parametrize("torn", ["header", "pages"])
+def test_a_damaged_journal_is_set_aside_for_its_copy(wordy: Agents, torn: str) -> None:
+    """By the next ingest; until then it is an error that names it, and nothing is changed. What was
+    set aside goes with what is forgotten next."""
+    say(wordy, *range(1, 200))
+    ingest(wordy)
+    wordy.components.journal.cut_log()
+    path = closed(wordy)
+    with path.open("r+b") as file:
+        file.seek(0 if torn == "header" else 4_096)
+        file.write(os.urandom(16_384))
+    before = path.read_bytes()
+    if torn == "header":
+        with pytest.raises(StoreError, match="`memory ingest` sets it aside"):
+            AgentJournal(path)
+    assert path.read_bytes() == before
+    damaged = found(wordy)
+    assert not damaged.ok and "copied" in damaged.found and "set aside" in damaged.remedy
+    ingest(wordy)
+    assert found(wordy).ok and said(wordy) == [*range(200)]
+    (aside,) = wordy.data_dir.glob(f"{FILE_NAME}.broken-*Z")
+    assert aside.read_bytes() == before
+    selected = select(wordy.components, Selection(conversation="c1"))
+    forget(wordy.components, selected, erase_traces=lambda names: 0)
+    assert not aside.exists() and b"Question number" not in wordy.bytes_at_rest()
+
+
+def test_what_is_forgotten_is_in_no_copy(wordy: Agents) -> None:
+    """Nor comes it back when the journal is lost."""
+    selected = select(wordy.components, Selection(conversation="c1"))
+    forget(wordy.components, selected, erase_traces=lambda names: 0)
+    assert copy_of(wordy.data_dir / FILE_NAME).exists()
+    assert b"Question number" not in wordy.bytes_at_rest()
+    lose(wordy)
+    ingest(wordy)
+    assert said(wordy) == [] and len(rows(wordy, AGENT_MEMORY)) == 1
+
+
+def test_the_command_says_what_was_recovered(wordy: Agents, tmp_path: Path) -> None:
+    """As the doctor says that it is gone."""
+    lose(wordy)
+    assert not found(wordy).ok and "gone, copied" in found(wordy).found
+    (tmp_path / "projects").mkdir()
+    environment = {
+        "MEMORY_DATA_DIR": str(wordy.data_dir),
+        "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),
+        "MEMORY_EMBEDDER": "none",
+    }
+    done = run_here(environment, "ingest")
+    assert done.returncode == 0 and "begun again with its copy" in done.stdout + done.stderr
+    assert "begun again" not in run_here(environment, "ingest").stdout
+
+
+def test_processes_that_find_no_journal_begin_one(wordy: Agents) -> None:
+    """None replaces what another has begun and written to."""
+    path = lose(wordy)
+    with get_context("spawn").Pool(4) as pool:
+        assert pool.map(_first_turn, [path] * 8) == [0] * 8
+    say(wordy, 1)
+    ingest(wordy)
+    assert said(wordy) == [0, 1]
+
+
+def _first_turn(path: Path) -> int:
+    journal = AgentJournal(path)
+    (turn,) = journal.tail("c1", 5)
+    journal.close()
+    return turn.turn_index
+
+
+def as_of_version_before(agents: Agents) -> Path:
+    """Make the journal one of the version before, which knew of no copies, and which has lost its
+    turns and memories since they were ingested; return its path."""
+    path = closed(agents)
+    copy_of(path).unlink()
+    with closing(sqlite3.connect(path)) as journal:
+        script = "DROP TABLE cut_summaries; PRAGMA user_version = 0; DELETE FROM turns;"
+        journal.executescript(f"{script} DELETE FROM memories; DELETE FROM trail;")
+    return path
+
+
+def test_rows_that_a_journal_of_the_version_before_had_lost_are_taken_in_once(
+    wordy: Agents,
+) -> None:
+    """Be it before the ingest or before a forgetting; from then on the lake follows the journal."""
+    as_of_version_before(wordy)
+    found = select(wordy.components, Selection(session="c1"))
+    assert [each.session_id for each in found] == ["c1"]
+    ingest(wordy)
+    assert said(wordy) == [0] and len(rows(wordy, AGENT_MEMORY)) == 1
+    journal = wordy.components.journal
+    assert journal.version == COMPLETE
+    journal.delete_conversations(["c1"])
+    ingest(wordy)
+    assert said(wordy) == []
+
+
+def test_rows_that_cannot_be_read_are_named_before_anything_is_exported(wordy: Agents) -> None:
+    """What was not taken into the journal stays in the lake."""
+    as_of_version_before(wordy)
+    path = own_file(wordy.components.lake, AGENT_HISTORY, PLAIN, "c1")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DamagedFile, match="Move it away"):
+        complete_journal(wordy.components)
+    assert wordy.components.journal.memories() == []
+    path.write_bytes(whole)
+    ingest(wordy)
+    assert said(wordy) == [0] and len(rows(wordy, AGENT_MEMORY)) == 1
