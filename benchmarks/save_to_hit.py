@@ -1,8 +1,10 @@
 """How long after a save a workspace answers with it: `memory index --watch` as users run it.
 
-`python -m benchmarks.save_to_hit [--documents 500] [--saves 50]` writes a workspace, follows it in
-a process of its own, changes one document after the other, and searches in this process until the
-new words are found. Saves are a second apart; the watcher embeds meanwhile.
+`python -m benchmarks.save_to_hit [--documents 500] [--saves 50] [--branch 1500]` writes a
+workspace, follows it in a process of its own, changes one document after the other, and searches in
+this process until the new words are found. Saves are a second apart; the watcher embeds meanwhile.
+`--branch N`: then Git switches to a branch on which N documents differ, with ignore rules in each
+directory, and a document that is saved one second later is searched for. CPU is the watcher's.
 """
 
 from __future__ import annotations
@@ -46,19 +48,61 @@ def _seconds_until(memory: Memory, query: str, path: str) -> float:
     raise SystemExit(f"{path} was not found after {_PATIENCE_SECONDS:.0f} s")
 
 
+def _git(root: Path, *words: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run(["git", "-C", str(root), *identity, *words], check=True, capture_output=True)
+
+
+def _cpu_seconds(process: int) -> float:
+    """Return the CPU seconds of a process and of its children that have ended (Linux)."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def _write(root: Path, paths: list[str], dice: random.Random, mark: str) -> None:
+    for number, path in enumerate(paths):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(_text(dice, f"{mark}{number}"))
+
+
+def _two_branches(root: Path, paths: list[str], differing: list[str], dice: random.Random) -> None:
+    """Commit the documents on one branch and again, with other words, on a second one."""
+    for directory in {(root / path).parent for path in paths}:
+        (directory / ".gitignore").write_text("*.log\nbuild/\n!keep.log\n*.[0-9]\n")
+    _git(root, "init", "--quiet", "--initial-branch", "first")
+    _git(root, "add", "--all")
+    _git(root, "commit", "--quiet", "--message", "first")
+    _git(root, "checkout", "--quiet", "-b", "second")
+    _write(root, differing, dice, "otherword")
+    _git(root, "commit", "--quiet", "--all", "--message", "second")
+    _git(root, "checkout", "--quiet", "first")
+
+
+def _switch(root: Path, memory: Memory, path: str, watcher: int) -> None:
+    """Print how long after a switch of branch a document saved a second later is found."""
+    before = _cpu_seconds(watcher)
+    _git(root, "checkout", "--quiet", "--force", "second")
+    time.sleep(1.0)
+    (root / path).write_text("# Document\n\nIt says switchedword.\n")
+    seconds = _seconds_until(memory, "switchedword", path)
+    spent = _cpu_seconds(watcher) - before
+    print(f"saved 1 s after a switch of branch: found after {seconds:.1f} s, {spent:.1f} CPU s")
+
+
 def main() -> None:
     """Print median and 95th percentile of the seconds from save to hit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=500)
     parser.add_argument("--saves", type=int, default=50)
+    parser.add_argument("--branch", type=int, default=0, metavar="N")
     options = parser.parse_args()
     dice = random.Random(7)
     with tempfile.TemporaryDirectory(prefix="save-to-hit-") as place:
         root, data_dir = Path(place) / "harbor", Path(place) / "memory"
-        paths = [f"docs/d{number:04}.md" for number in range(options.documents)]
-        for number, path in enumerate(paths):
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(_text(dice, f"firstword{number}"))
+        paths = [f"docs/{number % 20}/d{number:04}.md" for number in range(options.documents)]
+        _write(root, paths, dice, "firstword")
+        if options.branch:
+            _two_branches(root, paths, paths[: options.branch], dice)
         settings = load_settings(data_dir=data_dir)
         environment = {**os.environ, "MEMORY_DATA_DIR": str(data_dir)}
         script = Path(sys.executable).with_name("memory")
@@ -71,15 +115,22 @@ def main() -> None:
             print(f"first words after {_seconds_until(memory, last, paths[-1]):.1f} s")
             while (state := present(data_dir, WORKSPACES)) is None or not state.runs:
                 time.sleep(0.1)  # until all is embedded
-            taken = []
+            taken: list[float] = []
+            spent = _cpu_seconds(watcher.pid)
             for number in range(options.saves):
                 path, mark = dice.choice(paths), f"savedword{number}"
                 time.sleep(1.0)  # as an editor: not one save on the heels of the other
                 (root / path).write_text(_text(dice, mark))
                 taken.append(_seconds_until(memory, mark, path))
+            spent = _cpu_seconds(watcher.pid) - spent
+            if options.branch:
+                _switch(root, memory, paths[-1], watcher.pid)
         finally:
             watcher.terminate()
             watcher.wait()
+    if not taken:
+        return
+    print(f"{spent / len(taken):.2f} CPU s a save, with embedding")
     taken.sort()
     high = taken[int(0.95 * (len(taken) - 1))]
     print(

@@ -169,18 +169,21 @@ def test_two_names_never_share_a_file(first: str, second: str) -> None:
     assert len(paths) == len({first, second})
 
 
-LONG_NAMES = {
+ODD_NAMES = {
     "4,000 characters": "x/" * 2_000,
     "250 of four bytes": "\U0001f41f" * 250,
     "15 slashes": "/".join(["java"] * 14 + ["x" * 140, "HarborMasterServiceImpl.java"]),
     "dots and blanks": "y" * 4_000 + ". . ",
+    "a few dots and blanks": ". y . .",
+    "a dot at the end": "y.",
+    "a device of Windows": "CON",
+    "a device with a suffix": "com1.tar.gz",
+    "decomposed": "re\u0301sume\u0301",
 }
 
 
-@pytest.mark.parametrize("name", LONG_NAMES.values(), ids=LONG_NAMES)
-def test_a_name_of_any_length_is_that_of_a_project_and_of_sessions(
-    lake: Lake, rows: Rows, name: str
-) -> None:
+@pytest.mark.parametrize("name", ODD_NAMES.values(), ids=ODD_NAMES)
+def test_any_name_is_that_of_a_project_and_of_sessions(lake: Lake, rows: Rows, name: str) -> None:
     """Written alone, in a segment and with a tail, listed, twins apart, and removed."""
     twin = f"{name}z"
     made = [rows.row(USER_PROMPTS, str(number)) for number in range(3)]
@@ -194,6 +197,9 @@ def test_a_name_of_any_length_is_that_of_a_project_and_of_sessions(
     assert fresh.sessions(USER_PROMPTS, name) == sorted([name, twin])
     assert fresh.sessions(USER_PROMPTS, twin) == [name]
     assert fresh.read_rows(USER_PROMPTS, name, twin) == made
+    stems = [path.name.partition(".")[0].upper() for path in _files(lake.root)]
+    assert not {"CON", "COM1"} & set(stems)
+    assert not [path for path in _files(lake.root) if path.parent.name[-1] in ". "]
     lake.write(USER_PROMPTS, name, name, made[2:], keep=2)
     assert fresh.read_rows(USER_PROMPTS, name, name) == made
     lake.lock_path(name).parent.mkdir()

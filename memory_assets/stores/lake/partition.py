@@ -44,6 +44,7 @@ _MOST_OF_A_FILE = 225
 """Characters of an encoded name. File systems allow 255, of which we add up to 8 (`project=`), and
 30 to that of a file (`.`, `.tail.parquet.<process>.staging`)."""
 _BEGINNING = 60
+_DEVICE = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)")
 _CUT_ESCAPE = re.compile(r"%[0-9A-F]?$")
 _TRIES = 10
 
@@ -373,8 +374,13 @@ def _size_in(stamp: str) -> int:
 
 def encoded(name: str, most: int = _MOST_OF_A_DIRECTORY) -> str:
     """Return a name as that of a directory or file: percent-encoded where needed; if that is longer
-    than `most`, its beginning, `@` (which is encoded in all others) and a hash."""
+    than `most`, its beginning, `@` (which is encoded in all others) and a hash. None begins or ends
+    with a dot, or is what Windows keeps for a device."""
     quoted = quote(name, safe="")
+    if quoted.endswith("."):
+        quoted = f"{quoted[:-1]}%2E"
+    if _DEVICE.match(quoted):
+        quoted = f"%{ord(quoted[0]):02X}{quoted[1:]}"
     if len(quoted) > most:
         beginning = _CUT_ESCAPE.sub("", quoted[:_BEGINNING])
         quoted = f"{beginning}{HASHED}{blake2b(name.encode(), digest_size=16).hexdigest()}"
