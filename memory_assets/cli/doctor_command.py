@@ -19,7 +19,7 @@ from memory_assets.errors import MemoryAssetsError
 from memory_assets.install_key import KEY_FILE, load_install_key
 from memory_assets.paths import IS_CHECKOUT, SAMPLE_DIR, SETTINGS_FILE, user_config_dir
 from memory_assets.settings import Settings
-from memory_assets.status import counted
+from memory_assets.status import counted, in_words
 
 _LOW_DISK_BYTES = 1_000_000_000
 _GIT_SECONDS = 10
@@ -175,10 +175,12 @@ def _memory(name: str, settings: Settings) -> Finding:
     if not (settings.data_dir / "catalog.db").exists():
         return Finding(name, True, "nothing yet", "Run `memory ingest`.")
     current = status(settings)
+    behind = [line for well, line in in_words(current["coverage"]) if not well]
     sessions = current["stages"].get("redacted_records", {}).get("sessions", 0)
     held = len(current["quarantined"])
-    remedy = "Run `memory status` for cause and remedy of each." if held else ""
-    return Finding(name, not held, f"{counted(sessions, 'session')}, {held} held back", remedy)
+    remedy = "Run `memory status` for cause and remedy of each." if held else " ".join(behind)
+    found = f"{counted(sessions, 'session')}, {held} held back"
+    return Finding(name, not held and not behind, found, remedy)
 
 
 def _scripts(name: str, settings: Settings) -> Finding:

@@ -15,7 +15,11 @@ from memory_assets.pipeline.checks.expectations import matches_schema
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.checks.workspace import lines_conserved
-from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSIONS_INDEX
+from memory_assets.pipeline.indexes.indexed_tables import (
+    INDEXES,
+    SESSION_INDEXES,
+    SESSIONS_INDEX,
+)
 from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KEYWORDS
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.stage.components import Components
@@ -237,11 +241,15 @@ CHECKS: Sequence[Check] = (
         "Every line of a document with text is in one of its chunks.",
         by_session=True,
     ),
-    Check(
-        SESSIONS_INDEX.stage,
-        "embedder_consistent",
-        partial(verify.embedder_consistent, index=SESSIONS_INDEX),
-        "All vectors, in the lake and in Chroma, were made by the embedder of the settings.",
+    *(
+        Check(
+            index.stage,
+            "embedder_consistent",
+            partial(verify.embedder_consistent, index=index),
+            "All vectors, in the lake and in Chroma, were made by the embedder of the settings.",
+        )
+        for index in INDEXES
+        if index is SESSIONS_INDEX or index not in SESSION_INDEXES
     ),
 )
 
