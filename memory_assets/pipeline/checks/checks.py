@@ -24,7 +24,7 @@ from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KE
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.held_sessions import hold_sessions
-from memory_assets.pipeline.stage.pending_checks import COMPARISONS, NOTED_CHECKS, note_stage
+from memory_assets.pipeline.stage.pending_checks import NOTED_CHECKS, note_stage
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.pipeline.workspace.held_back import hold_back_documents
 from memory_assets.pipeline.workspace.state import STAGE as _DOCUMENTS
@@ -263,10 +263,10 @@ def checks_of(asset: str) -> list[Check]:
 
 def verify_project(components: Components, project: str) -> Iterator[Verified]:
     """Yield the result of each check of a project, which is locked meanwhile. A check that
-    raises an error has failed. Tables are compared row by row, whatever passed before;
-    files that both scanners found clean are scanned again after `forget_notes` only."""
+    raises an error has failed. Every row is read, whatever passed before: a file may have been
+    changed and have its size and time still."""
     with components.project_lock(project):
-        forget_notes(components, project, COMPARISONS)
+        forget_notes(components, project)
         for check in CHECKS:
             try:
                 verdict = check.verdict(components, project)
@@ -276,12 +276,10 @@ def verify_project(components: Components, project: str) -> Iterator[Verified]:
             yield Verified(project, check.asset, check.name, verdict)
 
 
-def forget_notes(
-    components: Components, project: str, checks: Sequence[str] = NOTED_CHECKS
-) -> None:
-    """Delete the notes of passed sessions of these checks, so that they read all rows again."""
+def forget_notes(components: Components, project: str) -> None:
+    """Delete the notes of the sessions that passed, so that all checks read all rows again."""
     for table in TABLES.values():
-        for stage in (note_stage(check, table) for check in checks):
+        for stage in (note_stage(check, table) for check in NOTED_CHECKS):
             for session_id in components.catalog.products.of_project(stage, project):
                 components.catalog.products.drop(stage, project, session_id)
     noted: tuple[dict[tuple[str, str], Any], ...] = (
