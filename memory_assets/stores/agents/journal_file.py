@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from pathlib import Path
 
-from memory_assets.stores.files.sqlite import connect
+from memory_assets.stores.files.sqlite import connect, connect_read_only
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS turns (
@@ -51,11 +50,9 @@ _EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'cut_turns'"
 
 def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
     """Return a connection to the journal; where its directory cannot be written, read-only, as it
-    is. SQLite keeps its write-ahead log there, unless it is told that nobody changes the file."""
-    effective = os.access in os.supports_effective_ids
-    if path.exists() and not os.access(path.parent, os.W_OK, effective_ids=effective):
-        has_log = path.with_name(f"{path.name}-wal").exists()
-        return connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
+    is."""
+    if (reading := connect_read_only(path, seconds)) is not None:
+        return reading
     connection = connect(path, seconds=seconds)
     if connection.execute(_EXISTS).fetchone() is None:
         connection.execute("PRAGMA journal_mode=WAL")
