@@ -28,7 +28,7 @@ from memory_assets.paths import (
     user_config_dir,
 )
 from memory_assets.settings import Settings
-from memory_assets.status import counted
+from memory_assets.status import counted, in_words
 
 _LOW_DISK_BYTES = 1_000_000_000
 _GIT_SECONDS = 10
@@ -203,11 +203,13 @@ def _memory(name: str, settings: Settings) -> Finding:
     if not (settings.data_dir / "catalog.db").exists():
         return Finding(name, True, "nothing yet", "Run `memory ingest`.")
     current = status(settings)
+    behind = [line for well, line in in_words(current["coverage"]) if not well]
     sessions = current["stages"].get("redacted_records", {}).get("sessions", 0)
     held = len(current["quarantined"])
-    see = ["Run `memory status` for cause and remedy of each."] if held else []
+    see = ["Run `memory status` for cause and remedy of each."] if held else behind
     remedy = " ".join([*see, *sample_note(current)])
-    return Finding(name, not held, f"{counted(sessions, 'session')}, {held} held back", remedy)
+    found = f"{counted(sessions, 'session')}, {held} held back"
+    return Finding(name, not held and not behind, found, remedy)
 
 
 def _telemetry(name: str, settings: Settings) -> Finding:

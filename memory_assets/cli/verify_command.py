@@ -23,7 +23,6 @@ from memory_assets.paths import SAMPLE_DIR, user_cache_dir, user_config_dir
 from memory_assets.pipeline.checks.checks import (
     CHECKS,
     Verified,
-    forget_notes,
     projects_on_record,
     verify_project,
 )
@@ -70,8 +69,6 @@ def verify_memory(
     canaries = _canary_files(canary_file) if deep else []
     values = read_canaries(canaries)
     wanted = [project_named(components.catalog, each, known) for each in projects] or known
-    for project in wanted if deep else ():
-        forget_notes(components, project)
     verified = _verify_projects(components, wanted, console)
     with rendering.progress_bar(console, "bytes", transient=True) as bar:
         task = bar.add_task("reading the agents' files again", total=None)
@@ -173,7 +170,9 @@ def _checked(verified: Sequence[Verified]) -> Iterator[str]:
 
 
 def _counts(counts: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in counts.items() if value)
+    return ", ".join(
+        f"{name} {value}" for name, value in counts.items() if value or name == "files_scanned"
+    )
 
 
 def _scanned(scan: DeepScan) -> Iterator[str]:

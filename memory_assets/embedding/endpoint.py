@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from memory_assets.errors import EmbedderUnavailable
 from memory_assets.http.client import HttpServer
 from memory_assets.http.endpoint_use import EndpointUse
-from memory_assets.http.model_endpoint import EndpointFailed, ModelEndpoint, Refused, parse_endpoint
+from memory_assets.http.model_endpoint import (
+    EndpointFailed,
+    ModelEndpoint,
+    Refused,
+    family_of_model,
+    parse_endpoint,
+)
 
 DIMENSION = 384
 """Numbers of a vector; the lake's tables are made for it."""
@@ -25,12 +31,6 @@ BATCH = 50
 _SETTING = "MEMORY_EMBEDDER"
 _SHORTENED = ("text-embedding-3-",)
 """Families whose vectors may be asked for in any length (the parameter `dimensions`)."""
-_FAMILIES = {
-    "all-minilm": "all-MiniLM-L6-v2",
-    "all-minilm:22m": "all-MiniLM-L6-v2",
-    "all-minilm-l6-v2": "all-MiniLM-L6-v2",
-}
-"""Other names of the packaged model; Ollama's has also a tag for a larger one."""
 
 
 class EndpointEmbedder:
@@ -49,7 +49,7 @@ class EndpointEmbedder:
         note: Callable[[EndpointUse], None] = lambda use: None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.family = _family(model)
+        self.family = family_of_model(model)
         self.embedder_id = f"{self.family}/endpoint/{model.replace('/', '.')}/{DIMENSION}"
         self._endpoint = ModelEndpoint(
             _SETTING, model, servers, patient=patient, note=note, sleep=sleep
@@ -100,12 +100,6 @@ def load_endpoint(
     except EndpointFailed as failed:
         raise EmbedderUnavailable(str(failed)) from None
     return EndpointEmbedder(model, servers, patient=patient, note=note)
-
-
-def _family(model: str) -> str:
-    """Return the name of a model's space: without the provider before it, and Ollama's tag."""
-    name = model.rsplit("/", 1)[-1].removesuffix(":latest")
-    return _FAMILIES.get(name.lower(), name)
 
 
 def _vectors(answered: bytes, count: int) -> NDArray[np.float32]:

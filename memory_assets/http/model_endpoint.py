@@ -30,6 +30,12 @@ _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _BYTES_A_TOKEN = 4
 _NAME = re.compile(r"openai:(?P<model>\S+?)@(?P<urls>https?://\S+)")
 _FORM = "openai:MODEL@URL, such as openai:all-minilm@http://127.0.0.1:11434/v1"
+_FAMILIES = {
+    "all-minilm": "all-MiniLM-L6-v2",
+    "all-minilm:22m": "all-MiniLM-L6-v2",
+    "all-minilm-l6-v2": "all-MiniLM-L6-v2",
+}
+"""Other names of the packaged model; Ollama's has also a tag for a larger one."""
 _Read = TypeVar("_Read")
 
 
@@ -50,6 +56,19 @@ class Refused(Exception):
 def is_endpoint(name: str) -> bool:
     """Whether a model of this name is at an endpoint."""
     return name.startswith(_OF_ENDPOINTS)
+
+
+def family_of(name: str) -> str:
+    """Return the name of the space of the vectors that a model makes: for one at an endpoint that
+    of `family_of_model`, else its own."""
+    found = _NAME.fullmatch(name)
+    return name if found is None else family_of_model(found["model"])
+
+
+def family_of_model(model: str) -> str:
+    """Return the name of a model's space: without the provider before it, and Ollama's tag."""
+    name = model.rsplit("/", 1)[-1].removesuffix(":latest")
+    return _FAMILIES.get(name.lower(), name)
 
 
 class ModelEndpoint:

@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from memory_assets.http.model_endpoint import family_of
+from memory_assets.models import same_space
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.settings import Settings
@@ -66,6 +69,7 @@ def status(settings: Settings) -> dict[str, Any]:
             vectors=vectors,
             unlisted=len(disk.unlisted),
             read=sum(counts["sessions"] for counts in agents.values()),
+            of_other_models=_of_other_models(catalog, settings, versions) if vectors else {},
         ),
         "freshness": _freshness(disk, stages, vectors=vectors),
         "quarantined": [{**asdict(each), "passing": each.passing} for each in quarantined],
@@ -96,12 +100,14 @@ def coverage(
     vectors: bool,
     unlisted: int = 0,
     read: int = 0,
+    of_other_models: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, dict[str, Any]]:
     """Return, by set, the rows on record, those in the collection (`indexed`) and in the
     keyword index, and whether all are in both; without `vectors`, in the latter. `quarantined`
-    counts the sessions held back, `unlisted` the files and directories, `waiting` the sessions of
-    which no chunks were made: a check failed, or the ingest was stopped; also those of the
-    sessions `read` that are not on record."""
+    counts the sessions held back, `of_other_models` by asset the rows whose vectors cannot be
+    compared with those of the settings' model, `unlisted` the files and directories, `waiting` the
+    sessions of which no chunks were made: a check failed, or the ingest was stopped; also those of
+    the sessions `read` that are not on record."""
 
     def count(stage: str, name: str) -> int:
         return int(stages.get(stage, {}).get(name) or 0)
@@ -110,6 +116,7 @@ def coverage(
     for name, kind in SEARCH_KINDS.items():
         rows = count(kind.table, "rows")
         indexed, worded = count(kind.asset, "rows"), count(kind.keywords, "rows")
+        indexed = max(0, indexed - of_other_models.get(kind.asset, 0))
         newest = stages.get(kind.asset if vectors else kind.keywords, {}).get("made_at")
         waiting = sessions_waiting(stages, quarantined, read) if name == "sessions" else 0
         made[name] = {
@@ -128,6 +135,21 @@ def coverage(
         }
     made["prompts"] |= {"at_source": at_source, "in_records": count("redacted_records", "prompts")}
     return made
+
+
+def _of_other_models(
+    catalog: Catalog, settings: Settings, versions: Mapping[str, Any]
+) -> dict[str, int]:
+    """Return by asset how many rows have vectors of another model than that of the settings."""
+    if settings.embedder == NO_EMBEDDER:
+        return {}
+    family, noted = family_of(settings.embedder), str(versions.get("embedder") or "")
+    rows: dict[str, int] = {}
+    for stage, embedder, number in catalog.products.rows_by_embedder():
+        made_by = embedder or noted
+        if made_by and not same_space(made_by, family):
+            rows[stage] = rows.get(stage, 0) + number
+    return rows
 
 
 def _freshness(

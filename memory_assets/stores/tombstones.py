@@ -190,7 +190,7 @@ class Tombstones:
         if kept != mine:
             raise StoreError(
                 f"{self.path} was written under another install key, so nobody can tell any "
-                "more which sessions were forgotten. Restore the key; or remove the file, "
+                "more which sessions were forgotten. Restore the key; or move the file away, "
                 "knowing that they will be ingested again."
             )
 

@@ -175,8 +175,8 @@ def brought_up_to_date(opened: Collection, versions: CollectionVersions) -> None
     if not same_space(opened.embedder_id, versions.embedder_id):
         raise StoreMismatch(
             f"collection {opened.name} holds vectors of {opened.embedder_id or 'an unknown model'},"
-            f" the settings ask for {versions.embedder_id}. Set MEMORY_EMBEDDER back, or run "
-            "`memory ingest --full`."
+            f" the settings ask for {versions.embedder_id}, and this memory did not fill it. Set "
+            "MEMORY_EMBEDDER back, or name a server of its own for this memory's collections."
         )
     opened.note(vars(versions))
 

@@ -88,7 +88,7 @@ CHECKS = {
     },
     "workspace_chunks": {"no_secrets_remain", _INDEPENDENT, "matches_schema", "lines_conserved"},
     "workspace_embeddings": {_INDEPENDENT, "matches_schema"},
-    "workspace_collection": {"ids_match_table"},
+    "workspace_collection": {"ids_match_table", "embedder_consistent"},
     "workspace_keyword_index": {"ids_match_tables"},
 }
 _PARTITIONED = (*ASSETS, *WORKSPACE_ASSETS)

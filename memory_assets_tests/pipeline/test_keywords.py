@@ -15,7 +15,6 @@ from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.ingest.passes import PASSES, Task, failed_asset, run_task
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import COMPARISONS
 from memory_assets.recall import open_memory
 from memory_assets.stores.keyword_index.index import KeywordIndex
 from memory_assets_tests.pipeline.conftest import SampleMemory
@@ -43,7 +42,7 @@ def test_a_row_removed_behind_the_back_of_the_index_is_found(memory: SampleMemor
     fresh = Components(memory.settings)
     assert missing_and_extra(fresh, project)["sessions"] == (1, 0)
     assert missing_and_extra(fresh, project)["sessions"] == (1, 0), "what differs is not noted"
-    forget_notes(components, project, COMPARISONS)  # as `memory verify` begins
+    forget_notes(components, project)  # as `memory verify` begins
     assert not keywords_match(components, project).passed
 
 

@@ -23,14 +23,19 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.install_key import KEY_FILE
 from memory_assets.paths import user_config_dir
 from memory_assets.pipeline.checks.checks import CHECKS
+from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
+from memory_assets.pipeline.checks.verify import no_secrets_remain
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, TURN_CHUNKS, Table
+from memory_assets.stores.lake.segments import SEGMENT
 from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 CANARY = "the kingfisher dives at dusk"
+TOKEN = "ghp_" + "k3VxQ9rTz7Lw2NbYc8HsJ4Md6PfUe1GaXoRi"
+"""A secret that both scanners find."""
 
 
 def _verify(memory: SampleMemory, capfd: pytest.CaptureFixture[str], **given: Any) -> Any:
@@ -169,22 +174,61 @@ def test_a_value_known_by_hash_is_found_in_a_log(
     assert fake_token not in printed
 
 
-def test_deep_trusts_no_note_of_an_earlier_scan(
-    wordy: SampleMemory, fake_token: str, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("table", [REDACTED_RECORDS, TURN_CHUNKS], ids=lambda table: table.name)
+@pytest.mark.parametrize("keeps_time", [False, True], ids=["new time", "time kept"])
+def test_a_file_changed_behind_our_back_is_scanned_again(
+    wordy: SampleMemory,
+    capfd: pytest.CaptureFixture[str],
+    table: Table,
+    keeps_time: bool,
 ) -> None:
-    """A file changed behind our back with size and time kept is scanned all the same."""
-    components = wordy.components
-    session = components.lake.sessions(REDACTED_RECORDS, wordy.harbor)[0]
-    path = own_file(components.lake, REDACTED_RECORDS, wordy.harbor, session)
+    """A segment whose rows another program changed has its directory still; both scanners look at
+    it all the same: in a run if its time changed, in `memory verify` whatever it looks like."""
+    components, project = wordy.components, wordy.harbor
     assert _verify(wordy, capfd)[0] == exit_codes.FINE
+    (path,) = {
+        path
+        for session in components.lake.sessions(table, project)
+        for path in components.lake.files(table, project, session)
+    }
+    assert SEGMENT.fullmatch(path.name)
+    before = path.stat()
+    _put_into_a_row(path, f"export GITHUB_TOKEN={TOKEN}")
+    if keeps_time:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    else:
+        verdict = no_secrets_remain(components, project, table)
+        assert not verdict.passed and verdict.counts["files_scanned"]
+        assert not independent_scanner_finds_nothing(components, project, table).passed
+    code, answer, _ = _verify(wordy, capfd)
+    failed = {each["check"] for each in answer["checks"] if not each["passed"]}
+    assert code == exit_codes.CHECK_FAILED
+    assert failed >= {"no_secrets_remain", "independent_scanner_finds_nothing"}
+
+
+def test_what_was_changed_stays_unscanned_when_it_is_moved(wordy: SampleMemory) -> None:
+    """A writer that moves an altered segment's sessions vouches for none of them."""
+    components, project, table = wordy.components, wordy.harbor, REDACTED_RECORDS
+    assert no_secrets_remain(components, project, table).passed
+    (path,) = components.lake.files(table, project, wordy.flaky)
+    _put_into_a_row(path, f"export GITHUB_TOKEN={TOKEN}")
+    *_, last = components.lake.sessions(table, project)
+    components.lake.delete(table, project, last)
+    assert path.exists()
+    assert not no_secrets_remain(components, project, table).passed
+
+
+def _put_into_a_row(path: Path, text: str) -> None:
+    """Replace the text of the first row of a Parquet file as another program would, which keeps
+    the metadata."""
     rows = pq.ParquetFile(path).read()
     at = rows.schema.get_field_index("text")
-    texts = [f"GITHUB_TOKEN={fake_token}", *rows["text"].to_pylist()[1:]]
-    pq.write_table(rows.set_column(at, rows.schema.field(at), pa.array([texts]).flatten()), path)
-    code, answer, _ = _verify(wordy, capfd, deep=True)
-    failed = {made["check"] for made in answer["checks"] if not made["passed"]}
-    assert code == exit_codes.CHECK_FAILED
-    assert "no_secrets_remain" in failed
+    texts = [text, *rows["text"].to_pylist()[1:]]
+    changed = rows.set_column(
+        at, rows.schema.field(at), pa.array(texts, rows.schema.field(at).type)
+    )
+    metadata = pq.ParquetFile(path).metadata.metadata
+    pq.write_table(changed.replace_schema_metadata(metadata), path)
 
 
 def test_a_damaged_file_fails_the_checks_that_read_it(

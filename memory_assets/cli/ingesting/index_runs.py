@@ -30,6 +30,7 @@ from memory_assets.stores.run_history.names import (
 )
 from memory_assets.stores.run_history.processes import PROCESS_TAG, this_process
 from memory_assets.stores.run_history.superseded import delete_superseded
+from memory_assets.stores.workspaces import Workspaces, is_workspace
 
 _PASSES = (*(Pass(asset, (asset,)) for asset in DOCUMENTS.assets), DOCUMENT_VECTORS)
 
@@ -51,8 +52,19 @@ def index_workspace(
     progress: Progress | None = None,
 ) -> IndexResult:
     """Bring a workspace up to date in a run of its own, and return the result. Its words can be
-    searched before anything is embedded. `tags` are added to those of the run."""
-    return _run(settings, work, WORKSPACE_JOB, WORKSPACE_PARTITIONS, _PASSES, tags, progress)
+    searched before anything is embedded. `tags` are added to those of the run. Where its directory
+    is gone, what is on record is brought up to date."""
+    known = Workspaces(settings.data_dir)
+    present = known.of_partition(work.project).root.is_dir()
+    passes = _PASSES if present else _PASSES[1:]
+    return _run(settings, work, WORKSPACE_JOB, WORKSPACE_PARTITIONS, passes, tags, progress)
+
+
+def index_partition(settings: Settings, work: ProjectPlan) -> IngestResult:
+    """Bring a workspace, or what agents wrote about a project, up to date; return the result."""
+    if is_workspace(work.project):
+        return index_workspace(settings, work)
+    return index_agent_memory(settings, work)
 
 
 def index_agent_memory(

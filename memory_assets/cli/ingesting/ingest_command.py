@@ -25,6 +25,7 @@ from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.plan.agent_memory import RECOVERED, plan_agent_memory, written
 from memory_assets.pipeline.plan.lost_tables import forget_lost_tables, without_records
+from memory_assets.pipeline.plan.workspaces import plan_outdated
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
@@ -34,6 +35,7 @@ from memory_assets.recall.names import project_named
 from memory_assets.serving.visible_text import visible
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+from memory_assets.stores.workspaces import is_workspace
 from memory_assets.transcripts import Source
 
 if TYPE_CHECKING:
@@ -113,7 +115,8 @@ def _ingest_once(
         console.print("No transcripts found: ingesting the sample sessions instead.")
     found = on_disk.look_for_sources(components)
     sources = found.sources
-    on_record = bool(components.catalog.sources.rows() or written(components))
+    indexed = any(map(is_workspace, components.catalog.projects()))
+    on_record = bool(components.catalog.sources.rows() or written(components) or indexed)
     require_transcripts(roots, found, on_record)
     for line in empty_directories(settings, found):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
@@ -135,7 +138,7 @@ def _ingest_once(
         Thread(target=_load_redactor, args=(components,), name="redactor").start()
         report = _run(settings, works, limit, sources, console)
     works += _redact_affected_again(settings, components, report, sources, console)
-    works += _index_agent_memory(settings, components, projects, report)
+    works += _index_other_partitions(settings, components, projects, report)
     report["seconds"] = round(time.perf_counter() - started, 2)
     report["work"] = [vars(work) for work in works]
     current = _print_report(components, report, console, as_json)
@@ -156,8 +159,6 @@ def _load_redactor(components: Components) -> None:
 def _forget_work(components: Components, projects: Sequence[str]) -> None:
     """Mark every stage of the projects (all if none is given) as not done, but for sessions that
     cannot be made again."""
-    if not projects and components.embeds:
-        index.reset_collections(components)
     everything = (*components.catalog.sources.counts_by("project"), *written(components))
     forget_lost_tables(components, set(projects or everything))
     for project in projects or everything:
@@ -193,27 +194,27 @@ def _redact_affected_again(
     return redone
 
 
-def _index_agent_memory(
+def _index_other_partitions(
     settings: Settings,
     components: Components,
     projects: Sequence[str],
     report: dict[str, Any],
 ) -> list[plan.ProjectPlan]:
-    """Bring what agents wrote up to date, of these projects' partitions or of all, and add what
-    came of it to `report`. Returns the plans that were run. What the independent scanner reports
-    is taken out by another run."""
+    """Bring what agents wrote, and what is on record of workspaces, up to date, of these projects'
+    partitions or of all, and add what came of it to `report`. Returns the plans that were run. What
+    the independent scanner reports is taken out by another run."""
     done: list[plan.ProjectPlan] = []
     for _ in range(_MOST_SEARCHES):
         tried = {work.fingerprint for work in done}
         works = [
             work
-            for work in plan_agent_memory(components)
+            for work in (*plan_agent_memory(components), *plan_outdated(components))
             if work.fingerprint not in tried and (not projects or work.project in projects)
         ]
         for work in works:
-            from memory_assets.cli.ingesting.index_runs import index_agent_memory
+            from memory_assets.cli.ingesting.index_runs import index_partition
 
-            _replace(report, vars(index_agent_memory(settings, work)), [work])
+            _replace(report, vars(index_partition(settings, work)), [work])
         if any(work.reason == RECOVERED for work in works):
             report["warnings"].append(f"what agents wrote: {RECOVERED}")
         done += works

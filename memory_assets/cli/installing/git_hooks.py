@@ -126,6 +126,6 @@ def _with_lines(path: Path, mark: bytes, lines: bytes) -> bytes:
     if not _SHELL.match(text):
         raise ConfigurationError(f"{path} is not a shell script; let it start `memory index`")
     if path.exists() and not os.access(path, os.X_OK):
-        raise ConfigurationError(f"{path} is switched off; make it executable, or remove it")
+        raise ConfigurationError(f"{path} is switched off; make it executable, or move it away")
     first, _, rest = text.partition(b"\n")
     return b"%b\n%b%b%b%b" % (first, begin, lines, end, rest)

@@ -15,12 +15,16 @@ from memory_assets.pipeline.checks.expectations import matches_schema
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.checks.workspace import lines_conserved
-from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSIONS_INDEX
+from memory_assets.pipeline.indexes.indexed_tables import (
+    INDEXES,
+    SESSION_INDEXES,
+    SESSIONS_INDEX,
+)
 from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KEYWORDS
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.held_sessions import hold_sessions
-from memory_assets.pipeline.stage.pending_checks import COMPARISONS, NOTED_CHECKS, note_stage
+from memory_assets.pipeline.stage.pending_checks import NOTED_CHECKS, note_stage
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.pipeline.workspace.held_back import hold_back_documents
 from memory_assets.pipeline.workspace.state import STAGE as _DOCUMENTS
@@ -237,11 +241,15 @@ CHECKS: Sequence[Check] = (
         "Every line of a document with text is in one of its chunks.",
         by_session=True,
     ),
-    Check(
-        SESSIONS_INDEX.stage,
-        "embedder_consistent",
-        partial(verify.embedder_consistent, index=SESSIONS_INDEX),
-        "All vectors, in the lake and in Chroma, were made by the embedder of the settings.",
+    *(
+        Check(
+            index.stage,
+            "embedder_consistent",
+            partial(verify.embedder_consistent, index=index),
+            "All vectors, in the lake and in Chroma, were made by the embedder of the settings.",
+        )
+        for index in INDEXES
+        if index is SESSIONS_INDEX or index not in SESSION_INDEXES
     ),
 )
 
@@ -255,10 +263,10 @@ def checks_of(asset: str) -> list[Check]:
 
 def verify_project(components: Components, project: str) -> Iterator[Verified]:
     """Yield the result of each check of a project, which is locked meanwhile. A check that
-    raises an error has failed. Tables are compared row by row, whatever passed before;
-    files that both scanners found clean are scanned again after `forget_notes` only."""
+    raises an error has failed. Every row is read, whatever passed before: a file may have been
+    changed and have its size and time still."""
     with components.project_lock(project):
-        forget_notes(components, project, COMPARISONS)
+        forget_notes(components, project)
         for check in CHECKS:
             try:
                 verdict = check.verdict(components, project)
@@ -268,12 +276,10 @@ def verify_project(components: Components, project: str) -> Iterator[Verified]:
             yield Verified(project, check.asset, check.name, verdict)
 
 
-def forget_notes(
-    components: Components, project: str, checks: Sequence[str] = NOTED_CHECKS
-) -> None:
-    """Delete the notes of passed sessions of these checks, so that they read all rows again."""
+def forget_notes(components: Components, project: str) -> None:
+    """Delete the notes of the sessions that passed, so that all checks read all rows again."""
     for table in TABLES.values():
-        for stage in (note_stage(check, table) for check in checks):
+        for stage in (note_stage(check, table) for check in NOTED_CHECKS):
             for session_id in components.catalog.products.of_project(stage, project):
                 components.catalog.products.drop(stage, project, session_id)
     noted: tuple[dict[tuple[str, str], Any], ...] = (

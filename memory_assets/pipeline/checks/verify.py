@@ -340,7 +340,8 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
         return _NO_EMBEDDER
     wanted = components.embedder.embedder_id
     others: Counter[str] = Counter()
-    found = FoundRows(components, project, index.embeddings, "embedder_consistent", more=wanted)
+    check = f"{index.stage}/embedder"
+    found = FoundRows(components, project, index.embeddings, check, more=wanted)
     for session_id in found.pending:
         ids = _rows(components.lake, index.embeddings, project, session_id, ["embedder_id"])
         made_by = Counter(str(each) for (each,) in _tuples(ids))
@@ -358,7 +359,7 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
     return Verdict(
         not others,
         {"vectors": vectors, "of_other_embedders": others.total(), "embedder_id": wanted},
-        "Run `memory ingest --full` to embed everything with the model of the settings.",
+        "Run `memory ingest`, which embeds everything with the model of the settings.",
     )
 
 

@@ -133,7 +133,7 @@ class _Collections:
         its new incarnation is noted in the catalogue."""
         if name not in self._opened:
             components = self._components
-            opened = components.vectors.open(name, components.collection_versions)
+            opened = self._of_this_space(name)
             if opened.may_have_leftovers:
                 with suppress(Timeout), rebuild_lock(components).acquire(blocking=False):
                     components.vectors.drop_leftovers(name)
@@ -142,6 +142,30 @@ class _Collections:
                 self._catalog.collections.put(name_in_catalog, opened.incarnation)
             self._opened[name] = opened
         return self._opened[name]
+
+    def _of_this_space(self, name: str) -> Collection:
+        """Return a collection for vectors of the settings' embedder. One that this memory filled
+        with those of another model is dropped: the lake has what it is made of. Any other one is
+        left alone.
+
+        Raises:
+            StoreMismatch: another memory, or another program, filled it.
+        """
+        components = self._components
+        versions = components.collection_versions
+        try:
+            return components.vectors.open(name, versions)
+        except StoreMismatch:
+            with rebuild_lock(components).acquire(timeout=components.settings.lock_timeout_seconds):
+                there = components.vectors.get(name)
+                if same_space(there.embedder_id, versions.embedder_id):
+                    return components.vectors.open(name, versions)  # another process was first
+                noted = self._catalog.collections.incarnation(catalog_name(components, name))
+                in_own_store = components.vectors_url is None and bool(there.embedder_id)
+                if not in_own_store and there.incarnation != noted:
+                    raise
+                components.vectors.drop(name)
+                return components.vectors.open(name, versions)
 
     def _incomplete(
         self, sessions: Sequence[IndexedSession], products: Mapping[str, Product]
@@ -272,16 +296,3 @@ def set_aside_damaged_files(components: Components, error: StoreError) -> str | 
     if wrong is not None:
         components.catalog.collections.forget_all()
     return wrong
-
-
-def reset_collections(components: Components) -> list[str]:
-    """Drop our collections with vectors of another embedder's space, and return their names.
-    The next ingest fills new ones from the lake."""
-    dropped = []
-    for name in components.vectors.names():
-        collection = components.vectors.get(name)
-        is_ours = components.catalog.collections.incarnation(catalog_name(components, name))
-        if is_ours and not same_space(collection.embedder_id, components.embedder.embedder_id):
-            components.vectors.drop(name)
-            dropped.append(name)
-    return dropped

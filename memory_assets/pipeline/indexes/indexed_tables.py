@@ -133,6 +133,9 @@ def product_of(
     incarnation: str,
 ) -> Product:
     """Return the product of a session whose rows are in this incarnation of its collection."""
+    facts: ProductFacts = {"collection": session.collection}
+    if components.embeds:
+        facts["embedder"] = components.embedder.embedder_id
     return Product(
         index.stage,
         project,
@@ -140,7 +143,7 @@ def product_of(
         input_hash=input_of(components, session, incarnation),
         output_hash=session.rows_hash,
         rows=session.rows,
-        facts={"collection": session.collection},
+        facts=facts,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from memory_assets.pipeline.indexes.collections import forget_lost_store
 from memory_assets.pipeline.plan.plan import ProjectPlan, derived_reason
 from memory_assets.pipeline.stage.components import Components
@@ -15,7 +17,7 @@ from memory_assets.pipeline.workspace.state import (
     made_with,
 )
 from memory_assets.status import counted
-from memory_assets.stores.workspaces import Workspace
+from memory_assets.stores.workspaces import Workspace, Workspaces
 
 
 def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan | None:
@@ -46,3 +48,26 @@ def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan 
         return None
     states = (f"{path}:{found.files[path].mtime_ns}" for path in sorted(changed))
     return ProjectPlan(partition, reason, input_hash(version, reason, *states, *sorted(gone)))
+
+
+def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
+    """Yield the workspaces of which something on record is made by other code, rules or another
+    model than the present ones. Their directories are not looked at: `memory index` does that."""
+    for workspace in Workspaces(components.data_dir).all():
+        partition, version = workspace.partition, made_with(components)
+        products = components.catalog.products.of_project(STAGE, partition)
+        if not products:
+            continue
+        forget_lost_store(components)
+        held = held_back(components, partition)
+        present = workspace.root.is_dir()  # else no document can be read again
+        count = sum(
+            present
+            and name not in held
+            and each.input_hash != input_hash(each.facts.get("fingerprint", ""), version)
+            for name, each in products.items()
+        )
+        reason = f"{counted(count, 'document')} made by other rules" if count else ""
+        reason = reason or derived_reason(components, partition)
+        if reason:
+            yield ProjectPlan(partition, reason, input_hash(version, reason))

@@ -3,8 +3,7 @@ since.
 
 What passed is noted in the catalogue by the stamps of its rows, which change when they are written
 and not when they are packed into a segment, and the version of the check. If only the tail of a
-session's file is new, only the tail is checked. `memory verify --full` ignores
-the notes.
+session's file is new, only the tail is checked. `memory verify` forgets the notes first.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from memory_assets.stores.lake.schemas import Table
 MATCHED = "expected"
 """The check of what is expected of a table's rows."""
 
-COMPARISONS = (MATCHED, "audited", "prompted", "embedded")
-"""The checks that note what passed, and read all rows in `memory verify` all the same."""
-
-NOTED_CHECKS = ("clean", "independent", "great_expectations", *COMPARISONS)
+NOTED_CHECKS = (
+    *("clean", "independent", "great_expectations"),
+    *(MATCHED, "audited", "prompted", "embedded", "placed"),
+)
 """All checks that note what passed, by their name in the catalogue."""
 
 _BATCH_BYTES = 16 << 20

@@ -145,7 +145,7 @@ class Corpora:
         if other is not None:
             raise StoreMismatch(
                 f"the vectors in memory were made by {other}, the settings ask for {embedder_id}. "
-                "Set MEMORY_EMBEDDER back, or run `memory ingest --full` to embed everything again."
+                "Set MEMORY_EMBEDDER back, or run `memory ingest`, which embeds everything again."
             )
         if not read and known is None:
             return None

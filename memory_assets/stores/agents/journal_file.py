@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_assets.stores.files.shared import locked
-from memory_assets.stores.files.sqlite import connect
+from memory_assets.stores.files.sqlite import connect, connect_read_only
 
 COMPLETE = 1
 """The `user_version` of a journal that has all that the lake has. That of one of an earlier version
@@ -74,15 +74,11 @@ _EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'cut_summaries'"
 
 def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
     """Return a connection to the journal, which is begun with its copy if it was lost; where its
-    directory cannot be written, read-only, as it is. SQLite keeps its write-ahead log there, unless
-    it is told that nobody changes the file."""
-    effective = os.access in os.supports_effective_ids
-    if path.exists() and not os.access(path.parent, os.W_OK, effective_ids=effective):
-        has_log = path.with_name(f"{path.name}-wal").exists()
-        connection = connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
-        if connection.execute(_EXISTS).fetchone() is None:  # of a version before
-            connection.executescript(_OF_CUT_TURNS.format(kind="TEMP"))
-        return connection
+    directory cannot be written, read-only, as it is."""
+    if (reading := connect_read_only(path, seconds)) is not None:
+        if reading.execute(_EXISTS).fetchone() is None:  # of a version before
+            reading.executescript(_OF_CUT_TURNS.format(kind="TEMP"))
+        return reading
     _begin_with_copy(path)
     connection = connect(path, seconds=seconds)
     if connection.execute(_EXISTS).fetchone() is None:

@@ -125,7 +125,8 @@ class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, ConversationFacts, to
     state: str
     """Session commits: the end of the session, and the repository as it was."""
     collection: str
-    """The collection that a session's rows are in."""
+    embedder: str
+    """The collection that a session's rows are in, and the embedder that made their vectors."""
     memory_type: str
     """A memory that an agent wrote: its type."""
 

@@ -192,6 +192,14 @@ class Products(CatalogPart):
         )
         return {each.pop("stage"): each for each in map(dict, rows)}
 
+    def rows_by_embedder(self) -> list[tuple[str, str | None, int]]:
+        """Return stage, embedder and number of rows of the products that are in collections; the
+        embedder is None where an earlier version did not note it."""
+        return self._connection.tuples(
+            "SELECT stage, json_extract(facts, '$.embedder'), SUM(rows) FROM products"
+            " WHERE json_extract(facts, '$.collection') IS NOT NULL GROUP BY 1, 2"
+        )
+
     def project_of(self, session_id: str) -> str | None:
         """Return the project of a session, or None. If several projects have a copy of its file,
         the one that owns the records."""

@@ -109,7 +109,7 @@ def token(data_dir: Path) -> str:
     except OSError as error:
         raise StoreError(
             f"cannot use the token in {path}: {error.strerror}. Correct its permissions, or "
-            "remove it: the next command makes another."
+            "free space."
         ) from error
 
 

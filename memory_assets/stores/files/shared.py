@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from memory_assets.errors import StoreBusy
+from memory_assets.errors import StoreBusy, StoreError
 
 try:
     import fcntl
@@ -28,6 +28,7 @@ def locked(path: Path, seconds: float, busy: str) -> Iterator[None]:
 
     Raises:
         StoreBusy: another process holds it for longer than `seconds`; the message is `busy`.
+        StoreError: its directory cannot be written.
     """
     from filelock import FileLock, Timeout
 
@@ -37,6 +38,11 @@ def locked(path: Path, seconds: float, busy: str) -> Iterator[None]:
         lock.acquire(timeout=seconds)
     except Timeout:
         raise StoreBusy(busy) from None
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or type(error).__name__}. What is there can be "
+            "searched; correct the permissions, or free space, to change it."
+        ) from error
     try:
         yield
     finally:

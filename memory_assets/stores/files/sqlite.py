@@ -6,6 +6,7 @@ full-text segments.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
@@ -41,17 +42,31 @@ def connect(
     )
 
 
+def connect_read_only(path: Path, seconds: float) -> sqlite3.Connection | None:
+    """Return a connection to a database in a directory that cannot be written, to read it as it
+    is; None where it can be, or where there is no database. SQLite keeps its write-ahead log
+    there, unless it is told that nobody changes the file."""
+    effective = os.access in os.supports_effective_ids
+    if not path.exists() or os.access(path.parent, os.W_OK, effective_ids=effective):
+        return None
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    return connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
+
+
 def open_shared(
     path: Path, schema: str, remedy: str, *, seconds: float = _BUSY_SECONDS
 ) -> sqlite3.Connection:
     """Return a connection to a database that several processes write. The script `schema` creates
-    the tables that are missing; a lock is awaited for `seconds`.
+    the tables that are missing; a lock is awaited for `seconds`. Where the directory cannot be
+    written, it is read as it is.
 
     Raises:
         StoreBusy, StoreError: the file cannot be used.
     """
-    make_directory_of(path)
     with sqlite_errors(path, remedy):
+        if (reading := connect_read_only(path, seconds)) is not None:
+            return reading
+        make_directory_of(path)
         connection = connect(path, seconds=seconds)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
@@ -178,6 +193,11 @@ def sqlite_errors(
     except sqlite3.Error as error:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             raise StoreBusy(f"{path} is locked by another process; {if_busy}") from error
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
+            raise StoreError(
+                f"cannot write {path}: it is read-only here. What is there can be searched; "
+                "correct the permissions to change it."
+            ) from error
         name = type(error).__name__
         raise StoreError(f"cannot use {path} ({name}: {error}). {remedy}") from error
 

@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 from memory_assets.errors import NotFound
-from memory_assets.stores.files.sqlite import connect, sqlite_errors
+from memory_assets.stores.files.sqlite import connect, connect_read_only, sqlite_errors
 from memory_assets.stores.keyword_index.index import REMEDY, KeywordIndex
 
 FILE_NAME = "keywords.db"
@@ -71,7 +71,7 @@ def open_for_reading(path: Path) -> KeywordIndex:
     if not path.is_file():
         raise NotFound(f"there is no keyword index in {path.parent}; run `memory ingest`")
     with sqlite_errors(path, REMEDY):
-        connection = connect(path, seconds=10.0, mode="rw")
+        connection = connect_read_only(path, 10.0) or connect(path, seconds=10.0, mode="rw")
         connection.execute("PRAGMA query_only = 1")
         index = KeywordIndex(path, connection)
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchone():

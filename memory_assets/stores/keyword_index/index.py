@@ -27,7 +27,7 @@ from memory_assets.stores.keyword_index.blocks import (
     pack_vectors,
 )
 
-REMEDY = "Delete it and run `memory ingest`, which makes it from the lake."
+REMEDY = "If it is damaged, move it away and run `memory ingest`: it is made from the lake."
 
 _TABLES = ("new_postings", "postings")
 _NEW_POSTINGS = 100_000

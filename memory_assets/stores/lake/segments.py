@@ -4,8 +4,10 @@
 
 Most sessions are small, and opening, writing and renaming a file costs more than their rows. The
 footer has a directory: which rows are whose, with the footer metadata that each session's own
-file would have. A segment is never changed, only replaced by atomic rename or removed. No
-session's own file has such a name, because `+` is percent-encoded in those.
+file would have. A segment is never changed, only replaced by atomic rename or removed. It names
+the time that it has as a file, so that what another program changed is noticed: then its sessions
+have other stamps, wherever they are moved. No session's own file has such a name, because `+` is
+percent-encoded in those.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from memory_assets.stores.lake.parquet_files import (
 
 SEGMENT = re.compile(r"segment\+(?P<number>\d+)\.parquet")
 _SESSIONS = "sessions"
+_WRITTEN = "written_ns"
 _MOST_DIRECTORIES = 64
 _MOST_DECODED_BYTES = 24 << 20
 """Bytes of decoded row groups that are kept: several sessions of one are read in a row."""
@@ -135,7 +138,9 @@ class SegmentCache:
                 return known
         with ExitStack() as files:
             metadata = pq.ParquetFile(_open(path, identity, files)).metadata
-            segment = Segment(path, identity, metadata, group_rows(metadata), _entries(metadata))
+            segment = Segment(
+                path, identity, metadata, group_rows(metadata), _entries(metadata, identity)
+            )
         with self._lock:
             self._segments[path] = segment
             self._segments.move_to_end(path)
@@ -201,6 +206,8 @@ def next_path(directory: Path) -> Path:
 def write(path: Path, schema: pa.Schema, sessions: Iterable[Packed]) -> int:
     """Replace the segment at `path` by one of these sessions; return its bytes."""
     directory: list[dict[str, object]] = []
+    written = time.time_ns()
+    footer = {_WRITTEN: str(written)}
 
     def rows() -> Iterator[pa.Table]:
         for session in sessions:
@@ -215,7 +222,8 @@ def write(path: Path, schema: pa.Schema, sessions: Iterable[Packed]) -> int:
             )
 
     with staged(path) as staging:
-        write_file(staging, schema, rows(), lambda: {_SESSIONS: json.dumps(directory)})
+        write_file(staging, schema, rows(), lambda: footer | {_SESSIONS: json.dumps(directory)})
+        os.utime(staging, ns=(written, written))
         size = staging.stat().st_size
         staging.replace(path)
     return size
@@ -237,12 +245,16 @@ def _identity(status: os.stat_result) -> Identity:
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _entries(metadata: pq.FileMetaData) -> dict[str, Entry]:
+def _entries(metadata: pq.FileMetaData, identity: Identity) -> dict[str, Entry]:
+    """Return the directory of a segment. Where the file is not as it was written, or is of a
+    version that did not note it, the stamps say which file they are of."""
     entries: dict[str, Entry] = {}
     first = 0
+    footer, (_, changed, size) = footer_of(metadata), identity
+    more = "" if footer.get(_WRITTEN) == str(changed) else f"~{changed}:{size}"
     try:
-        for each in json.loads(footer_of(metadata)[_SESSIONS]):
-            entry = Entry(first, each["rows"], each["stamp"], each["footer"])
+        for each in json.loads(footer[_SESSIONS]):
+            entry = Entry(first, each["rows"], each["stamp"] + more, each["footer"])
             entries[each["session_id"]] = entry
             first += entry.rows
     except (KeyError, TypeError, ValueError) as error:
