@@ -245,12 +245,6 @@ class Embedding:
     vector: Annotated[npt.NDArray[np.float32], "Unit-length embedding."]
 
 
-def same_space(embedder_id: str, other: str) -> bool:
-    """Return True if vectors of two embedders can be compared: their ids name one model, such as
-    `all-MiniLM-L6-v2` in `all-MiniLM-L6-v2/dynamic-int8/onnxruntime/8199be6f`."""
-    return embedder_id.split("/")[0] == other.split("/")[0]
-
-
 @dataclass(frozen=True, slots=True)
 class ErrorMet:
     """An error that occurred in a session, and its outcome (resolved, unresolved, ...)."""

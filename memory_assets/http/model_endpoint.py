@@ -71,6 +71,12 @@ def family_of_model(model: str) -> str:
     return _FAMILIES.get(name.lower(), name)
 
 
+def same_space(embedder_id: str, other: str) -> bool:
+    """Return True if vectors of two embedders can be compared: their ids name one model, such as
+    `all-MiniLM-L6-v2` in `all-MiniLM-L6-v2/dynamic-int8/onnxruntime/8199be6f`."""
+    return embedder_id.split("/")[0] == other.split("/")[0]
+
+
 class ModelEndpoint:
     """A model at one or more endpoints, of which the next is asked where one fails: all serve the
     same model. Not `patient`: a request that fails is not repeated, since a person waits.

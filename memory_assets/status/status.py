@@ -12,8 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from memory_assets.http.model_endpoint import family_of
-from memory_assets.models import same_space
+from memory_assets.http.model_endpoint import family_of, same_space
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.settings import Settings

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import StoreError, StoreMismatch
-from memory_assets.models import same_space
+from memory_assets.http.model_endpoint import same_space
 from memory_assets.redacted_text import RedactedText
 
 Metadata = dict[str, str | int | float | bool]

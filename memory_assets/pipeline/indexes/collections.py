@@ -14,7 +14,7 @@ from dataclasses import replace
 from filelock import Timeout
 
 from memory_assets.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch, safe_reason
-from memory_assets.models import same_space
+from memory_assets.http.model_endpoint import same_space
 from memory_assets.pipeline.indexes.collection_rows import CollectionRow
 from memory_assets.pipeline.indexes.indexed_tables import (
     IndexedSession,

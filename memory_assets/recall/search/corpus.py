@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import StoreMismatch
-from memory_assets.models import same_space
+from memory_assets.http.model_endpoint import same_space
 from memory_assets.stores.keyword_index.blocks import COLUMNS, unpack_postings
 from memory_assets.stores.keyword_index.index import Block, IndexedRow, KeywordIndex
 
