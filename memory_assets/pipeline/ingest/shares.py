@@ -24,6 +24,7 @@ from memory_assets.pipeline.ingest.passes import (
 )
 from memory_assets.pipeline.ingest.steps import STEPS, Made, is_blocked
 from memory_assets.pipeline.ingest.work import Seconds, seconds_of
+from memory_assets.pipeline.plan.workspaces import changed_documents
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
@@ -35,7 +36,11 @@ from memory_assets.pipeline.stage.share import (
     taken_away,
 )
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, WORKSPACE_DOCUMENTS
+from memory_assets.stores.workspaces import Workspaces
 
+_MANY_DOCUMENTS = 64
+"""Documents to be read from which on a workspace is shared: to start processes for one that was
+saved takes two CPU seconds."""
 _WORTH_IT_SECONDS = 6.0
 """Work below which a further process costs more than it saves."""
 
@@ -45,22 +50,27 @@ def with_shares(
 ) -> list[Task]:
     """Return the tasks, with those marked that `count` processes should share. These are of
     partitions in which much is to be done, and which have so much of all transcripts that the
-    others would be done before them. A workspace is marked, too: what is to be done is not known
-    before its documents are read. `sizes`: the bytes of the transcripts of each project."""
+    others would be done before them. A workspace is marked if many of its documents are to be read:
+    what they cost is not known before. `sizes`: the bytes of the transcripts of each project."""
     fair = sum(sizes.values()) / (2 * count)
 
     def is_shared(task: Task) -> bool:
         if task.limit is not None or count == 1 or sizes.get(task.project, fair) < fair:
             return False
-        if WORKSPACE_DOCUMENTS.name in task.assets:
-            return True
         try:
+            if WORKSPACE_DOCUMENTS.name in task.assets:
+                return _documents_to_read(components, task.project) >= _MANY_DOCUMENTS
             seconds = seconds_of(components, task.project, task.assets, task.walked)
         except Exception:  # noqa: BLE001 - the task has the same error, and reports it
             return False
         return _is_worth_it(seconds)
 
     return [replace(task, shared=is_shared(task)) for task in tasks]
+
+
+def _documents_to_read(components: Components, partition: str) -> int:
+    workspace = Workspaces(components.data_dir).of_partition(partition)
+    return len(changed_documents(components, workspace)[0])
 
 
 def _is_worth_it(seconds: Seconds) -> bool:

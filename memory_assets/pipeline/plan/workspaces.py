@@ -29,6 +29,27 @@ def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan 
     forget_lost_store(components)
     partition, version = workspace.partition, made_with(components)
     found = files_of(components, workspace)
+    changed, gone = changed_documents(components, workspace)
+    if changed or gone:
+        reason = counted(len(changed) + len(gone), "new, changed or deleted file")
+    else:
+        reason = derived_reason(components, partition)
+    if not reason:
+        return None
+    states = (f"{path}:{found.files[path].mtime_ns}" for path in sorted(changed))
+    return ProjectPlan(partition, reason, input_hash(version, reason, *states, *sorted(gone)))
+
+
+def changed_documents(
+    components: Components, workspace: Workspace
+) -> tuple[list[str], frozenset[str]]:
+    """Return the documents of a workspace that are to be read, and those that are gone.
+
+    Raises:
+        ConfigurationError: its directory is gone or cannot be read.
+    """
+    partition, version = workspace.partition, made_with(components)
+    found = files_of(components, workspace)
     products = components.catalog.products.of_project(STAGE, partition)
     held = held_back(components, partition)
     changed = [
@@ -39,15 +60,7 @@ def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan 
             path in held and held[path].input_hash == held_state(components, file.mtime_ns, version)
         )
     ]
-    gone = products.keys() - found.files.keys()
-    if changed or gone:
-        reason = counted(len(changed) + len(gone), "new, changed or deleted file")
-    else:
-        reason = derived_reason(components, partition)
-    if not reason:
-        return None
-    states = (f"{path}:{found.files[path].mtime_ns}" for path in sorted(changed))
-    return ProjectPlan(partition, reason, input_hash(version, reason, *states, *sorted(gone)))
+    return changed, frozenset(products.keys() - found.files.keys())
 
 
 def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
