@@ -35,7 +35,7 @@ ASKED = "why was the archive moved"
 def embedded(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, Any]) -> Iterator[Agents]:
     """Two conversations with a summary each, in Chroma; not to be changed."""
     data_dir = tmp_path_factory.mktemp("summaries") / "memory"
-    yield written(opened(data_dir, engines, embedder="auto"))
+    yield written(opened(data_dir, engines, embedder="all-MiniLM-L6-v2"))
     chroma_server.stop(data_dir)
 
 

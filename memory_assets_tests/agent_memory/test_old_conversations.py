@@ -357,7 +357,7 @@ STEPS: tuple[tuple[Any, str, int], ...] = (
 def embedded(tmp_path: Path, engines: dict[str, Any]) -> Iterator[Agents]:
     """The two conversations with vectors, in a Chroma of their own."""
     data_dir = tmp_path / "memory"
-    yield written(opened(data_dir, engines, embedder="auto"))
+    yield written(opened(data_dir, engines, embedder="all-MiniLM-L6-v2"))
     chroma_server.stop(data_dir)
 
 
