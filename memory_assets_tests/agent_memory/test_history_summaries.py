@@ -67,8 +67,7 @@ def test_older_turns_are_summarized_once(wordy: Agents) -> None:
     append(wordy, 20, 34, "library")
     ingest(wordy)
     made = rows(wordy, HISTORY_SUMMARIES)
-    product = wordy.components.catalog.products.of_session(PLAIN, "c1")["history_summaries"]
-    assert product.facts["appended"]["kept"] == 1 and made[0] == first
+    assert made[0] == first
     assert "library" in made[1]["text"] and len(set(made[1]["message_ids"])) == 16
     wordy.components.catalog.products.drop("history_summaries", PLAIN, "c1")
     ingest(wordy)

@@ -244,4 +244,3 @@ def test_opening_it_keys_the_catalogue_before_anything_is_read(unkeyed: SampleMe
     with closing(sqlite3.connect(memory.data_dir / "catalog.db")) as database:
         tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
         assert "record_ids" not in tables
-        assert database.execute("SELECT COUNT(*) FROM reading_states").fetchone() == (0,)

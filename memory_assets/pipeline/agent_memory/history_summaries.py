@@ -7,7 +7,7 @@ in which nothing stands out has no summary. The summaries of turns that retentio
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,14 +19,12 @@ from memory_assets.models import Kind, RedactedRecord, Role, Turn
 from memory_assets.pipeline.agent_memory.lost_turns import stored_summaries
 from memory_assets.pipeline.agent_memory.tables import made_with
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport, input_hash
-from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
 from memory_assets.redacted_text import compose
 from memory_assets.session_analysis.session import SessionTurns, session_turns
 from memory_assets.stores.agents.partitions import SUMMARY_HEAD
-from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets.summaries import ExtractiveSummarizer
@@ -65,7 +63,6 @@ def summarise_history(components: Components, partition: str) -> StageReport:
         partition,
         SUMMARISED_HISTORY,
         make=partial(_make, components),
-        extend=partial(_extend, components),
     )
 
 
@@ -86,7 +83,22 @@ def _make(components: Components, source: Product) -> Made:
     with suppress(NotFound):  # of a conversation of which the summaries alone are left
         turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
     kept = _of_cut_turns(components, source, turns)
-    return [*kept, *_rows(components, _after(turns, kept), kept)], {}
+    made = _made_before(components, source)
+    rows = [*kept, *_rows(components, _after(turns, kept), kept, made)]
+    return rows, {"made_with": _version(components)}
+
+
+def _made_before(components: Components, source: Product) -> dict[tuple[str, ...], HistorySummary]:
+    """Return the stored summaries by the turns that they cover, if they were made under the
+    present versions: of equal turns they would be the same."""
+    products = components.catalog.products.of_session(source.project, source.session_id)
+    product = products.get(HISTORY_SUMMARIES.name)
+    if product is None or product.facts.get("made_with") != _version(components):
+        return {}
+    with suppress(NotFound):
+        rows = stored_summaries(components.lake, source.project, source.session_id)
+        return {row.message_ids: row for row in rows if not row.cut_turns}
+    return {}
 
 
 def _of_cut_turns(
@@ -108,20 +120,6 @@ def _of_cut_turns(
     return [redact_composed(redactor, row) for row in counted[: cut[-1]]]
 
 
-def _extend(
-    components: Components, source: Product, before: Product, growth: Growth
-) -> Extension | None:
-    if RETAINED in source.facts:
-        return None
-    key = (source.project, source.session_id)
-    rows = components.lake.read_rows(HISTORY_SUMMARIES, *key)
-    covered = sum(len(row.message_ids) for row in rows)
-    if growth.kept < covered:
-        return None
-    turns = components.lake.read_rows(AGENT_HISTORY, *key, skip=covered)
-    return Extension(before.rows, _rows(components, _after(turns, rows), rows))
-
-
 def _after(turns: Sequence[AgentTurn], summaries: Sequence[HistorySummary]) -> Sequence[AgentTurn]:
     """Return the turns after the last one that these summaries cover."""
     since = summaries[-1].last_turn if summaries else -1
@@ -129,12 +127,19 @@ def _after(turns: Sequence[AgentTurn], summaries: Sequence[HistorySummary]) -> S
 
 
 def _rows(
-    components: Components, turns: Sequence[AgentTurn], before: Sequence[HistorySummary]
+    components: Components,
+    turns: Sequence[AgentTurn],
+    before: Sequence[HistorySummary],
+    made_before: Mapping[tuple[str, ...], HistorySummary],
 ) -> Iterator[HistorySummary]:
     """Yield the summaries of the complete windows of some turns, numbered on from those before."""
     number = int(before[-1].id.rpartition("::")[2]) + 1 if before else 0
     for begin, end in windows([turn.timestamp for turn in turns]):
         of = turns[begin:end]
+        if same := made_before.get(tuple(turn.id for turn in of)):
+            yield replace(same, id=f"{SUMMARY_HEAD}{of[0].session_id}::{number}")
+            number += 1
+            continue
         made = _EXTRACTIVE.summarize(_as_session(of))
         if not made.text:
             continue

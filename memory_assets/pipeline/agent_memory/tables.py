@@ -19,9 +19,8 @@ from memory_assets.errors import NotFound
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
 from memory_assets.pipeline.agent_memory.lost_turns import LAKE_ONLY, conversation_states, put_back
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.report import StageReport, input_hash
-from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.agents.partitions import (
     AGENT,
@@ -56,8 +55,7 @@ TRAIL = DerivedTable(MEMORY_TRAIL, TABLES_VERSION, chosen=made_with)
 
 
 def make_history(components: Components, partition: str) -> StageReport:
-    """Bring the turns of the conversations that changed up to date, and return the report. Of a
-    conversation that was appended to, only new turns are written."""
+    """Bring the turns of the conversations that changed up to date, and return the report."""
     with components.project_lock(partition):
         return _History(components, partition).made()
 
@@ -130,61 +128,58 @@ class _History:
         self._replaced = False
         self._before = components.catalog.products.of_project(AGENT_HISTORY.name, partition)
         for name in components.lake.sessions(AGENT_HISTORY, partition):
-            if self._growth(name) is None:
+            if not self._only_grew(name):
                 put_back(components, partition, name)
         self._states = conversation_states(components, partition)
 
     def made(self) -> StageReport:
         """Make the rows, and return the report."""
-        sources = {name: self._source(name, state) for name, state in self._states.items()}
+        sources = {
+            name: Product(_JOURNAL, self._partition, name, state, state)
+            for name, state in self._states.items()
+        }
         report = derive_table(
             self._components,
             self._partition,
             HISTORY,
             make=self._make,
-            extend=self._extend,
             sources=sources,
         )
         if self._replaced:
             self._journal.compact()
         return report
 
-    def _growth(self, name: str) -> Growth | None:
-        """Return how a conversation has grown since it was made; None where it was not only
-        appended to."""
+    def _only_grew(self, name: str) -> bool:
+        """Whether a conversation was only appended to since its rows were made."""
         before = self._before.get(name)
         noted = before.facts.get("journal") if before is not None else None
         if not noted:
-            return None
+            return False
         count, changed = map(int, noted.split(":"))
-        appended_to = self._journal.begins_with(name, count, changed)
-        return Growth(noted, count) if appended_to else None
-
-    def _source(self, name: str, state: str) -> Product:
-        """Return a conversation as an upstream product, with how it has grown since it was made."""
-        growth = self._growth(name)
-        facts: ProductFacts = {} if growth is None else {"appended": growth.fact()}
-        return Product(_JOURNAL, self._partition, name, state, state, facts=facts)
+        return self._journal.begins_with(name, count, changed)
 
     def _facts(self, source: Product) -> ProductFacts:
-        facts: ProductFacts = {"agent": AGENT, "journal": source.output_hash}
+        facts: ProductFacts = {
+            "agent": AGENT,
+            "journal": source.output_hash,
+            "made_with": self._version,
+        }
         if cut := self._journal.cut_turns.count(source.session_id):
             facts["retained_blocks"] = cut
         return facts
 
     def _make(self, source: Product) -> Made:
+        turns, before = self._turns(source), self._before.get(source.session_id)
+        same_rules = before is not None and before.facts.get("made_with") == self._version
+        if same_rules and self._only_grew(source.session_id):  # what is appended is redacted
+            return self._rows(turns), self._facts(source)
         redact = redaction_for(self._components, source.session_id).redact
-        turns = self._turns(source)
         again = [replace(turn, text=redact(turn.text)) for turn in turns]
         changed = [turn for turn, old in zip(again, turns, strict=True) if turn != old]
         if changed and source.output_hash != LAKE_ONLY:
             self._journal.replace_turns(changed)
             self._replaced = True
         return self._rows(again), self._facts(source)
-
-    def _extend(self, source: Product, before: Product, growth: Growth) -> Extension | None:
-        turns = self._turns(source)[growth.kept :]
-        return Extension(growth.kept, self._rows(turns), self._facts(source))
 
     def _turns(self, source: Product) -> list[ConversationTurn]:
         """Return the turns of a conversation that are of this partition's project."""

@@ -1,14 +1,12 @@
 """A catalogue of the versions before is brought to keyed identities, once.
 
-Those versions noted unkeyed hashes of records' texts: as numbers for records and families,
-and in the states of reading. They are keyed when the catalogue is opened for work, in one
-transaction. What a record says is noted when its file is read again, which the readers' new
-version sees to; of a file that is gone it stays unknown. The lake follows: `keyed_lake.py`.
+Those versions noted unkeyed hashes of records' texts, as numbers for records and families.
+They are keyed when the catalogue is opened for work, in one transaction. What a record says is
+noted when its file is read again, which the readers' new version sees to; of a file that is gone
+it stays unknown. The lake follows: `keyed_lake.py`.
 """
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 
@@ -33,14 +31,4 @@ def key_catalog(catalog: Catalog, identity: RecordIdentity) -> None:
         keyed["time_ms"] = before["time_ms"]
         return keyed.tobytes()
 
-    catalog.identities.key_records(records, identity.family_of_mark, _without_places)
-
-
-def _without_places(state: str) -> str:
-    """Return a state of redaction that knows of no place where a file could be gone on with:
-    it is read from its start."""
-    values = json.loads(state)
-    values["copied"] = ""
-    for entry in values["files"].values():
-        entry["state"] = ""
-    return json.dumps(values)
+    catalog.identities.key_records(records, identity.family_of_mark)

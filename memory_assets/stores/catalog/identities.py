@@ -38,15 +38,9 @@ class Identities(CatalogPart):
         """Note the progress of the migration."""
         self._connection.write("UPDATE identities SET state = ?", state)
 
-    def key_records(
-        self,
-        records: Callable[[bytes], bytes],
-        family: Callable[[int], int],
-        redaction_state: Callable[[str], str],
-    ) -> None:
+    def key_records(self, records: Callable[[bytes], bytes], family: Callable[[int], int]) -> None:
         """Replace the hashes that the versions before noted by what these return for them:
-        of the records of a file, of a family, and in a state of redaction. Reading states are
-        dropped: files are read from their start once more.
+        of the records of a file, and of a family.
 
         Nothing is done where another process was first.
         """
@@ -62,13 +56,8 @@ class Identities(CatalogPart):
                 connection.execute("INSERT INTO source_records VALUES (?,?,?,?,0,?)", (*key, keyed))
             connection.execute("DROP TABLE record_ids")
             connection.create_function("keyed_family", 1, family)
-            connection.create_function("keyed_state", 1, redaction_state)
             connection.execute(
                 "UPDATE sources SET family = keyed_family(family) WHERE family IS NOT NULL"
-            )
-            connection.execute("DELETE FROM reading_states")
-            connection.execute(
-                "UPDATE redaction_states SET state = keyed_state(state) WHERE state != ''"
             )
             connection.execute("UPDATE identities SET state = 'lake'")
 
