@@ -8,7 +8,7 @@ journal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -91,7 +91,22 @@ def _made(components: Components, source: Product, replaced: list[HistorySummary
     kept = _of_cut_turns(components, source, replaced)
     there = {turn.id for turn in turns}
     counted = [replace(row, cut_turns=len({*row.message_ids} - there)) for row in kept]
-    return [*counted, *_rows(components, _after(turns, kept), kept)], {}
+    made = _made_before(components, source)
+    rows = [*counted, *_rows(components, _after(turns, kept), kept, made)]
+    return rows, {"made_with": _version(components)}
+
+
+def _made_before(components: Components, source: Product) -> dict[tuple[str, ...], HistorySummary]:
+    """Return the stored summaries by the turns that they cover, if they were made under the
+    present versions: of equal turns they would be the same."""
+    products = components.catalog.products.of_session(source.project, source.session_id)
+    product = products.get(HISTORY_SUMMARIES.name)
+    if product is None or product.facts.get("made_with") != _version(components):
+        return {}
+    with suppress(NotFound):
+        rows = components.lake.read_rows(HISTORY_SUMMARIES, source.project, source.session_id)
+        return {row.message_ids: row for row in rows if not row.cut_turns}
+    return {}
 
 
 def _of_cut_turns(
@@ -119,12 +134,19 @@ def _after(turns: Sequence[AgentTurn], summaries: Sequence[HistorySummary]) -> S
 
 
 def _rows(
-    components: Components, turns: Sequence[AgentTurn], before: Sequence[HistorySummary]
+    components: Components,
+    turns: Sequence[AgentTurn],
+    before: Sequence[HistorySummary],
+    made_before: Mapping[tuple[str, ...], HistorySummary],
 ) -> Iterator[HistorySummary]:
     """Yield the summaries of the complete windows of some turns, numbered on from those before."""
     number = int(before[-1].id.rpartition("::")[2]) + 1 if before else 0
     for begin, end in windows([turn.timestamp for turn in turns]):
         of = turns[begin:end]
+        if same := made_before.get(tuple(turn.id for turn in of)):
+            yield replace(same, id=f"{SUMMARY_HEAD}{of[0].session_id}::{number}")
+            number += 1
+            continue
         made = _EXTRACTIVE.summarize(_as_session(of))
         if not made.text:
             continue
