@@ -37,6 +37,7 @@ def load_install_key(config_dir: Path | None = None) -> bytes:
         ) from error
     if len(key) != _KEY_BYTES:
         raise StoreError(
-            f"{path} is not a key of {_KEY_BYTES} bytes. Remove it; all is read again."
+            f"{path} is not a key of {_KEY_BYTES} bytes. Restore it from a copy; or move it away: "
+            "another is made, and all is read again."
         )
     return key

@@ -81,10 +81,11 @@ def test_processes_that_ask_first_at_once_get_one_key(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"short", b"x" * 33])
 def test_a_file_that_is_no_key_is_refused(tmp_path: Path, content: bytes) -> None:
-    """It is neither used nor silently replaced, and its bytes are not in the message."""
+    """It is neither used nor silently replaced, and its bytes are not in the message. That asks for
+    a copy first: under another key nobody can tell what was forgotten."""
     path = tmp_path / "install.key"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="Remove it") as raised:
+    with pytest.raises(StoreError, match=r"Restore it.*or move it away") as raised:
         load_install_key(tmp_path)
     assert path.read_bytes() == content
     assert not content or content.decode() not in str(raised.value)

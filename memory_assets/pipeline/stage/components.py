@@ -29,6 +29,7 @@ from memory_assets.pipeline.stage.share import Share, end_shares, holding
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redaction import Redactor, ruleset_version
 from memory_assets.settings import Settings
+from memory_assets.stores.files.shared import cannot_write
 from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
 from memory_assets.stores.gateway_usage import noting, tokens_since
 from memory_assets.stores.run_ledger import FILE_NAME, RunLedger
@@ -199,6 +200,7 @@ class Components(Engines):
 
         Raises:
             StoreBusy: another process held the lock for longer than the lock timeout.
+            StoreError: the data directory cannot be written.
         """
         if self.share is not None and self.share.partition == project:
             yield
@@ -206,7 +208,6 @@ class Components(Engines):
         lock = self._project_locks.get(project)
         if lock is None:
             path = self.lake.lock_path(project)
-            path.parent.mkdir(parents=True, exist_ok=True)
             lock = FileLock(path, timeout=self.settings.lock_timeout_seconds)
             lock = self._project_locks.setdefault(project, lock)
         if lock.is_locked:
@@ -234,7 +235,9 @@ class Components(Engines):
     def _acquire(self, lock: FileLock, project: str) -> None:
         """Acquire a lock, with a warning if another process holds it."""
         seconds = self.settings.lock_timeout_seconds
+        path = Path(lock.lock_file)
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire(blocking=False)
         except Timeout:
             _LOG.warning(
@@ -247,6 +250,8 @@ class Components(Engines):
                     f"another process has been writing project {project} for {seconds:.0f} s; see "
                     "`memory status`, then try again"
                 ) from None
+        except OSError as error:
+            raise cannot_write(path, error) from error
 
 
 @lru_cache(maxsize=4)

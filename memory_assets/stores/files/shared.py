@@ -32,21 +32,26 @@ def locked(path: Path, seconds: float, busy: str) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path, thread_local=False)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, thread_local=False)
         lock.acquire(timeout=seconds)
     except Timeout:
         raise StoreBusy(busy) from None
     except OSError as error:
-        raise StoreError(
-            f"cannot write {path}: {error.strerror or type(error).__name__}. What is there can be "
-            "searched; correct the permissions, or free space, to change it."
-        ) from error
+        raise cannot_write(path, error) from error
     try:
         yield
     finally:
         lock.release()
+
+
+def cannot_write(path: Path, error: OSError) -> StoreError:
+    """Return the error of a command that has to write in a memory that can only be read."""
+    return StoreError(
+        f"cannot write {path}: {error.strerror or type(error).__name__}. What is there can be "
+        "searched; correct the permissions, or free space, to change it."
+    )
 
 
 @contextmanager
