@@ -84,7 +84,7 @@ def test_no_contrary_pair_is_merged(name: str) -> None:
     judgements = memory_pairs.judged(memory_pairs.pairs(name))
     precision, _ = memory_pairs.scores(judgements, "same")
     assert precision == 1
-    assert memory_pairs.scores(judgements, "contradiction")[1] >= 0.85
+    assert memory_pairs.scores(judgements, "contradiction")[1] >= 0.75
 
 
 def test_half_of_what_says_the_same_is_merged() -> None:
