@@ -28,8 +28,9 @@ FORGOTTEN = "(forgotten)"
 BATCH_OPS = ("index_words", "make_summaries", "make_vectors")
 """The ops of ingest_batch, one for each pass; the configuration of the first names projects."""
 BATCH_OP = BATCH_OPS[0]
-BATCH_JOB_TAGS = {"dagster/max_runtime": "7200"}
-"""Tags of every run of ingest_batch: the daemon ends it after so many seconds."""
+BATCH_JOB_TAGS = {"dagster/max_runtime": "7200", "dagster/retry_strategy": "ALL_STEPS"}
+"""Tags of every run of ingest_batch: the daemon ends it after so many seconds, and repeats all of
+it if its process was killed."""
 
 _FORBIDDEN = (",", "/", "\\", "...", "\n", "\t")
 
