@@ -132,6 +132,7 @@ def step_asset(
     searched: bool = False,
     metadata: Mapping[str, Any] | None = None,
     retry_policy: dg.RetryPolicy | None = None,
+    freshness_policy: dg.FreshnessPolicy | None = None,
 ) -> dg.AssetsDefinition:
     """Return the asset of one step, partitioned as the step says; `searched`: a search needs it, so
     it runs before others. Its checks can be run without it."""
@@ -149,6 +150,7 @@ def step_asset(
                 owners=OWNERS,
                 code_version=step.code_version,
                 metadata=metadata or {},
+                freshness_policy=freshness_policy,
                 skippable=True,
             )
         ],
