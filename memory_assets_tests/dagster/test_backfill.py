@@ -9,15 +9,18 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from memory_assets.cli.dagster.home import open_instance
+from memory_assets.cli.dagster.traces import erase_traces
 from memory_assets.dagster.definitions import ASSETS, build_defs
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.pipeline.removal.forget import Names
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history.names import INGEST_JOB
+from memory_assets.stores.run_history.names import INGEST_JOB, RANGE_TAGS, is_of_range
 from memory_assets_tests.dagster.instances import opened_instance
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -199,3 +202,24 @@ def test_a_partition_of_no_project_fails_and_says_so(
     assert not run.success and not run.get_asset_materialization_events()
     (failure,) = (event for event in run.all_node_events if event.is_step_failure)
     assert "is the partition misspelt?" in str(failure.step_failure_data)
+
+
+def test_forgetting_a_project_leaves_the_others_of_its_backfill(settings: Settings) -> None:
+    """The run stays for them, without the name; a backfill of the project alone goes."""
+    with open_instance(settings) as shipped:
+        add_keys(shipped, sorted(find_sources(Components(settings))))
+        names = shipped.get_dynamic_partitions("projects")
+        job = build_defs(settings).resolve_job_def(INGEST_JOB)
+        for last in (names[-1], names[0]):
+            tags = dict(zip(RANGE_TAGS, (names[0], last), strict=True))
+            assert job.execute_in_process(instance=shipped, tags=tags, run_config=QUIET).success
+    forgotten, *others = names
+    assert erase_traces(settings, Names(frozenset(), frozenset({forgotten}))) == 2
+    with open_instance(settings) as shipped:
+        (left,) = shipped.get_runs()
+        assert is_of_range(left) and forgotten not in repr(left)
+        for asset in ASSETS:
+            for key in asset.keys:
+                assert shipped.get_materialized_partitions(key) == set(others), key
+    files = [path for path in settings.dagster_dir.rglob("*") if path.is_file()]
+    assert not [path for path in files if forgotten.encode() in path.read_bytes()]
