@@ -1,11 +1,11 @@
-"""A backfill of many projects by the real daemon, in a few runs that do the work.
+"""A backfill of many projects by the real daemon, in one run that does the work.
 
     python benchmarks/backfill.py [--projects 50] [--megabytes 10] [--embed] [--dir DIR]
 
 Generates lifelike transcripts, makes a partition of each project, and launches the backfill
 that the page's button sends: all assets of all these partitions. The sensor is stopped. While
 Dagster's daemon works, the runs under way are counted, and the memory of their processes. At
-the end each project has one successful run, nothing is left to do, every check of `memory
+the end the run succeeded, nothing is left to do, every check of `memory
 verify` holds, and every turn in the files is found; else the exit code is 1.
 """
 
@@ -90,7 +90,7 @@ def _measured(root: Path, options: argparse.Namespace) -> bool:
         try:
             assets = [{"path": list(spec.key.path)} for asset in ASSETS for spec in asset.specs]
             backfill = _launch({"assetSelection": assets, "partitionNames": names})
-            most, statuses = _watched(instance, backfill, len(names), daemon.pid)
+            most, statuses = _watched(instance, backfill, 1, daemon.pid)
         finally:
             daemon.send_signal(signal.SIGINT)
             daemon.wait(60)
@@ -106,7 +106,7 @@ def _measured(root: Path, options: argparse.Namespace) -> bool:
     print(f"{len(workers)} of the runs made the partitions of all")
     clean = _reconciled(components, names)
     chroma_server.stop(settings.data_dir)
-    return clean and most <= allowed and statuses == Counter(SUCCESS=len(names))
+    return clean and most <= allowed and statuses == Counter(SUCCESS=1)
 
 
 def _dagster(*arguments: str) -> None:

@@ -65,7 +65,7 @@ MAY_IMPORT = {
     "recall": FOUNDATION | DOMAIN | {"requests", "stores", "status"},
     "serving": FOUNDATION | {"chunking", "requests", "recall", "status", "pipeline"},
     "watching": FOUNDATION | DOMAIN | {"stores", "pipeline"},
-    "dagster": FOUNDATION | DOMAIN | {"stores", "pipeline"},
+    "dagster": FOUNDATION | DOMAIN | {"stores", "status", "pipeline"},
 }
 DAGSTER_PACKAGES = {"dagster", "dagster_webserver"}
 PRIVATE_DAGSTER = {

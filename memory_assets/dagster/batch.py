@@ -3,18 +3,14 @@
 A run of `ingest_project` is for one
 [partition](https://docs.dagster.io/guides/build/partitions-and-backfills), and costs nearly a
 second whatever there is to do. This job has one op for each pass over all projects, and stores
-the same materializations and check evaluations, for each project's partition, in a few
-transactions.
+the same materializations and check evaluations, for each project's partition.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
 # run time (dagster#26837).
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import dagster as dg
 
@@ -24,14 +20,16 @@ from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history.events import AssetEvent
-from memory_assets.stores.run_history.history import RunHistory
+from memory_assets.stores.run_history.events import AssetEvent, Materialization
 from memory_assets.stores.run_history.names import (
     BATCH_JOB_TAGS,
     BATCH_OPS,
     INGEST_BATCH,
     is_valid_key,
 )
+
+_IDS_AT_ONCE = 500
+"""Partitions named in one query."""
 
 
 class BatchConfig(dg.Config):
@@ -59,35 +57,78 @@ WorkersParam = dg.ResourceParam[Workers]
 
 
 class OpEvents:
-    """The events of an op of a run: written as those of the command line are, in a few
-    transactions. One through the op's context costs ten times as much. The events of the
-    projects in `runs` belong to the run there."""
+    """The events of an op of a run, each with the partition it is about; the op's context logs
+    them, whatever keeps the events of the instance."""
 
-    def __init__(
-        self,
-        context: dg.OpExecutionContext,
-        runs: Mapping[str, dg.DagsterRun] = MappingProxyType({}),
-    ) -> None:
-        self._context, self._runs = context, runs
+    def __init__(self, context: dg.OpExecutionContext) -> None:
+        self._context = context
 
     def store(self, events: Sequence[AssetEvent]) -> list[int]:
-        """Store events, and return their ids."""
-        own, step, ids = self._context.run, self._context.op.name, list[int]()
-        with closing(RunHistory(Path(self._context.instance.root_directory))) as history:
-            for run_id, of_run in groupby(events, lambda each: self._run_of(each).run_id):
-                with history.recorded(run_id, own.job_name) as run:
-                    ids += run.store(step, list(of_run))
-        return ids
+        """Store events, and return the ids of the materializations among them, in order."""
+        for event in events:
+            # Takes evaluations, too, which its annotation lacks (Dagster 1.13).
+            self._context.log_event(_dagster_event(event))  # type: ignore[arg-type]
+        made = [event for event in events if isinstance(event, Materialization)]
+        ids: dict[tuple[str, str | None], int] = {}
+        for asset in {event.asset for event in made}:
+            partitions = [event.project for event in made if event.asset == asset]
+            ids.update(self._ids(asset, partitions))
+        return [ids[event.asset, event.project] for event in made]
 
     def error(self, message: str) -> None:
         """Store an error message."""
         self._context.log.error(message)
 
-    def _run_of(self, event: AssetEvent) -> dg.DagsterRun:
-        return self._runs.get(event.project or "", self._context.run)
+    def _ids(
+        self, asset: str, partitions: Sequence[str | None]
+    ) -> dict[tuple[str, str | None], int]:
+        """Return the ids of this run's materializations of an asset, by asset and partition."""
+        ids: dict[tuple[str, str | None], int] = {}
+        for start in range(0, len(partitions), _IDS_AT_ONCE):
+            names = [name for name in partitions[start : start + _IDS_AT_ONCE] if name is not None]
+            wanted = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=names or None)
+            # Newest first: what other runs stored meanwhile, of the same partitions, is passed by.
+            cursor, missing = None, set(partitions[start : start + _IDS_AT_ONCE])
+            while missing:
+                found = self._context.instance.fetch_materializations(
+                    wanted, limit=len(missing), cursor=cursor
+                )
+                for record in found.records:
+                    if record.run_id == self._context.run_id and record.partition_key in missing:
+                        missing.discard(record.partition_key)
+                        ids[asset, record.partition_key] = record.storage_id
+                cursor = found.cursor
+                if not found.has_more:
+                    break
+        return ids
 
 
-@dg.op(name=BATCH_OPS[0])
+_BATCH = dg.Out(io_manager_key="of_this_process")
+
+
+def _dagster_event(event: AssetEvent) -> dg.AssetMaterialization | dg.AssetCheckEvaluation:
+    if isinstance(event, Materialization):
+        return dg.AssetMaterialization(
+            event.asset,
+            partition=event.project,
+            metadata=dict(event.metadata),
+            tags=dict(event.tags),
+        )
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(event.asset),
+        check_name=event.check,
+        passed=event.passed,
+        partition=event.project,
+        metadata={
+            name: dg.MetadataValue.path(value) if isinstance(value, Path) else value
+            for name, value in event.metadata.items()
+        },
+        severity=dg.AssetCheckSeverity.WARN if event.warning else dg.AssetCheckSeverity.ERROR,
+        description=event.description,
+    )
+
+
+@dg.op(name=BATCH_OPS[0], out=_BATCH)
 def index_words(
     context: dg.OpExecutionContext,
     config: BatchConfig,
@@ -104,7 +145,7 @@ def index_words(
     return run
 
 
-@dg.op(name=BATCH_OPS[1])
+@dg.op(name=BATCH_OPS[1], out=_BATCH)
 def make_summaries(context: dg.OpExecutionContext, run: BatchRun) -> BatchRun:
     """Make and index what is derived from whole sessions: summaries, observations, commits."""
     run.run_pass(OpEvents(context), SUMMARIES)
@@ -133,9 +174,10 @@ def ingest_batch() -> None:
 
 def batch_resources(settings: Settings | None = None) -> dict[str, dg.ResourceDefinition]:
     """Return the resources of a run, on the memory of `settings` or, without, of the
-    environment. What assets and ops hand each other stays in memory: the lake keeps it."""
+    environment. Assets hand each other nothing, so that a run can go on where another failed; what
+    the ops of a batch hand each other stays in memory, and a batch is repeated whole."""
     return {
         "memory": memory_resource(settings),
         "workers": workers,
-        "io_manager": dg.mem_io_manager,
+        "of_this_process": dg.mem_io_manager,
     }

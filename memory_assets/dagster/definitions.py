@@ -59,8 +59,7 @@ ASSETS = tuple(asset for asset in _PARTITIONED if asset.partitions_def == projec
 def build_defs(settings: Settings | None = None) -> dg.Definitions:
     """Return the whole graph, on the memory of `settings` or, without, of the environment.
 
-    No resource takes run configuration: the values
-    that assets hand each other stay in memory, because the lake is where they are kept.
+    No resource takes run configuration.
     """
     return dg.Definitions(
         assets=documented(

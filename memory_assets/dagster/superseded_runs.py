@@ -6,20 +6,20 @@ Dagster's history, whoever launched them, and its
 # run time (dagster#26837).
 
 import time
-from contextlib import closing
 
 import dagster as dg
 
+from memory_assets.dagster.instance_runs import InstanceRuns
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
-from memory_assets.stores.run_history.history import RunHistory
 from memory_assets.stores.run_history.names import PRUNE_JOB
 from memory_assets.stores.run_history.superseded import (
     ENDED,
     delete_prunings,
     delete_superseded,
+    superseded_batches,
     superseded_of,
 )
 
@@ -35,12 +35,12 @@ def delete_superseded_runs(context: dg.OpExecutionContext, memory: MemoryParam) 
     """Delete the superseded runs of every project, and those of this job."""
     keep, deleted = memory.settings.runs_kept, 0
     names = sorted(context.instance.get_dynamic_partitions(str(projects.name)))
-    with closing(RunHistory(memory.settings.dagster_dir)) as history:
-        note_run_ends(memory.components())
-        while found := delete_superseded(history, names, keep):
-            deleted += found
-        if keep is not None:
-            deleted += delete_prunings(history, keep)
+    runs = InstanceRuns(context.instance)
+    note_run_ends(memory.components(), runs.ended)
+    while found := delete_superseded(runs, names, keep):
+        deleted += found
+    if keep is not None:
+        deleted += delete_prunings(runs, keep)
     context.add_output_metadata({"runs_deleted": deleted})
 
 
@@ -76,12 +76,12 @@ def superseded_runs_schedule(
         return dg.SkipReason("the last time is still under way")
     names = sorted(instance.get_dynamic_partitions(str(projects.name)))
     deadline = time.monotonic() + settings.sensor_seconds_per_tick
-    with closing(RunHistory(settings.dagster_dir)) as history:
-        for project in names:
-            if next(superseded_of(history, [project], settings.runs_kept), None) is not None:
-                return dg.RunRequest(tags={"memory/reason": "superseded runs"})
-            if time.monotonic() > deadline:
-                return dg.RunRequest(
-                    tags={"memory/reason": "more projects than a tick can look at"}
-                )
+    runs = InstanceRuns(instance)
+    for project in names:
+        if next(superseded_of(runs, [project], settings.runs_kept), None) is not None:
+            return dg.RunRequest(tags={"memory/reason": "superseded runs"})
+        if time.monotonic() > deadline:
+            return dg.RunRequest(tags={"memory/reason": "more projects than a tick can look at"})
+    if next(superseded_batches(runs, settings.runs_kept), None) is not None:
+        return dg.RunRequest(tags={"memory/reason": "superseded runs"})
     return dg.SkipReason("no run is superseded")

@@ -31,6 +31,8 @@ _OTHERS = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
 _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
 """Names of files that no reader accepts; the readers decide on all others."""
 
+RunTimes = tuple[str, str, str, str]
+"""Job, status, start and end of a run; times are ISO 8601, UTC, "" where unknown."""
 Facts = tuple[int, int]
 """Size and mtime in nanoseconds."""
 
@@ -65,9 +67,7 @@ def last_runs(dagster_dir: Path) -> dict[str, Any]:
     }
 
 
-def runs_in_history(
-    dagster_dir: Path, run_ids: Iterable[str]
-) -> dict[str, tuple[str, str, str, str]] | None:
+def runs_in_history(dagster_dir: Path, run_ids: Iterable[str]) -> dict[str, RunTimes] | None:
     """Return job, status, start and end of those of some runs that Dagster still has; None where
     there is no such file (the instance may keep its runs on a server), or it cannot be read."""
     path = dagster_dir / _FILE
@@ -79,13 +79,14 @@ def runs_in_history(
         with closing(connect(path, mode="ro")) as database:
             for run_id in run_ids:
                 for job, status, started, ended in database.execute(columns, (run_id,)):
-                    found[run_id] = (job, status, _time(started), _time(ended))
+                    found[run_id] = (job, status, iso_time(started), iso_time(ended))
     except sqlite3.Error:
         return None
     return found
 
 
-def _time(seconds: float | None) -> str:
+def iso_time(seconds: float | None) -> str:
+    """Return a time in Unix seconds as ISO 8601, UTC; "" for none."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else ""
 
 
@@ -96,7 +97,7 @@ def _run(row: tuple[Any, ...]) -> dict[str, Any]:
         "job": job,
         "project": project,
         "status": status,
-        "ended_at": _time(ended),
+        "ended_at": iso_time(ended),
         "seconds": round(ended - started, 2) if started else None,
     }
 

@@ -1,31 +1,29 @@
-"""Runs of one backfill: the first makes the partitions of all that wait."""
+"""Runs that Dagster starts from its page: backfills, what goes on after a failure, checks alone."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster._core.remote_origin import (
-    RegisteredCodeLocationOrigin,
-    RemoteJobOrigin,
-    RemoteRepositoryOrigin,
-)
 
 from memory_assets.cli.dagster.home import open_instance
+from memory_assets.cli.dagster.traces import erase_traces
 from memory_assets.dagster.definitions import ASSETS, build_defs
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.pipeline.removal.forget import Names
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history.names import BACKFILL_TAG, INGEST_JOB, PARTITION_TAG
+from memory_assets.stores.run_history.names import INGEST_JOB, RANGE_TAGS, is_of_range
+from memory_assets_tests.dagster.instances import opened_instance
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-Status = dg.DagsterRunStatus
-REPOSITORY = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("memory_assets"), "__repository__")
 
 
 @pytest.fixture
@@ -34,71 +32,77 @@ def settings(sample_settings: Settings) -> Settings:
     return replace(sample_settings, embedder="none")
 
 
-def _waiting(
+@pytest.fixture
+def instance(settings: Settings, tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    """An instance with the partitions of the sample's projects."""
+    storage: dict[str, object] = {"sqlite": {"base_dir": str(tmp_path / "elsewhere")}}
+    with opened_instance(tmp_path / "home", storage) as opened:
+        add_keys(opened, sorted(find_sources(Components(settings))))
+        yield opened
+
+
+def _run_all(
+    settings: Settings,
     instance: dg.DagsterInstance,
-    project: str,
-    *,
-    backfill: str = "b1",
-    status: dg.DagsterRunStatus = Status.QUEUED,
-    assets: frozenset[dg.AssetKey] | None = None,
-) -> str:
-    """Store a run that waits in a backfill, as Dagster's daemon does; return its id."""
-    run = dg.DagsterRun(
-        job_name=INGEST_JOB,
-        status=status,
-        asset_selection=assets,
-        remote_job_origin=RemoteJobOrigin(REPOSITORY, INGEST_JOB),
-        tags={PARTITION_TAG: project, BACKFILL_TAG: backfill},
-    )
-    return instance.add_run(run).run_id
-
-
-def _run(settings: Settings, instance: dg.DagsterInstance, project: str) -> bool:
-    """Execute the run of a project in the backfill b1."""
+    selection: list[dg.AssetKey] | None = None,
+) -> dg.ExecuteInProcessResult:
+    """Run what a backfill of all partitions requests: one run with the range as its tags."""
+    names = instance.get_dynamic_partitions("projects")
+    tags = {
+        "dagster/asset_partition_range_start": names[0],
+        "dagster/asset_partition_range_end": names[-1],
+    }
     job = build_defs(settings).resolve_job_def(INGEST_JOB)
     return job.execute_in_process(
-        instance=instance, partition_key=project, tags={BACKFILL_TAG: "b1"}, run_config=QUIET
-    ).success
+        instance=instance,
+        tags=tags,
+        run_config=QUIET,
+        asset_selection=selection,
+        raise_on_error=False,
+    )
 
 
-def _status(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRunStatus:
-    run = instance.get_run_by_id(run_id)
-    assert run is not None
-    return run.status
+def _versions(instance: dg.DagsterInstance, asset: str) -> dict[str, list[str]]:
+    """The data versions of each partition's materializations of an asset."""
+    versions: dict[str, list[str]] = {}
+    for record in instance.fetch_materializations(dg.AssetKey(asset), limit=50).records:
+        assert record.asset_materialization is not None and record.partition_key is not None
+        tags = record.asset_materialization.tags or {}
+        versions.setdefault(record.partition_key, []).append(tags["dagster/data_version"])
+    return versions
 
 
-def test_a_run_makes_the_partitions_of_the_runs_that_wait(settings: Settings) -> None:
-    """Each partition's events belong to its own run, which shows as successful; nothing is
-    left for the queue."""
-    first, *others = sorted(find_sources(Components(settings)))
-    with open_instance(settings) as instance:
-        add_keys(instance, [first, *others])
-        runs = {project: _waiting(instance, project) for project in others}
-        assert _run(settings, instance, first)
-        for project, run_id in runs.items():
-            record = instance.get_run_record_by_id(run_id)
-            assert record is not None and record.dagster_run.status == Status.SUCCESS
-            assert record.start_time and record.end_time
-            for asset in ASSETS:
-                for key in asset.keys:
-                    wanted = dg.AssetRecordsFilter(key, asset_partitions=[project])
-                    (made,) = {
-                        each.run_id for each in instance.fetch_materializations(wanted, 9).records
-                    }
-                    assert made == run_id, key
-                for spec in asset.check_specs:
-                    history = instance.event_log_storage.get_asset_check_execution_history(
-                        spec.key, limit=9
-                    )
-                    (check,) = [each for each in history if each.partition == project]
-                    assert (check.run_id, check.status.value) == (run_id, "SUCCEEDED")
-
-
-def test_a_partition_that_fails_fails_its_own_run(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+def test_a_backfill_makes_all_partitions_in_one_run(
+    settings: Settings, instance: dg.DagsterInstance
 ) -> None:
-    """The run that made the others, and their runs, succeed."""
-    first, broken, good = sorted(find_sources(Components(settings)))
+    """All assets say so; each partition of each is materialized with its own data version, and
+    every check is evaluated for it."""
+    for asset in ASSETS:
+        assert asset.backfill_policy == dg.BackfillPolicy.single_run()
+    assert _run_all(settings, instance).success
+    names = set(instance.get_dynamic_partitions("projects"))
+    for asset in ASSETS:
+        for key in asset.keys:
+            versions = _versions(instance, key.to_user_string())
+            times = 3 if key == dg.AssetKey("keyword_index") else 1  # once in each pass
+            assert {name: len(made) for name, made in versions.items()} == dict.fromkeys(
+                names, times
+            ), key
+        for spec in asset.check_specs:
+            history = instance.event_log_storage.get_asset_check_execution_history(
+                spec.key, limit=9
+            )
+            assert {each.partition for each in history} == names
+            assert {each.status.value for each in history} == {"SUCCEEDED"}
+    assert len({each for (each,) in _versions(instance, "turn_chunks").values()}) == len(names)
+
+
+def test_a_partition_that_fails_leaves_the_others_of_a_backfill_made(
+    settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run fails; the partition is the only one without the asset. So it is with chosen assets,
+    of which those that are made of the first are made, too, and nothing else."""
+    broken, *good = sorted(instance.get_dynamic_partitions("projects"))
     real = STEPS["turn_chunks"]
 
     def fail_one(components: Components, project: str) -> StageReport:
@@ -106,31 +110,116 @@ def test_a_partition_that_fails_fails_its_own_run(
             raise StoreError("the disk of this project is full")
         return real.run(components, project)
 
-    monkeypatch.setitem(STEPS, "turn_chunks", replace(real, run=fail_one))
-    with open_instance(settings) as instance:
-        add_keys(instance, [first, broken, good])
-        runs = [_waiting(instance, project) for project in (broken, good)]
-        assert _run(settings, instance, first)
-        assert [_status(instance, run) for run in runs] == [Status.FAILURE, Status.SUCCESS]
-        chunked = instance.get_materialized_partitions(dg.AssetKey("turn_chunks"))
-        assert chunked == {first, good}
+    with monkeypatch.context() as patched:
+        patched.setitem(STEPS, "turn_chunks", replace(real, run=fail_one))
+        assert not _run_all(settings, instance).success
+    assert _versions(instance, "turn_chunks").keys() == set(good)
+    chosen = [dg.AssetKey("turn_chunks"), dg.AssetKey("turn_embeddings")]
+    assert _run_all(settings, instance, chosen).success
+    assert {name: len(made) for name, made in _versions(instance, "turn_embeddings").items()} == {
+        broken: 1,
+        **dict.fromkeys(good, 2),
+    }
+    assert {len(made) for made in _versions(instance, "raw_sessions").values()} == {1}
 
 
-def test_runs_that_are_not_for_all_assets_of_the_backfill_keep_waiting(
-    settings: Settings,
+def test_reexecution_from_failure_runs_what_failed(
+    settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Runs of other backfills, of chosen assets, and those that are under way or cancelled."""
-    first, second, _ = sorted(find_sources(Components(settings)))
-    with open_instance(settings) as instance:
-        add_keys(instance, [first, second])
-        runs = {
-            _waiting(instance, second, backfill="b2"): Status.QUEUED,
-            _waiting(instance, second, status=Status.CANCELED): Status.CANCELED,
-            _waiting(instance, second, status=Status.STARTED): Status.STARTED,
-            _waiting(
-                instance, second, assets=frozenset([dg.AssetKey("raw_sessions")])
-            ): Status.QUEUED,
-        }
-        assert _run(settings, instance, first)
-        assert {run: _status(instance, run) for run in runs} == runs
-        assert instance.get_materialized_partitions(dg.AssetKey("raw_sessions")) == {first}
+    """And what could not be made for it; what had succeeded is left alone."""
+    project = min(instance.get_dynamic_partitions("projects"))
+    real = STEPS["turn_chunks"]
+
+    def fail(components: Components, project: str) -> StageReport:
+        raise StoreError("the disk is full")
+
+    job = build_defs(settings).resolve_job_def(INGEST_JOB)
+    with monkeypatch.context() as patched:
+        patched.setitem(STEPS, "turn_chunks", replace(real, run=fail))
+        failed = job.execute_in_process(
+            instance=instance, partition_key=project, run_config=QUIET, raise_on_error=False
+        )
+    assert not failed.success
+    for name, value in {  # the job is built anew, of the environment
+        "MEMORY_DATA_DIR": settings.data_dir,
+        "MEMORY_PROJECTS_DIR": settings.projects_dir,
+        "MEMORY_CODEX_DIR": settings.codex_dir,
+        "MEMORY_PI_DIR": settings.pi_dir,
+        "MEMORY_EMBEDDER": settings.embedder,
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    with dg.execute_job(
+        dg.reconstructable(_ingest_project_of_environment),
+        instance,
+        run_config=QUIET,
+        tags=dict(failed.dagster_run.tags),
+        reexecution_options=dg.ReexecutionOptions.from_failure(failed.run_id, instance),
+    ) as again:
+        assert again.success
+        ran = {event.step_key for event in again.all_events if event.is_step_success}
+    assert "turn_chunks" in ran and "raw_sessions" not in ran
+
+
+def _ingest_project_of_environment() -> dg.JobDefinition:
+    return build_defs().resolve_job_def(INGEST_JOB)
+
+
+def test_a_check_runs_without_its_asset(settings: Settings, instance: dg.DagsterInstance) -> None:
+    """As after a changed ruleset: the check is evaluated, nothing is made."""
+    project = min(instance.get_dynamic_partitions("projects"))
+    defs = build_defs(settings)
+    job = defs.resolve_job_def(INGEST_JOB)
+    assert job.execute_in_process(
+        instance=instance, partition_key=project, run_config=QUIET
+    ).success
+    for asset in ASSETS:
+        assert asset.can_subset
+        for spec in asset.check_specs:
+            assert asset.subset_for(set(), {spec.key}).check_keys == {spec.key}
+    (asset,) = (each for each in ASSETS if dg.AssetKey("turn_chunks") in each.keys)
+    check = min(asset.check_keys)
+    alone = job.get_subset(asset_selection=set(), asset_check_selection={check})
+    run = alone.execute_in_process(instance=instance, partition_key=project, run_config=QUIET)
+    assert run.success and not run.get_asset_materialization_events()
+    (evaluation,) = run.get_asset_check_evaluations()
+    assert (evaluation.asset_check_key, evaluation.passed) == (check, True)
+
+
+@pytest.mark.parametrize("asset", ["raw_sessions", "turn_chunks"])
+def test_a_partition_of_no_project_fails_and_says_so(
+    settings: Settings, instance: dg.DagsterInstance, asset: str
+) -> None:
+    """As when its name was mistyped; nothing is materialized."""
+    add_keys(instance, ["-home-mara-code-harbor-spi"])
+    job = build_defs(settings).resolve_job_def(INGEST_JOB)
+    run = job.execute_in_process(
+        instance=instance,
+        partition_key="-home-mara-code-harbor-spi",
+        run_config=QUIET,
+        asset_selection=[dg.AssetKey(asset)],
+        raise_on_error=False,
+    )
+    assert not run.success and not run.get_asset_materialization_events()
+    (failure,) = (event for event in run.all_node_events if event.is_step_failure)
+    assert "is the partition misspelt?" in str(failure.step_failure_data)
+
+
+def test_forgetting_a_project_leaves_the_others_of_its_backfill(settings: Settings) -> None:
+    """The run stays for them, without the name; a backfill of the project alone goes."""
+    with open_instance(settings) as shipped:
+        add_keys(shipped, sorted(find_sources(Components(settings))))
+        names = shipped.get_dynamic_partitions("projects")
+        job = build_defs(settings).resolve_job_def(INGEST_JOB)
+        for last in (names[-1], names[0]):
+            tags = dict(zip(RANGE_TAGS, (names[0], last), strict=True))
+            assert job.execute_in_process(instance=shipped, tags=tags, run_config=QUIET).success
+    forgotten, *others = names
+    assert erase_traces(settings, Names(frozenset(), frozenset({forgotten}))) == 2
+    with open_instance(settings) as shipped:
+        (left,) = shipped.get_runs()
+        assert is_of_range(left) and forgotten not in repr(left)
+        for asset in ASSETS:
+            for key in asset.keys:
+                assert shipped.get_materialized_partitions(key) == set(others), key
+    files = [path for path in settings.dagster_dir.rglob("*") if path.is_file()]
+    assert not [path for path in files if forgotten.encode() in path.read_bytes()]

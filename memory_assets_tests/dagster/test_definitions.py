@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from graphlib import TopologicalSorter
+from importlib import import_module
+from pathlib import Path
 
 import dagster as dg
 import pytest
@@ -199,6 +202,49 @@ def test_column_lineage_points_at_columns_that_exist(name: str) -> None:
     for dep in deps:
         schema = SPECS[dep.asset_key.to_user_string()].metadata["dagster/column_schema"]
         assert dep.column_name in [column.name for column in schema.columns]
+
+
+def test_columns_of_collections_have_their_types() -> None:
+    """Vectors, numbers, and lists as one string, as Chroma keeps them."""
+    schema = SPECS["session_collection"].metadata["dagster/column_schema"]
+    types = {column.name: column.type for column in schema.columns}
+    assert types["embedding"].startswith(("fixed_size_list", "list"))
+    assert (types["ts_epoch"], types["timestamp"], types["tools_used"]) == (
+        "double",
+        "string",
+        "string",
+    )
+    assert types["turn_index"].startswith("int")
+    assert all(column.description for column in schema.columns)
+
+
+def test_a_stopped_sensor_shows_in_the_catalogue() -> None:
+    """What lags when nothing runs has a freshness policy: the collections of transcripts, and
+    the nightly report."""
+    assets = [asset for asset in defs.assets or () if isinstance(asset, dg.AssetsDefinition)]
+    policies = {
+        spec.key.to_user_string(): spec.freshness_policy
+        for asset in assets
+        for spec in asset.specs
+        if spec.freshness_policy is not None
+    }
+    assert policies.keys() == {
+        "session_collection",
+        "prompt_collection",
+        "summary_collection",
+        "observation_collection",
+        "memory_status",
+    }
+
+
+def test_dg_finds_the_project() -> None:
+    """`[tool.dg]` in the project's root names the module with the definitions."""
+    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["tool"][
+        "dg"
+    ]
+    assert settings["directory_type"] == "project"
+    module = import_module(settings["project"]["code_location_target_module"])
+    assert module.defs is defs
 
 
 def test_the_search_for_known_secrets_is_one_asset_for_all_projects() -> None:

@@ -13,7 +13,7 @@ import pytest
 from memory_assets.dagster.definitions import ASSETS
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
-from memory_assets.stores.run_history.names import WORKSPACE_JOB
+from memory_assets.stores.run_history.names import RANGE_TAGS, WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.dagster.live_dagster import (
     BIN,
@@ -86,22 +86,31 @@ def test_runs_are_forked_from_a_process_that_has_what_they_need(watched: Dagster
 
 
 @pytest.mark.timeout(600)
-def test_a_backfill_from_the_page_runs_the_chosen_project(watched: Dagster) -> None:
-    """What the page's backfill button sends: all assets of one partition, and no other."""
+def test_a_backfill_from_the_page_is_one_run_of_the_chosen_projects(watched: Dagster) -> None:
+    """What the page's backfill button sends: all assets of two partitions, and no other."""
     paths = [node["assetKey"]["path"] for node in watched.ask(CHECKS)["assetNodes"]]
     others = ("workspace_", "agent_", "memory_trail", "history_summar")
     assets = [{"path": path} for path in paths if not path[0].startswith(others)]
-    chosen = [TIDEPOOL]
+    chosen = sorted(PROJECTS)
     launched = watched.ask(
         LAUNCH, {"params": {"assetSelection": assets, "partitionNames": chosen}}
     )["launchPartitionBackfill"]
     assert launched["__typename"] == "LaunchBackfillSuccess", launched
     backfill = launched["backfillId"]
-    wait_for("backfill", lambda: watched.succeeded(backfill=backfill) >= set(chosen))
-    started = [
-        project for _, project, tags in watched.runs() if tags.get("dagster/backfill") == backfill
-    ]
-    assert sorted(filter(None, started)) == chosen
+
+    def ended() -> list[tuple[str, str | None, str | None]]:
+        """Status, first and last partition of its runs; assets without partitions have others."""
+        return [
+            (status, tags.get(RANGE_TAGS[0]), tags.get(RANGE_TAGS[1]))
+            for status, _, tags in watched.runs()
+            if tags.get("dagster/backfill") == backfill and status in ENDED
+            if "dagster/partition" in tags or RANGE_TAGS[0] in tags
+        ]
+
+    wait_for("backfill", lambda: bool(ended()))
+    assert ended() == [("SUCCESS", *chosen)]
+    rows = watched.ask(BACKFILLS)["partitionBackfillsOrError"]["results"]
+    assert [row["numPartitions"] for row in rows if row["id"] == backfill] == [2]
 
 
 @pytest.mark.long

@@ -28,7 +28,7 @@ from memory_assets.pipeline.removal.forget import Names
 from memory_assets.pipeline.stage.components import components_of
 from memory_assets.settings import Settings
 from memory_assets.stores.files.sqlite import compact, opened, tables, transaction
-from memory_assets.stores.run_history.names import FORGOTTEN, projects_of
+from memory_assets.stores.run_history.names import FORGOTTEN, is_of_range, projects_of
 from memory_assets.stores.run_history.superseded import ENDED
 
 _NOT_ENDED = [status for status in dg.DagsterRunStatus if status.value not in ENDED]
@@ -70,7 +70,7 @@ def erase_traces(settings: Settings, names: Names) -> int:
         for run in runs:
             if run.status in _NOT_ENDED:
                 _refuse(run)
-        shared = [run for run in runs if set(projects_of(run)) - names.projects]
+        shared = [run for run in runs if is_of_range(run) or set(projects_of(run)) - names.projects]
         for run in runs:
             if run not in shared:
                 instance.delete_run(run.run_id)

@@ -8,15 +8,27 @@ has costs: a step that waits for a slot uses a whole CPU, and the slot of a kill
 freed by the daemon only (seen with Dagster 1.13.27).
 """
 
+from datetime import timedelta
+
 import dagster as dg
+import pyarrow as pa
 
 from memory_assets.dagster.assets.step import step_asset
-from memory_assets.dagster.metadata import lineage_of, plain_schema
+from memory_assets.dagster.metadata import lineage_of
 from memory_assets.pipeline.indexes.collection_rows import columns_of
-from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSIONS_INDEX, IndexedTable
+from memory_assets.pipeline.indexes.indexed_tables import (
+    INDEXES,
+    SESSION_INDEXES,
+    SESSIONS_INDEX,
+    IndexedTable,
+)
 from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, STAGE, WORKSPACE_KEYWORDS
 
 _GROUP = "collections"
+_FRESH = dg.FreshnessPolicy.time_window(
+    fail_window=timedelta(days=7), warn_window=timedelta(days=3)
+)
+"""A collection is written when a transcript has changed: a weekend without any is no sign."""
 _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
 
 
@@ -30,9 +42,13 @@ def _collection(index: IndexedTable) -> dg.AssetsDefinition:
         group=_GROUP,
         kinds={"chroma"},
         searched=index == SESSIONS_INDEX,
+        freshness_policy=_FRESH if index in SESSION_INDEXES else None,
         metadata={
-            "dagster/column_schema": plain_schema(
-                {each: f"From `{column}`." for each, column in columns.items()}
+            "dagster/column_schema": dg.TableSchema(
+                [
+                    dg.TableColumn(each, _type(index, each, column), f"From `{column}`.")
+                    for each, column in columns.items()
+                ]
             ),
             "dagster/column_lineage": lineage_of(
                 {
@@ -43,6 +59,19 @@ def _collection(index: IndexedTable) -> dg.AssetsDefinition:
         },
         retry_policy=_RETRY,
     )
+
+
+def _type(index: IndexedTable, name: str, column: str) -> str:
+    """Return the type of a collection's column, which Chroma keeps as a vector or a scalar."""
+    if name == "embedding":
+        return str(index.embeddings.schema.field(column).type)
+    if name == "ts_epoch":
+        return "double"
+    if name in index.kind.counted:
+        return "int64"
+    kept = index.table.schema.field(column).type
+    is_scalar = pa.types.is_integer(kept) or pa.types.is_floating(kept) or pa.types.is_boolean(kept)
+    return str(kept) if is_scalar else "string"
 
 
 COLLECTIONS = [_collection(index) for index in INDEXES]

@@ -1,6 +1,8 @@
 """The asset memory_status: the figures of `memory status`, with
 [asset checks](https://docs.dagster.io/guides/test/asset-checks) of the whole memory."""
 
+from datetime import timedelta
+
 import dagster as dg
 
 from memory_assets.dagster.assets.collections import COLLECTIONS, keyword_index
@@ -27,6 +29,9 @@ CHECKS = {
     group_name="maintenance",
     kinds={"sqlite"},
     owners=OWNERS,
+    freshness_policy=dg.FreshnessPolicy.time_window(
+        fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)
+    ),
     check_specs=[
         dg.AssetCheckSpec(name, asset="memory_status", description=text)
         for name, text in CHECKS.items()

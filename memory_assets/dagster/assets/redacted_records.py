@@ -4,12 +4,13 @@
 import dagster as dg
 
 from memory_assets.dagster.asset_checks import specs_of
-from memory_assets.dagster.assets.raw_sessions import raw_sessions
-from memory_assets.dagster.assets.step import StepResults, run_steps
+from memory_assets.dagster.assets.step import StepResults, backfill_policy, run_steps
+from memory_assets.dagster.batch import WorkersParam
 from memory_assets.dagster.metadata import OWNERS, definition_metadata, lineage_of, table_schema
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam, present_ruleset_version
 from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 _FROM_FILE = ("byte_start", "byte_end", "text")
@@ -41,6 +42,7 @@ def _spec(
         owners=OWNERS,
         code_version=code_version,
         metadata=metadata,
+        skippable=True,
     )
 
 
@@ -49,7 +51,7 @@ def _spec(
     specs=[
         _spec(
             REDACTED_RECORDS.name,
-            raw_sessions.key.to_user_string(),
+            RAW_SESSIONS,
             "Every content block of every record of a project, redacted: the archive.\n\n"
             "Two passes: a secret that any record of a session reveals is removed from all. "
             "Records that a fork or a resume copied from another session are kept once, in the "
@@ -71,13 +73,16 @@ def _spec(
         ),
     ],
     partitions_def=projects,
+    backfill_policy=backfill_policy(REDACTED_RECORDS.name),
     check_specs=[*specs_of(REDACTED_RECORDS.name), *specs_of(REDACTION_AUDIT.name)],
     can_subset=True,
 )
-def redacted_records(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
+def redacted_records(
+    context: dg.AssetExecutionContext, memory: MemoryParam, workers: WorkersParam
+) -> StepResults:
     """Redact a project, then yield the materializations and check results of both tables.
 
     A session's records and audit are always written together. If a run selects only one of
     the assets, both tables are brought up to date and the selected one is reported.
     """
-    yield from run_steps(context, memory, (REDACTED_RECORDS.name, REDACTION_AUDIT.name))
+    yield from run_steps(context, memory, workers, (REDACTED_RECORDS.name, REDACTION_AUDIT.name))

@@ -4,36 +4,59 @@
 # No `from __future__ import annotations` in asset modules: Dagster reads the annotation
 # of `context` at run time (dagster#26837).
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
 from memory_assets.dagster.asset_checks import check_results, specs_of
+from memory_assets.dagster.batch import OpEvents, WorkersParam
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, materialized
-from memory_assets.dagster.partitions import partitions_of
+from memory_assets.dagster.partitions import partitions_of, projects
 from memory_assets.dagster.resources import MemoryParam, MemoryResource
 from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.ingest.batch_run import BatchRun
+from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Pass
 from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.pipeline.ingest.workers import Workers
+from memory_assets.pipeline.scan.on_disk import walk_once
+from memory_assets.pipeline.stage.components import Components
 
 StepResults = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 
 
 def run_steps(
-    context: dg.AssetExecutionContext, memory: MemoryResource, assets: Sequence[str] = ()
+    context: dg.AssetExecutionContext,
+    memory: MemoryResource,
+    workers: Workers,
+    assets: Sequence[str],
 ) -> StepResults:
-    """Run the steps of `assets`, or of the context's one asset, for the partition's project, which
-    is locked meanwhile; yield the materialization and check results of each selected asset.
+    """Run the steps of `assets` for the partition's project, which is locked meanwhile; yield the
+    materialization and check results of each selected asset.
 
     If a blocking check fails or a check raises an error, the step fails, and neither the
-    step's later assets nor those downstream are made.
+    step's later assets nor those downstream are made. In a run for several partitions see
+    `_run_many`.
     """
+    many = len(context.partition_keys) > 1
+    project = context.partition_keys[0]
     with no_text_in_errors():
-        components, project = memory.components(), context.partition_key
+        components = memory.components()
+        known = many or _is_known(components, project, partitions_of(assets[0]))
+    if many:
+        _run_many(context, components, workers, assets)
+        return
+    if not known:
+        raise dg.Failure(
+            "no agent has a transcript of this project, and nothing of it is on record: is the "
+            "partition misspelt? The sensor adds a partition for each project that there is.",
+            allow_retries=False,
+        )
+    with no_text_in_errors():
         selected = {key.to_user_string() for key in context.selected_asset_keys}
         with components.project_lock(project):
             try:
-                for asset in assets or [context.asset_key.to_user_string()]:
+                for asset in assets:
                     if selected:
                         report = STEPS[asset].run(components, project)
                     if asset in selected:
@@ -45,6 +68,61 @@ def run_steps(
                 components.rows_to_check.forget()
 
 
+def _run_many(
+    context: dg.AssetExecutionContext,
+    components: Components,
+    workers: Workers,
+    assets: Sequence[str],
+) -> None:
+    """Make `assets`, and what the run selects downstream of them, for every partition of the run,
+    with the passes and the events of ingest_batch. Nothing is yielded, so that Dagster skips the
+    steps downstream: what it would store for a yielded result is the same metadata for each
+    partition (dagster#21072)."""
+    chosen = _downstream(assets, context.run.asset_selection)
+    if not context.selected_asset_keys:
+        raise dg.Failure("run checks alone for one partition at a time", allow_retries=False)
+    log = OpEvents(context.op_execution_context)
+    batch = BatchRun(components, workers)
+    with no_text_in_errors():
+        if chosen >= _OF_PROJECTS:
+            batch.index_words(log, context.partition_keys)
+            passes: Sequence[Pass] = (SUMMARIES, VECTORS)
+        else:
+            batch.take(context.partition_keys)
+            passes = [Pass("chosen assets", tuple(asset for asset in STEPS if asset in chosen))]
+        for each in passes:
+            batch.run_pass(log, each)
+    if failure := batch.failure():
+        raise dg.Failure(failure, allow_retries=False)
+
+
+def _downstream(assets: Sequence[str], selection: Collection[dg.AssetKey] | None) -> set[str]:
+    """Return `assets`, and those of the selection (None: all) that are made of them."""
+    names = None if not selection else {key.to_user_string() for key in selection}
+    found = set(assets)
+    for asset, step in STEPS.items():
+        if found.intersection(step.deps) and (names is None or asset in names):
+            found.add(asset)
+    return found
+
+
+def _is_known(
+    components: Components, project: str, partitions: dg.DynamicPartitionsDefinition
+) -> bool:
+    """Whether a project has a transcript or anything on record; what is no project is known."""
+    if partitions != projects or components.catalog.sources.rows(project):
+        return True
+    return project in walk_once(components)
+
+
+_OF_PROJECTS = {name for name, step in STEPS.items() if step.partitions == projects.name}
+
+
+def backfill_policy(name: str) -> dg.BackfillPolicy | None:
+    """Return how a backfill makes the partitions of an asset: those of projects in one run."""
+    return dg.BackfillPolicy.single_run() if name in _OF_PROJECTS else None
+
+
 def step_asset(
     name: str,
     description: str,
@@ -54,26 +132,38 @@ def step_asset(
     searched: bool = False,
     metadata: Mapping[str, Any] | None = None,
     retry_policy: dg.RetryPolicy | None = None,
+    freshness_policy: dg.FreshnessPolicy | None = None,
 ) -> dg.AssetsDefinition:
     """Return the asset of one step, partitioned as the step says; `searched`: a search needs it, so
-    it runs before others."""
+    it runs before others. Its checks can be run without it."""
     step = STEPS[name]
 
-    @dg.asset(
+    @dg.multi_asset(
         name=name,
-        description=description,
-        deps=step.deps,
+        specs=[
+            dg.AssetSpec(
+                name,
+                description=description,
+                deps=step.deps,
+                group_name=group,
+                kinds=kinds,
+                owners=OWNERS,
+                code_version=step.code_version,
+                metadata=metadata or {},
+                freshness_policy=freshness_policy,
+                skippable=True,
+            )
+        ],
         partitions_def=partitions_of(name),
-        group_name=group,
-        kinds=kinds,
-        owners=OWNERS,
+        backfill_policy=backfill_policy(name),
         op_tags=SEARCHED_FIRST if searched else None,
-        code_version=step.code_version,
         check_specs=specs_of(name),
-        metadata=metadata,
+        can_subset=True,
         retry_policy=retry_policy,
     )
-    def asset(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
-        yield from run_steps(context, memory)
+    def asset(
+        context: dg.AssetExecutionContext, memory: MemoryParam, workers: WorkersParam
+    ) -> StepResults:
+        yield from run_steps(context, memory, workers, (name,))
 
     return asset

@@ -41,7 +41,7 @@ class EventLog(Protocol):
     """The events of one op of a run."""
 
     def store(self, events: Sequence[AssetEvent]) -> Sequence[int]:
-        """Store events, and return their ids."""
+        """Store events, and return the ids of the materializations among them, in order."""
 
     def error(self, message: str) -> None:
         """Store an error message."""

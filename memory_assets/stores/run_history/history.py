@@ -7,7 +7,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from memory_assets.stores.run_history.events import EventRow, Events
 from memory_assets.stores.run_history.names import PARTITIONS
 from memory_assets.stores.run_history.processes import PROCESS_TAG, is_alive
 from memory_assets.stores.run_history.recorded_run import RecordedRun
+from memory_assets.stores.run_history.superseded import RunRecord
 
 UNDER_WAY = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
 _COLUMNS = {
@@ -37,39 +37,6 @@ _COLUMNS = {
 """The columns that are read or written here, by table."""
 _WITHOUT_GRAPH = "SELECT run_id, run_body FROM runs WHERE pipeline_name = ? AND snapshot_id IS NULL"
 _REMEDY = "Run `memory doctor`. Dagster's run history can be moved away without loss to the memory."
-
-
-@dataclass(frozen=True)
-class RunRecord:
-    """A row of `runs`; times are Unix seconds."""
-
-    run_id: str
-    job: str
-    status: str
-    body: Mapping[str, Any]
-    created: float
-    started: float
-    ended: float
-
-    @property
-    def tags(self) -> Mapping[str, str]:
-        """The tags."""
-        tags: Mapping[str, str] = self.body["tags"]
-        return tags
-
-    @property
-    def run_config(self) -> Mapping[str, Any]:
-        """The run configuration."""
-        config: Mapping[str, Any] = self.body["run_config"]
-        return config
-
-    @property
-    def is_part(self) -> bool:
-        """Whether it was for some assets, checks or ops of its job only."""
-        assets = self.body["asset_selection"]
-        checks = self.body["asset_check_selection"]
-        named = [each["__frozenset__"] for each in (assets, checks) if each]
-        return any(named) or bool(self.body["solid_selection"])
 
 
 class RunHistory:
@@ -127,8 +94,19 @@ class RunHistory:
                 values,
             ).fetchall()
         return [
-            RunRecord(run_id, job, status, json.loads(body), created, started or created, ended)
-            for run_id, job, status, body, created, started, ended in rows
+            RunRecord(
+                run_id,
+                job,
+                status,
+                (body := json.loads(text))["tags"],
+                body["run_config"],
+                _is_part(body),
+                body["parent_run_id"] is not None,
+                created,
+                started or created,
+                ended,
+            )
+            for run_id, job, status, text, created, started, ended in rows
         ]
 
     def fail_dead_runs(self) -> int:
@@ -238,6 +216,12 @@ class RunHistory:
 
     def _errors(self) -> AbstractContextManager[None]:
         return sqlite_errors(self._path, _REMEDY)
+
+
+def _is_part(body: Mapping[str, Any]) -> bool:
+    selected = (body["asset_selection"], body["asset_check_selection"])
+    named = [each["__frozenset__"] for each in selected if each]
+    return any(named) or bool(body["solid_selection"])
 
 
 @contextmanager

@@ -19,6 +19,9 @@ AGENT_MEMORY_PARTITIONS = "agent_memory"
 """The name of the dynamic partitions, one for what agents wrote about each project, or none."""
 PARTITION_TAG = "dagster/partition"
 """Dagster's tag of a run with its partition key, the project."""
+RANGE_TAGS = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
+"""Dagster's tags of a run for a range of partitions, with the first and the last of them; a
+backfill of one partition has them, too."""
 BACKFILL_TAG = "dagster/backfill"
 """Dagster's tag of a run with the id of the backfill that requested it."""
 BATCH_TAG = "memory/batch"
@@ -28,8 +31,9 @@ FORGOTTEN = "(forgotten)"
 BATCH_OPS = ("index_words", "make_summaries", "make_vectors")
 """The ops of ingest_batch, one for each pass; the configuration of the first names projects."""
 BATCH_OP = BATCH_OPS[0]
-BATCH_JOB_TAGS = {"dagster/max_runtime": "7200"}
-"""Tags of every run of ingest_batch: the daemon ends it after so many seconds."""
+BATCH_JOB_TAGS = {"dagster/max_runtime": "7200", "dagster/retry_strategy": "ALL_STEPS"}
+"""Tags of every run of ingest_batch: the daemon ends it after so many seconds, and repeats all of
+it if its process was killed."""
 
 _FORBIDDEN = (",", "/", "\\", "...", "\n", "\t")
 
@@ -65,10 +69,19 @@ def batch_tags(names: Sequence[str]) -> dict[str, str]:
     return {PARTITION_TAG: names[0]} if len(names) == 1 else {BATCH_TAG: "true"}
 
 
+def is_of_range(run: _Run) -> bool:
+    """Whether a run is for a range of several partitions, of which its tags name two."""
+    first, last = map(run.tags.get, RANGE_TAGS)
+    return first != last
+
+
 def projects_of(run: _Run) -> Sequence[str]:
-    """Return the projects that a run of ingest_project or ingest_batch is for."""
+    """Return the projects that a run of ingest_project or ingest_batch is for; none for a range of
+    several, which only Dagster knows."""
     if PARTITION_TAG in run.tags:
         return [run.tags[PARTITION_TAG]]
+    if RANGE_TAGS[0] in run.tags and not is_of_range(run):
+        return [run.tags[RANGE_TAGS[0]]]
     if BATCH_TAG not in run.tags:
         return []
     names: list[str] = run.run_config["ops"][BATCH_OP]["config"]["projects"]

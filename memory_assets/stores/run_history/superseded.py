@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import chain, islice
+from typing import Any, Protocol
 
 from memory_assets.errors import StoreBusy, StoreError
-from memory_assets.stores.run_history.history import RunHistory, RunRecord
 from memory_assets.stores.run_history.names import (
     AGENT_MEMORY_JOB,
     BACKFILL_TAG,
@@ -37,7 +39,37 @@ ENDED = ("SUCCESS", "FAILURE", "CANCELED")
 _log = logging.getLogger(__name__)
 
 
-def delete_superseded(history: RunHistory, names: Sequence[str], keep: int | None) -> int:
+@dataclass(frozen=True)
+class RunRecord:
+    """A run on record; times are Unix seconds. `is_part`: it was for some assets, checks or ops of
+    its job only; `continues`: it went on where another had failed."""
+
+    run_id: str
+    job: str
+    status: str
+    tags: Mapping[str, str]
+    run_config: Mapping[str, Any]
+    is_part: bool
+    continues: bool
+    created: float
+    started: float
+    ended: float
+
+
+class Runs(Protocol):
+    """The runs of an instance: its SQLite files, or its API."""
+
+    def records(self, statuses: Sequence[str], **tags: str) -> list[RunRecord]:
+        """Return the runs with one of these statuses and all of these tags, newest first."""
+
+    def is_backfill_under_way(self, backfill: str) -> bool:
+        """Whether a backfill still counts on its runs: one that is gone counts as failed."""
+
+    def delete(self, run_id: str) -> None:
+        """Delete all there is of a run."""
+
+
+def delete_superseded(history: Runs, names: Sequence[str], keep: int | None) -> int:
     """Delete the runs of projects that the newest `keep` whole runs of each supersede, and
     return their number. With None all are kept. A run for several projects is superseded when
     it is for each of them.
@@ -52,34 +84,61 @@ def delete_superseded(history: RunHistory, names: Sequence[str], keep: int | Non
     return _delete(history, superseded_of(history, names, keep))
 
 
-def delete_prunings(history: RunHistory, keep: int) -> int:
+def delete_prunings(history: Runs, keep: int) -> int:
     """Delete the runs of the job that deletes runs, but the newest, and return their number."""
     ended = [run for run in history.records(ENDED) if run.job == PRUNE_JOB]
     return _delete(history, _superseded(ended, keep))
 
 
-def superseded_of(history: RunHistory, names: Sequence[str], keep: int) -> Iterator[RunRecord]:
+def superseded_of(history: Runs, names: Sequence[str], keep: int) -> Iterator[RunRecord]:
     """Yield the superseded runs of projects, of whatever job; those for several projects only if
     `names` are several."""
     batches = history.records(ENDED, **{BATCH_TAG: "true"})
+    superseded = _by_project(history, batches, keep)
+    for run in chain.from_iterable(map(superseded, names)):
+        if run not in batches and not _is_in_backfill(history, run):
+            yield run
+    if len(names) > 1:
+        yield from _superseded_batches(history, batches, superseded)
 
-    def superseded(project: str) -> Iterator[RunRecord]:
+
+def superseded_batches(history: Runs, keep: int) -> Iterator[RunRecord]:
+    """Yield the runs for several projects that newer ones supersede for each of them."""
+    batches = history.records(ENDED, **{BATCH_TAG: "true"})
+    yield from _superseded_batches(history, batches, _by_project(history, batches, keep))
+
+
+_ByProject = Callable[[str], Sequence[RunRecord]]
+
+
+def _by_project(history: Runs, batches: Sequence[RunRecord], keep: int) -> _ByProject:
+    """Return what says which runs of a project are superseded, its own and `batches`."""
+
+    @cache
+    def superseded(project: str) -> Sequence[RunRecord]:
         alone = history.records(ENDED, **{PARTITION_TAG: project})
         shared = [run for run in batches if project in projects_of(run)]
-        return _superseded([*alone, *shared], keep)
+        return list(_superseded([*alone, *shared], keep))
 
-    found = (run for project in names for run in superseded(project))
-    among = batches if len(names) > 1 else ()
-    shared = (
-        run for run in among if all(run in superseded(project) for project in projects_of(run))
-    )
-    for run in chain((run for run in found if run not in batches), shared):
-        backfill = run.tags.get(BACKFILL_TAG)
-        if not (backfill and history.is_backfill_under_way(backfill)):
+    return superseded
+
+
+def _superseded_batches(
+    history: Runs, batches: Sequence[RunRecord], superseded: _ByProject
+) -> Iterator[RunRecord]:
+    for run in batches:
+        in_all = all(run in superseded(project) for project in projects_of(run))
+        if in_all and not _is_in_backfill(history, run):
             yield run
 
 
-def _delete(history: RunHistory, runs: Iterable[RunRecord]) -> int:
+def _is_in_backfill(history: Runs, run: RunRecord) -> bool:
+    """Whether a run belongs to a backfill that is under way."""
+    backfill = run.tags.get(BACKFILL_TAG)
+    return backfill is not None and history.is_backfill_under_way(backfill)
+
+
+def _delete(history: Runs, runs: Iterable[RunRecord]) -> int:
     """Delete runs, at most 50, and return how many."""
     deleted = 0
     try:
@@ -114,5 +173,5 @@ def _is_whole(run: RunRecord) -> bool:
         run.status == "SUCCESS"
         and run.job in (INGEST_BATCH, INGEST_JOB, PRUNE_JOB, WORKSPACE_JOB, AGENT_MEMORY_JOB)
         and not run.is_part
-        and run.body["parent_run_id"] is None
+        and not run.continues
     )

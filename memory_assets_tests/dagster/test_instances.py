@@ -1,0 +1,106 @@
+"""The sensor's runs, their events and the pruning, wherever Dagster keeps runs and events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from memory_assets.dagster.definitions import ASSETS, build_defs
+from memory_assets.dagster.resources import MemoryResource
+from memory_assets.settings import Settings
+from memory_assets.stores.run_history import superseded
+from memory_assets.stores.run_history.names import INGEST_BATCH, PRUNE_JOB
+from memory_assets.stores.run_ledger import ledger_of
+from memory_assets_tests.dagster.instances import on_postgres, opened_instance, postgres_server
+
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@pytest.fixture(params=["ephemeral", "moved SQLite", "PostgreSQL"])
+def instance(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    """An instance whose runs are elsewhere than `memory` keeps them."""
+    if request.param == "ephemeral":
+        with dg.DagsterInstance.ephemeral() as opened:
+            yield opened
+    elif request.param == "moved SQLite":
+        storage: dict[str, object] = {"sqlite": {"base_dir": str(tmp_path / "elsewhere")}}
+        with opened_instance(tmp_path / "home", storage) as opened:
+            yield opened
+    else:
+        with (
+            postgres_server() as port,
+            opened_instance(tmp_path / "home", on_postgres(port)) as opened,
+        ):
+            yield opened
+
+
+def _sensor_tick(instance: dg.DagsterInstance, settings: Settings) -> dg.SensorResult:
+    defs = build_defs(settings)
+    context = dg.build_sensor_context(
+        instance=instance, resources={"memory": MemoryResource(settings)}
+    )
+    answer = defs.resolve_sensor_def("projects_directory_sensor")(context)
+    assert isinstance(answer, dg.SensorResult)
+    return answer
+
+
+def _run_what_is_asked(
+    instance: dg.DagsterInstance, settings: Settings, asked: dg.RunRequest
+) -> str:
+    job = build_defs(settings).resolve_job_def(asked.job_name or "")
+    run = job.execute_in_process(
+        instance=instance, run_config={**asked.run_config, **QUIET}, tags=dict(asked.tags)
+    )
+    assert run.success
+    return run.run_id
+
+
+def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
+    sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One tick asks for a run of all projects; it stores a materialization with its data version
+    for every asset and partition, and every check's evaluation. When newer runs have superseded
+    it, the schedule asks for the pruning, which deletes it; how it ended stays in the ledger."""
+    settings = replace(sample_settings, embedder="none", runs_kept=1)
+    (asked,) = _sensor_tick(instance, settings).run_requests or ()
+    assert asked.job_name == INGEST_BATCH
+    first = _run_what_is_asked(instance, settings, asked)
+    projects = set(instance.get_dynamic_partitions("projects"))
+    assert len(projects) == 3
+    for asset in ASSETS:
+        for key in asset.keys:
+            assert instance.get_materialized_partitions(key) == projects, key
+            records = instance.fetch_materializations(key, limit=9).records
+            versions = [dict(made.asset_materialization.tags or {}) for made in records]  # type: ignore[union-attr]
+            assert all(tags["dagster/data_version"] for tags in versions), key
+        for spec in asset.check_specs:
+            evaluated = instance.event_log_storage.get_asset_check_execution_history(
+                spec.key, limit=9
+            )
+            assert {each.partition for each in evaluated} == projects
+            assert {each.status.value for each in evaluated} == {"SUCCEEDED"}
+
+    last = _run_what_is_asked(instance, settings, asked)
+    if not instance.is_ephemeral:  # Dagster gives schedules no ephemeral one
+        schedule = build_defs(settings).resolve_schedule_def("superseded_runs_schedule")
+        context = dg.build_schedule_context(
+            instance=instance, resources={"memory": MemoryResource(settings)}
+        )
+        assert isinstance(schedule(context), dg.SkipReason)  # the run has only just ended
+    monkeypatch.setattr(superseded, "_STILL_IN_USE_SECONDS", 0.0)
+    if not instance.is_ephemeral:
+        assert isinstance(schedule(context), dg.RunRequest)
+    pruning = build_defs(settings).resolve_job_def(PRUNE_JOB)
+    assert pruning.execute_in_process(instance=instance, run_config=QUIET).success
+    assert instance.get_run_by_id(first) is None
+    assert instance.get_run_by_id(last) is not None
+    assert not instance.all_logs(first)
+    noted = ledger_of(settings.data_dir).ended(first)
+    assert noted is not None and noted.status == "SUCCESS" and noted.ended_at
+    for asset in ASSETS:
+        for key in asset.keys:
+            assert instance.get_materialized_partitions(key) == projects, key
