@@ -27,6 +27,11 @@ BESIDE_SENTENCES = (
     ("密码：Harbor4711!，请不要外传", "Harbor4711!"),
     ("密钥为8Qd3kPz0XvR2mNw7LtYb，请保密", "8Qd3kPz0XvR2mNw7LtYb"),
     ("API key: 8Qd3kPz0XvR2mNw7LtYb，请保密", "8Qd3kPz0XvR2mNw7LtYb"),
+    (
+        "secret: 7d9f1c2e-4b6a-4f3e-9a1d-0c5b7e8f2a34，不要外传",
+        "7d9f1c2e-4b6a-4f3e-9a1d-0c5b7e8f2a34",
+    ),
+    ("curl -H 'X-Api-Key: 3f2b9c1d8e7a6b5c4d3e2f1a0b9c8d7e，'", "3f2b9c1d8e7a6b5c4d3e2f1a0b9c8d7e"),
 )
 IDENTIFIERS = (
     "Vet188SharePreferences.user188token",
@@ -100,6 +105,13 @@ def test_a_list_ends_where_ordinary_words_begin(redactor: Redactor) -> None:
     """The next sentence is no part of it."""
     text = f"passwords: {PASSWORDS[0]}, {PASSWORDS[1]}, and then we ran v2.3.1 of build-4711 there"
     assert redactor.redact(text).text.endswith(", and then we ran v2.3.1 of build-4711 there")
+
+
+def test_one_password_is_no_list(redactor: Redactor) -> None:
+    """Ordinary names with a number behind it stay, unless passwords are announced."""
+    rest = ", utf8, x86_64, python3, main.py, sha256 and md5sum"
+    assert redactor.redact(f"password: Foo12!xy{rest}").text.endswith(f">{rest}")
+    assert "hunter22" not in redactor.redact("passwords: Foo12!xy, hunter22, winter23").text
 
 
 @pytest.mark.parametrize("lines", [1, 40])

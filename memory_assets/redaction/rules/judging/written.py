@@ -30,6 +30,7 @@ _UNSPACED_SIGN = re.compile(r"[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uf
 """Punctuation of these scripts: of a sentence, and in no password."""
 _DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)+(?:\(\))?")
 _HUMP = re.compile(r"[a-z0-9][A-Z][a-z]")
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SHORTEST = 6
 _LEAST_MEAN = 3.0
@@ -39,23 +40,31 @@ _LEAST_MEAN = 3.0
 
 def secret_parts(text: str, start: int, end: int, is_password: bool) -> Iterator[tuple[int, int]]:
     """Yield the parts of a finding that may be secrets: all of it, or, where text of a script
-    without blanks is in it, the parts of other text that look drawn or chosen. Of a password, such
-    text is a part unless it has the punctuation of a sentence."""
+    without blanks is in it, the parts of other text that look drawn or chosen, and what the value
+    begins with unless that reads as words. Of a password, such text is a part unless it has the
+    punctuation of a sentence."""
     sentence = _UNSPACED_SIGN if is_password else UNSPACED
     if text.isascii() or sentence.search(text, start, end) is None:
         yield start, end
         return
     begin = start
     for run in UNSPACED.finditer(text, start, end):
-        yield from _part(text, begin, run.start())
+        yield from _part(text, begin, run.start(), first=begin == start)
         begin = run.end()
-    yield from _part(text, begin, end)
+    yield from _part(text, begin, end, first=False)
 
 
-def _part(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _part(text: str, start: int, end: int, *, first: bool) -> Iterator[tuple[int, int]]:
     part = text[start:end]
     written = UNSPACED.sub("", unquote(part)) if "%" in part else part
-    if len(written) >= _SHORTEST and (is_generated(written, 0) or values.is_chosen(written)):
+    if len(written) < _SHORTEST:
+        return
+    if first:
+        is_secret = _DIGIT.search(written) is not None or not reads_as_words(written)
+    else:
+        is_secret = is_generated(written, 0) or values.is_chosen(written)
+        is_secret = is_secret or values.is_hex(written) or values.is_uuid(written)
+    if is_secret:
         yield start, end
 
 

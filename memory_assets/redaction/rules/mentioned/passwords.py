@@ -60,6 +60,8 @@ _LISTED = re.compile(
     r"(?:(?P<tag><redacted[:-][^<>\s]{1,80}>)|(?P<value>[^\s\"'`<>(){}\[\],;|:=&。、，；]{3,100}))"
 )
 """The next value of a list, on the line or on the next one; a tag of an earlier pass is one."""
+_PLURAL = re.compile(r"(?i)(?:s|rter)$|^mots ")
+"""A word for passwords that announces several."""
 _MOST_LISTED = 20_000
 _MOST_OTHERS = 2
 """So many values in a row that look like no passwords end a list."""
@@ -117,7 +119,8 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
     one = _one_mention(text, keyword.end(), strong)
     mentions = [one] if one else []
     if one and strong and one[1] >= listed:
-        mentions += _list_after(text, one[1])
+        several = _PLURAL.search(keyword.group()) is not None
+        mentions += _list_after(text, one[1], several=several)
     return [*mentions, *_pairs(text, keyword.end(), strong)]
 
 
@@ -146,9 +149,11 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
     return None
 
 
-def _list_after(text: str, at: int) -> Iterator[tuple[int, int]]:
+def _list_after(text: str, at: int, *, several: bool) -> Iterator[tuple[int, int]]:
     """Yield the further passwords of a list whose first one ends at `at`: the whole run at once,
-    because what one pass leaves behind a tag is found by the next, and passes are few."""
+    because what one pass leaves behind a tag is found by the next, and passes are few. Unless
+    `several` are announced, a value must look like one by itself: `python3` is none."""
+    least = _BITS - (_MOST_BITS if several else 0.0)
     others = 0
     for _ in range(_MOST_LISTED):
         entry = _LISTED.match(text, at)
@@ -159,7 +164,7 @@ def _list_after(text: str, at: int) -> Iterator[tuple[int, int]]:
             others = 0
             continue
         value = entry["value"].rstrip(".")
-        if _MARKED.search(value) and _score(value) + _MOST_BITS >= _BITS:
+        if _MARKED.search(value) and _score(value) >= least:
             others = 0
             yield entry.start("value"), entry.start("value") + len(value)
         elif entry["blank"]:
