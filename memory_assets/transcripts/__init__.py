@@ -7,19 +7,16 @@ text of a transcript.
 """
 
 from memory_assets.transcripts.base import (
-    Checkpoint,
-    Extent,
     Known,
     Note,
     ReadReport,
-    Resume,
     Source,
     Unlisted,
     ignore,
 )
 from memory_assets.transcripts.claude.history import HISTORY_FILE
 from memory_assets.transcripts.fields import content_bytes, mark
-from memory_assets.transcripts.fingerprints import Fingerprint, begins_with, take_fingerprint
+from memory_assets.transcripts.fingerprints import take_fingerprint
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,
@@ -33,17 +30,12 @@ __all__ = [
     "HISTORY_FILE",
     "READERS",
     "READER_VERSIONS",
-    "Checkpoint",
-    "Extent",
-    "Fingerprint",
     "Known",
     "Note",
     "ReadReport",
     "Reader",
-    "Resume",
     "Source",
     "Unlisted",
-    "begins_with",
     "content_bytes",
     "discover",
     "ignore",

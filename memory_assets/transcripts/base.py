@@ -1,19 +1,15 @@
-"""Facts of a transcript file: its `Source`, what was read (`ReadReport`), and where to go on."""
+"""Facts of a transcript file: its `Source`, and what was read (`ReadReport`)."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from memory_assets.transcripts.fields import content_bytes
-
-Extent = tuple[int, int]
-"""(byte_start, byte_end) of a JSON object in its file."""
 
 MAX_LISTED_BAD_LINES = 1_000
 MAX_DISTINCT = 500
@@ -68,47 +64,6 @@ Known = Callable[[Path, int, int], Source | None]
 def nothing_known(path: Path, size: int, mtime_ns: int) -> Source | None:
     """Return None: every file is new."""
     return None
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """The state of reading after the last complete line, which ends at `offset`, so that only
-    new lines need to be read.
-
-    It contains no text: numbers, ids, and marks (`fields.mark`). If a reader still needs a text
-    (a queued prompt, the call that a result will answer, the working directory), the checkpoint
-    has its byte range in the file, and it is read again from there.
-    """
-
-    offset: int
-    report: Mapping[str, Any]
-    reader: Mapping[str, Any]
-
-    def to_json(self) -> str:
-        """Return it as JSON."""
-        return json.dumps([self.offset, self.report, self.reader], separators=(",", ":"))
-
-    @classmethod
-    def from_json(cls, text: str) -> Checkpoint:
-        """Return the checkpoint that `to_json` serialized."""
-        return cls(*json.loads(text))
-
-
-@dataclass(frozen=True)
-class Resume:
-    """The part of a file to read.
-
-    `start` is the checkpoint of an earlier reading, `seen` the marks of the record ids that it
-    yielded. `end` is a byte offset: lines written later are left for the next reading.
-    """
-
-    start: Checkpoint | None = None
-    seen: Container[int] = frozenset()
-    end: int | None = None
-
-
-FROM_THE_START = Resume()
-"""Read all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,17 +127,8 @@ class ReadReport:
     copied: int = 0
     """Objects marked by the format as copied from another session."""
 
-    at: Extent = (0, 0)
-    """Where the object being read is in the file."""
-    origins: set[Extent] = field(default_factory=set)
-    """Where the first object that names each directory, version or session is."""
     passed_over: list[tuple[str, bytes]] = field(default_factory=list)
-    """Ids and content of the objects of this reading that gave no `Record`."""
-    passed_over_before: int = 0
-    """The number of `passed_over` before the checkpoint."""
-    checkpoint: Checkpoint | None = None
-    """Where the next reading can resume; set when the last complete line was read.
-    `Record`s yielded after that are tentative: the next reading yields them again."""
+    """Ids and content of the objects that gave no `Record`."""
 
     def add_bad_line(self, bad_line: BadLine) -> None:
         """Count `bad_line`, and list it unless too many are listed already."""
@@ -204,31 +150,24 @@ class ReadReport:
 
     def see_session(self, session_id: str) -> None:
         """Count an object that names `session_id` as its session; "" is none."""
-        known = self.own_session_ids
-        if not session_id:
-            return
-        if session_id not in known and len(known) < MAX_DISTINCT:
-            self.origins.add(self.at)
-        _count(self.own_session_ids, session_id)
+        if session_id:
+            _count(self.own_session_ids, session_id)
 
     def see_version(self, version: str) -> None:
         """Note a version of the agent."""
         known = self.agent_versions
         if version and version not in known and len(known) < MAX_DISTINCT:
             known.add(version)
-            self.origins.add(self.at)
 
     def see_cwd(self, cwd: str) -> None:
         """Note a working directory; the first one counts."""
         if cwd and not self.first_cwd:
             self.first_cwd = cwd
-            self.origins.add(self.at)
 
     def see_parent(self, session_id: str | None) -> None:
         """Note the session that this one was forked from; the first one counts."""
         if session_id and self.parent_session is None:
             self.parent_session = session_id
-            self.origins.add(self.at)
 
     def see_time(self, timestamp: datetime | None) -> None:
         """Widen the time span to include `timestamp`, if there is one."""

@@ -19,13 +19,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
 
-from memory_assets.errors import ResumeFailed, unreadable
+from memory_assets.errors import unreadable
 from memory_assets.transcripts.base import BadLine, ReadReport
 
 BLOCK_BYTES = 1 << 20
@@ -76,81 +76,45 @@ def head_objects(head: bytes) -> Iterator[JsonObject]:
             yield value
 
 
-def _nothing() -> None:
-    pass
-
-
 def read_objects(
     path: Path,
     report: ReadReport,
     *,
-    start: int = 0,
     end: int | None = None,
-    at_last_line: Callable[[], None] = _nothing,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Located]:
     """Yield (byte_start, byte_end, object) for each JSON object of `path`, in file order.
 
     Counts lines, bytes and objects in `report` and lists bad lines there. Holds at most
-    one line of `max_line_bytes` and one block. Reads from `start`, where a line begins, to
-    `end` or the file's; `at_last_line` is called when all complete lines have been read.
+    one line of `max_line_bytes` and one block. Reads up to byte `end`, or all.
     Raises `TranscriptError` if the file cannot be opened or read.
     """
     try:
         with path.open("rb", buffering=0) as file:
-            blocks = _blocks(file, start, end)
-            lines = _lines(blocks, start, report, max_line_bytes, at_last_line)
-            for begin, line, complete in lines:
+            for begin, line, complete in _lines(_blocks(file, end), report, max_line_bytes):
                 for located in _objects_of_line(line, begin, report, complete):
                     report.records += 1
-                    report.at = located[:2]
                     yield located
     except OSError as error:
         raise unreadable(path, error) from error
 
 
-def object_at(path: Path, start: int, end: int) -> JsonObject:
-    """Return the object that `read_objects` found at this byte range.
-
-    Raises:
-        ResumeFailed: it is no longer there.
-    """
-    try:
-        with path.open("rb", buffering=0) as file:
-            file.seek(start)
-            line = file.read(end - start)
-    except OSError as error:
-        raise unreadable(path, error) from error
-    value = _load(line)
-    if isinstance(value, dict) and b"\\u0000" not in line:
-        return value
-    found, _ = _recover(line, start)
-    if len(found) != 1 or found[0][:2] != (start, end):
-        raise ResumeFailed(f"{path}: there is no record at byte {start}")
-    return found[0][2]
-
-
-def _blocks(file: BinaryIO, start: int, end: int | None) -> Iterator[bytes]:
-    left = (sys.maxsize if end is None else end) - start
-    file.seek(start)
+def _blocks(file: BinaryIO, end: int | None) -> Iterator[bytes]:
+    left = sys.maxsize if end is None else end
     while left > 0 and (block := file.read(min(BLOCK_BYTES, left))):
         left -= len(block)
         yield block
 
 
 def _lines(
-    blocks: Iterable[bytes],
-    offset: int,
-    report: ReadReport,
-    cap: int,
-    at_last_line: Callable[[], None],
+    blocks: Iterable[bytes], report: ReadReport, cap: int
 ) -> Iterator[tuple[int, bytes, bool]]:
     """Yield (offset, line without newline, whether the newline was there).
 
     Lines over the cap are reported here and left out.
     """
     parts: list[bytes] = []
-    held = 0
+    held = offset = 0
     for block in blocks:
         report.bytes_read += len(block)
         pieces = block.split(b"\n")
@@ -171,7 +135,6 @@ def _lines(
             parts.clear()
         elif last:
             parts.append(last)
-    at_last_line()
     if 0 < held <= cap:
         yield offset, b"".join(parts), False
     elif held:

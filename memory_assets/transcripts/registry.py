@@ -9,11 +9,9 @@ from pathlib import Path
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.transcripts.base import (
-    FROM_THE_START,
     Known,
     Note,
     ReadReport,
-    Resume,
     Source,
     ignore,
     nothing_known,
@@ -42,19 +40,15 @@ def read_session(
     *,
     source: Source | None = None,
     report: ReadReport | None = None,
-    resume: Resume = FROM_THE_START,
+    end: int | None = None,
 ) -> Iterator[Record]:
     """Return the records of one transcript file, in file order, lazily.
 
-    With `resume`, only the records after an earlier checkpoint are returned; `report` still
-    covers the whole file. Records after the new checkpoint are tentative: the next reading
-    returns them again.
-
+    With `end`, only the first bytes are read: lines written later are left for the next reading.
     The reader is chosen by content, for an empty file by `source.agent`. Ids come from
     `source`, else from the file. Bad lines are listed in `report`, which is complete once the
     iterator is exhausted; they raise nothing. Raises `TranscriptError` if the file cannot be
-    opened or no reader recognises it, and `ResumeFailed` (also while it is read) if the part
-    before the checkpoint has changed.
+    opened or no reader recognises it.
     """
     head = read_head(path)
     report = report if report is not None else ReadReport()
@@ -68,7 +62,7 @@ def read_session(
     if source is None:
         session_id, agent_id = reader.identify(path, head)
         source = Source(reader.agent, "", session_id, agent_id, path, 0, 0)
-    return reader.read(replace(source, agent=reader.agent, path=path), report, resume)
+    return reader.read(replace(source, agent=reader.agent, path=path), report, end)
 
 
 def discover(

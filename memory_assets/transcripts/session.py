@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from memory_assets.models import Kind, Record, Role
-from memory_assets.transcripts.base import Extent, ReadReport, Source
+from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import mark, object_field, paths_in, text_field
 from memory_assets.transcripts.lines import JsonObject
 
@@ -19,8 +18,6 @@ EMPTY = "empty"
 UNKNOWN_TYPE = "unknown-type"
 REPEATED_ID = "duplicate-uuid"
 
-Fetch = Callable[[Extent], JsonObject]
-"""Returns the object that stands at a place of the file."""
 Outcome = list[Record] | str
 """What became of one object: its records, or the reason why there are none."""
 
@@ -42,11 +39,6 @@ class Frame:
     message_id: str = ""
     content: Any = None
     """The object, or the part of it, that has the texts; see `fields.content_bytes`."""
-
-    @property
-    def extent(self) -> Extent:
-        """Where the object is in the file."""
-        return self.byte_start, self.byte_end
 
 
 class Said(NamedTuple):
@@ -89,51 +81,28 @@ class OpenCalls:
     """Calls by id, each until it is answered; the oldest go when there are too many."""
 
     def __init__(self) -> None:
-        self._calls: OrderedDict[str, tuple[Call | None, Extent]] = OrderedDict()
-        self._find: Callable[[Extent, str], Call | None] = lambda at, call_id: None
+        self._calls: OrderedDict[str, Call] = OrderedDict()
 
-    def open(self, call_id: str, call: Call, at: Extent) -> None:
-        """Remember `call`, found in the object at `at`."""
+    def open(self, call_id: str, call: Call) -> None:
+        """Remember `call`."""
         if not call_id:
             return
-        self._calls[call_id] = (call, at)
+        self._calls[call_id] = call
         if len(self._calls) > MAX_OPEN_CALLS:
             self._calls.popitem(last=False)
 
     def close(self, call_id: str) -> Call | None:
         """Return the call that `call_id` answers and forget it; None if it is not known."""
-        call, at = self._calls.pop(call_id, (None, None))
-        return self._find(at, call_id) if call is None and at is not None else call
-
-    def state(self) -> list[tuple[str, int, int]]:
-        """Return the ids of the open calls, and where each was made."""
-        return [(call_id, *at) for call_id, (_, at) in self._calls.items()]
-
-    def restore(
-        self,
-        state: Sequence[tuple[str, int, int]],
-        find: Callable[[Extent, str], Call | None],
-    ) -> None:
-        """Open the calls of a state again; `find` reads one that is answered from the object
-        that made it."""
-        self._find = find
-        for call_id, start, end in state:
-            self._calls[call_id] = (None, (start, end))
+        return self._calls.pop(call_id, None)
 
 
 class Session(ABC):
     """The state of reading one file: makes and numbers its records, and keeps the report's
-    counts.
+    counts."""
 
-    `seen` contains the marks of the records that an earlier reading of the file yielded.
-    """
-
-    def __init__(
-        self, source: Source, report: ReadReport, seen: Container[int] = frozenset()
-    ) -> None:
+    def __init__(self, source: Source, report: ReadReport) -> None:
         self._source = source
         self._report = report
-        self._seen_before = seen
         self._seen: set[int] = set()
         self._calls = OpenCalls()
 
@@ -145,19 +114,10 @@ class Session(ABC):
         """Return the records that were held until the end of the file."""
         return []
 
-    @abstractmethod
-    def state(self) -> dict[str, Any]:
-        """Return the state without text, as JSON can hold it."""
-
-    @abstractmethod
-    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
-        """Take on a state, reading texts from the file again; the report may be filled with
-        whatever is read for it."""
-
     def _met(self, record_uuid: str) -> bool:
         """Return whether a record with this id was met before; it is from now on."""
         known = mark(record_uuid)
-        if known in self._seen or known in self._seen_before:
+        if known in self._seen:
             return True
         self._seen.add(known)
         return False
@@ -195,7 +155,7 @@ class Session(ABC):
         **more: Any,
     ) -> Record:
         """Return the record of a tool call, which is open from now on."""
-        self._calls.open(call_id, call, frame.extent)
+        self._calls.open(call_id, call)
         return self._of_call(frame, role, "tool_use", text, call_id, call, **more)
 
     def _answered(
@@ -233,13 +193,3 @@ class Session(ABC):
         report.blocks += 1
         report.prompts += kind == "prompt"
         return record
-
-
-def call_in_message(
-    entry: JsonObject, call_id: str, call_of: Callable[[JsonObject], tuple[str, Call]]
-) -> Call | None:
-    """Return the last call with an id among the content blocks of an object's message."""
-    content = object_field(entry, "message").get("content")
-    blocks = content if isinstance(content, list) else []
-    made = [call_of(block) for block in blocks if isinstance(block, dict)]
-    return next((call for made_id, call in reversed(made) if made_id == call_id), None)

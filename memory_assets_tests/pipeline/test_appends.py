@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
 from typing import Any
 
 import pytest
 
 from memory_assets.pipeline.tables import deferral
-from memory_assets.stores.lake import files as lake_files
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 STAGES = (
@@ -32,7 +30,7 @@ def _facts(memory: SampleMemory, project: str | None) -> dict[Any, Any]:
         (row.project, row.session_id, row.agent_id): (row.facts, row.fingerprint, row.family)
         for row in catalog.sources.rows(project)
     }
-    history = {"appended", "lineage", "places", "made_of"}
+    history = {"lineage", "made_of"}
     for stage in TABLES[:4]:
         for key, product in catalog.products.of_stage(stage).items():
             if project not in (None, key[0]):
@@ -56,7 +54,7 @@ class Growing:
         self._memory = memory
         self._drawn = random.Random(seed)
         self._whole = {path: path.read_bytes() for path in memory.transcripts.rglob("*.jsonl")}
-        self.appended = Counter[str]()
+        self.kept = 0
         for path in self._whole:
             path.unlink()
 
@@ -71,34 +69,34 @@ class Growing:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("ab") as file:
                     file.write(content[length:end])
-        for (stage, _), report in self._memory.run(STAGES).items():
-            self.appended[stage] += int(report.details.get("sessions_appended_to", 0))
+        self.kept += _rows_kept(self._memory.run(STAGES))
 
 
-@pytest.mark.parametrize("tail_from", [0, lake_files.TAIL_FROM_BYTES])
-def test_sessions_that_grow_byte_by_byte_are_what_they_are_at_once(
-    fresh: SampleMemory, finished: SampleMemory, monkeypatch: pytest.MonkeyPatch, tail_from: int
-) -> None:
-    """Half lines, forks, subagents, queued prompts, secrets: same rows, same counts, in
-    files with tails and without."""
-    monkeypatch.setattr(lake_files, "TAIL_FROM_BYTES", tail_from)
-    monkeypatch.setattr(lake_files, "MOST_TAIL_BYTES", 20_000)
-    growing = Growing(fresh, seed=tail_from)
-    for _ in range(3):
-        growing.step()
-    growing.step(last=True)
-    assert growing.appended["redacted_records"] > 3
-    _assert_same(fresh, finished)
-
-
-def _appended_alone(memory: SampleMemory) -> int:
-    """Take in what changed; return how many sessions were not redacted whole."""
-    reports = memory.run(STAGES, [memory.harbor])
+def _rows_kept(reports: Any) -> int:
+    """How many rows were taken again instead of being redacted."""
     return sum(
-        int(report.details.get("sessions_appended_to", 0))
+        int(report.details.get("rows_kept", 0))
         for (stage, _), report in reports.items()
         if stage == "redacted_records"
     )
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_sessions_that_grow_byte_by_byte_are_what_they_are_at_once(
+    fresh: SampleMemory, finished: SampleMemory, seed: int
+) -> None:
+    """Half lines, forks, subagents, queued prompts, secrets: same rows, same counts."""
+    growing = Growing(fresh, seed)
+    for _ in range(3):
+        growing.step()
+    growing.step(last=True)
+    assert growing.kept > 100
+    _assert_same(fresh, finished)
+
+
+def _kept_again(memory: SampleMemory) -> int:
+    """Take in what changed; return how many rows were not redacted again."""
+    return _rows_kept(memory.run(STAGES, [memory.harbor]))
 
 
 def _at_once(memory: SampleMemory, fresh: SampleMemory) -> Any:
@@ -118,7 +116,7 @@ def test_a_value_shown_earlier_is_taken_out_of_what_is_added(
     memory.append(memory.flaky, f"set DB_PASSWORD={password}", f"export GITHUB_TOKEN={fake_token}")
     memory.run(STAGES, [memory.harbor])
     memory.append(memory.flaky, f"is it still {password} ?", f"or rather {fake_token} ?")
-    assert _appended_alone(memory) == 1
+    assert _kept_again(memory) > 40
     held = repr(memory.lake_state())
     assert password not in held
     assert fake_token not in held
@@ -134,7 +132,7 @@ def test_a_value_that_what_is_added_gives_away_goes_from_earlier_records_too(
     memory.run(STAGES, [memory.harbor])
     assert password in repr(memory.lake_state())
     memory.append(memory.flaky, f"yes, DB_PASSWORD={password}", "thanks")
-    assert _appended_alone(memory) == 0
+    assert _kept_again(memory) == 0
     assert password not in repr(memory.lake_state())
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
@@ -146,39 +144,44 @@ def test_a_value_that_stands_in_no_earlier_record_costs_no_whole_session(
     memory.append(memory.flaky, "first DB_PASSWORD=Gh7&kk2!pqLm", "done")
     memory.run(STAGES, [memory.harbor])
     memory.append(memory.flaky, "now DB_PASSWORD=Zz9!kq4&vvTr", "done")
-    assert _appended_alone(memory) == 1
+    assert _kept_again(memory) > 40
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
 
-@pytest.mark.parametrize("rewrite", ["head", "truncated", "shorter then longer"])
-def test_a_file_that_was_rewritten_is_read_from_its_start(
+@pytest.mark.parametrize("rewrite", ["head", "middle", "truncated", "shorter then longer", "edit"])
+def test_a_file_that_was_rewritten_keeps_the_rows_of_unchanged_records(
     memory: SampleMemory, fresh: SampleMemory, rewrite: str
 ) -> None:
-    """Whatever was done to it, and although it is longer now than it was."""
+    """Whatever was done to it: it is the same as if it had been taken in so at once."""
     path = memory.path(memory.flaky)
     lines = path.read_bytes().splitlines(keepends=True)
     if rewrite == "head":
         path.write_bytes(b"".join(lines[2:] + lines[:2]))
         memory.append(memory.flaky, "and one more question", "with an answer")
+    elif rewrite == "middle":
+        path.write_bytes(b"".join(lines[:9] + lines[12:]))
     elif rewrite == "truncated":
         path.write_bytes(b"".join(lines[: len(lines) // 2]))
+    elif rewrite == "edit":
+        path.write_bytes(b"".join(line.replace(b"flaky", b"shaky") for line in lines))
     else:
         path.write_bytes(b"".join(lines[:-3]))
         memory.append(memory.flaky, "something else " * 300, "an answer " * 300)
-    assert _appended_alone(memory) == 0
+    _kept_again(memory)
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
 
-def test_a_file_that_was_read_anew_since_it_was_redacted_is_redacted_whole(
+def test_a_secret_that_is_edited_away_frees_the_rows_that_it_was_taken_out_of(
     memory: SampleMemory, fresh: SampleMemory
 ) -> None:
-    """The ledger knows its records in another order then: what is new must not be taken for
-    what was met before."""
+    """The record that gave it away is gone, so that nobody could know it in the others."""
+    memory.append(memory.flaky, "DB_PASSWORD=Tr0ub4dor&37x", "done", "is it Tr0ub4dor&37x ?", "no")
+    memory.run(STAGES, [memory.harbor])
+    assert "Tr0ub4dor&37x" not in repr(memory.lake_state())
     path = memory.path(memory.flaky)
-    memory.append(memory.flaky, "is the barrel organ tuned?", "It is.")
-    memory.run(STAGES[:1], [memory.harbor])
-    path.write_text(path.read_text().replace("barrel organ", "organ"))
-    assert _appended_alone(memory) == 0
+    path.write_text(path.read_text().replace("DB_PASSWORD=Tr0ub4dor&37x", "nothing"))
+    assert _kept_again(memory) == 0
+    assert "is it Tr0ub4dor&37x ?" in repr(memory.lake_state())
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
 
@@ -199,7 +202,7 @@ def test_a_half_written_line_waits(memory: SampleMemory, fresh: SampleMemory) ->
     assert half.facts["bad_lines"] == 0
     assert len(memory.rows("redacted_records", memory.harbor)) == len(before) + 1
     path.write_bytes(content)
-    assert _appended_alone(memory) == 1
+    assert _kept_again(memory) > 40
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
 
@@ -218,9 +221,9 @@ def test_a_crash_between_rows_and_ledger_costs_a_whole_session_and_nothing_else(
         with pytest.raises(KeyboardInterrupt):
             memory.run(["redacted_records"], [memory.harbor])
     memory.append(memory.flaky, "a question after it", "another answer")
-    assert _appended_alone(memory) == 0
+    assert _kept_again(memory) == 0
     memory.append(memory.flaky, "and then", "all is well")
-    assert _appended_alone(memory) == 1
+    assert _kept_again(memory) > 40
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
 

@@ -1,4 +1,4 @@
-"""What a session that grew costs in Chroma: its new rows, and no look at the others."""
+"""What a session that grew costs in Chroma: its new rows."""
 
 from __future__ import annotations
 
@@ -66,54 +66,30 @@ def _grow(memory: SampleMemory, *texts: str) -> None:
     memory.run(BEFORE_CHROMA, [memory.harbor])
 
 
-def _product(memory: SampleMemory, stage: str) -> Any:
-    return memory.components.catalog.products.of_project(stage, memory.harbor)[memory.flaky]
-
-
 def _ids(memory: SampleMemory) -> list[str]:
     table = memory.components.lake.read(TURN_CHUNKS, memory.harbor, memory.flaky, ["id"])
     return [str(row_id) for row_id in table["id"].to_pylist()]
 
 
-def test_the_rows_behind_those_kept_are_written_and_none_is_read_back(
-    memory: SampleMemory, calls: Calls
-) -> None:
-    """The product says that it grew out of the one that was indexed: that is proof enough."""
+def test_only_rows_that_differ_are_written(memory: SampleMemory, calls: Calls) -> None:
+    """The hashes of the session's rows are read once, however often it grew meanwhile."""
+    before = set(_ids(memory))
     _grow(memory, *NEW_TURN)
-    kept = _product(memory, TURN_CHUNKS.name).facts["appended"]["kept"]
+    _grow(memory, "and the harpsichord?", "That too.")
     asked = calls.of_indexing(memory)
-    ids = _ids(memory)
-    assert 0 < kept < len(ids)
-    assert sorted(asked.upserted) == sorted(ids[kept:])
-    assert (asked.listed, asked.deleted) == ([], [])
+    assert set(asked.upserted) == set(_ids(memory)) - before
+    assert (len(asked.listed), asked.deleted) == (1, [])
     memory.run(projects=[memory.harbor])
     memory.assert_collections_equal_the_lake()
 
 
-def test_rows_that_growing_took_away_are_deleted_by_their_ids(
-    memory: SampleMemory, calls: Calls
-) -> None:
+def test_rows_that_are_no_more_are_deleted_by_their_ids(memory: SampleMemory, calls: Calls) -> None:
     """A prompt that waited in the queue and was taken back is a turn no more."""
     _queue(memory, "enqueue", "shall we tune it again?")
     calls.of_indexing(memory)
     (waiting,) = set(calls.upserted) - set(_ids(memory)[:-1])
     _queue(memory, "popAll", "shall we tune it again?")
-    assert _product(memory, TURN_CHUNKS.name).facts["appended"]["removed_ids"] == [waiting]
-    asked = calls.of_indexing(memory)
-    assert (asked.listed, asked.deleted) == ([], [waiting])
-    memory.run(projects=[memory.harbor])
-    memory.assert_collections_equal_the_lake()
-
-
-def test_a_session_that_grew_twice_is_compared_whole(memory: SampleMemory, calls: Calls) -> None:
-    """What was indexed is not what the last append grew from, so that Chroma's rows of the
-    session are read; only those that differ are written."""
-    before = set(_ids(memory))
-    _grow(memory, *NEW_TURN)
-    _grow(memory, "and the harpsichord?", "That too.")
-    asked = calls.of_indexing(memory)
-    assert len(asked.listed) == 1
-    assert set(asked.upserted) == set(_ids(memory)) - before
+    assert calls.of_indexing(memory).deleted == [waiting]
     memory.run(projects=[memory.harbor])
     memory.assert_collections_equal_the_lake()
 

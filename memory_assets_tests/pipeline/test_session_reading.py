@@ -55,7 +55,8 @@ def test_a_session_that_changed_is_read_again(memory: SampleMemory, reads: Count
     memory.append(memory.flaky, "and the zanzibar clock?", "It has no summer time.")
     memory.run(MADE, [memory.harbor])
     after = sessions.records(_flaky(memory))
-    assert len(after) == len(before) + 2 and after[-1].text == "It has no summer time."
+    assert len(after) == len(before) + 2
+    assert "It has no summer time." in {record.text for record in after}
 
 
 def test_what_does_not_fit_is_read_each_time(

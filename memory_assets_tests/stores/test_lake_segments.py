@@ -25,7 +25,8 @@ from hypothesis import strategies as st
 from memory_assets.errors import DamagedFile, NotFound, StoreError
 from memory_assets.stores.lake import batch as batches
 from memory_assets.stores.lake import files as own_files
-from memory_assets.stores.lake import parquet_files, partition, segments
+from memory_assets.stores.lake import partition, segments
+from memory_assets.stores.lake import rows as lake_rows
 from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.parquet_files import write_file
@@ -106,7 +107,7 @@ def test_whatever_is_written_killed_and_repeated_everybody_reads_what_was_meant(
     meant: dict[str, list[str]] = {name: [] for name in NAMES}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(partition, "_MOST_SMALL_FILES", 1)
-        patch.setattr(parquet_files, "BATCH_ROWS", 4)
+        patch.setattr(lake_rows, "BATCH_ROWS", 4)
         for step in range(data.draw(st.integers(1, 8))):
             patch.setattr(own_files, "TAIL_FROM_BYTES", data.draw(st.sampled_from([0, 1 << 20])))
             patch.setattr(batches, "SMALL_SESSION_BYTES", data.draw(st.sampled_from([0, 1 << 20])))

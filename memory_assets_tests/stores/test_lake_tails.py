@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from memory_assets.errors import DamagedFile
 from memory_assets.stores.lake import files as lake_files
-from memory_assets.stores.lake import parquet_files
+from memory_assets.stores.lake import rows as lake_rows
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS, USER_PROMPTS
 from memory_assets_tests.stores.conftest import Rows
@@ -56,7 +56,7 @@ def test_any_sequence_of_writes_reads_as_the_rows_that_were_meant(
     lake: Lake, rows: Rows, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Base, tail, merged or small: the same rows, from any row on, and the same count."""
-    monkeypatch.setattr(parquet_files, "BATCH_ROWS", 4)
+    monkeypatch.setattr(lake_rows, "BATCH_ROWS", 4)
     lake.delete(USER_PROMPTS, *KEY)
     meant: list[str] = []
     for step in range(data.draw(st.integers(1, 6))):

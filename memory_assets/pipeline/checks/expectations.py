@@ -64,11 +64,9 @@ def matches_schema(
     note: str = MATCHED,
 ) -> Verdict:
     """Whether the rows of a project that did not pass yet have exactly the table's columns and
-    meet its expectations, by the engine `unmet`; what passes is noted under `note`.
-
-    Keys are compared among these rows, and with those of older rows within a session.
-    """
-    catalog, lake = components.catalog, components.lake
+    meet its expectations, by the engine `unmet`; what passes is noted under `note`. Keys are
+    compared among these rows."""
+    catalog = components.catalog
     version = input_hash(expected.version, table.schema.to_string())
     sessions = components.pending_sessions(project, table, note, version)
     parts: list[pa.Table] = []
@@ -83,14 +81,6 @@ def matches_schema(
     if rows:
         frame = pa.concat_tables(parts, promote_options="permissive")
         failures.update(unmet(frame, table, expected))
-    repeated = 0
-    for session in sessions:
-        if session.skip:
-            keys = lake.read(table, project, session.session_id, list(expected.unique))
-            distinct = keys.group_by(keys.column_names, use_threads=False).aggregate([])
-            repeated += len(keys) - len(distinct)
-    if repeated:
-        failures["key: repeated in the session"] = repeated
     if unlike:
         failures["sessions_with_other_columns"] = unlike
     if not failures:

@@ -19,7 +19,7 @@ from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.held_sessions import names_held
-from memory_assets.pipeline.stage.pending_checks import Batch, note_passed
+from memory_assets.pipeline.stage.pending_checks import Batch, FreshRows, note_passed
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.lake.lake import Lake, redacted_values
@@ -96,11 +96,15 @@ def scan_pending(
     """
     sessions = components.pending_sessions(project, table, check, version)
     reports: list[Report] = []
+    by_name = {each.session_id: each for each in sessions}
     for batch in components.rows_to_check.batches(project, table, sessions):
-        if together := scan(batch):
-            reports += [report for part in batch.split() for report in scan(part)] or together
+        fresh = FreshRows(components.catalog, version, batch)
+        if fresh.batch is not None and (together := scan(fresh.batch)):
+            reports += [report for part in fresh.batch.split() for report in scan(part)] or together
+        else:
+            by_name[batch.sessions[0].session_id] = fresh.noted()
     reported = {report.session_id for report in reports}
-    passed = (each for each in sessions if each.session_id not in reported)
+    passed = (each for name, each in by_name.items() if name not in reported)
     note_passed(components.catalog, passed, components.run_id)
     return len(sessions), reports
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from filelock import Timeout
 
@@ -23,7 +22,6 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     collections_named,
     expected_input_hash,
     indexed_sessions,
-    input_of,
     product_of,
     rebuild_lock,
     rows_of_session,
@@ -31,7 +29,6 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     upsert_rows,
 )
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import growth_of
 from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
@@ -46,7 +43,7 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
     report.
 
     If rows, vectors or collection of a session changed, its row hashes are compared with
-    Chroma's and only differing rows are written; if it only grew, the added rows. All
+    Chroma's and only differing rows are written. All
     sessions are compared when the number of rows in a collection is wrong. Rows of deleted
     sessions are removed. A damaged local Chroma is set aside, its collections are made again,
     and those of other programs are copied from it.
@@ -117,7 +114,7 @@ class _Collections:
             product = products.get(session.session_id)
             if product is not None and product.facts["collection"] != session.collection:
                 self._remove(product)
-            self._write(session, None if session.collection in incomplete else product)
+            self._write(session)
         self._flush()
         for session_id in sorted(products.keys() - {session.session_id for session in sessions}):
             self._remove(products[session_id])
@@ -200,14 +197,10 @@ class _Collections:
             for row_id, (session_id, row_hash) in found.items():
                 by_session.setdefault(session_id, {})[row_id] = row_hash
 
-    def _write(self, session: IndexedSession, product: Product | None) -> None:
-        """Delete a session's extra rows from its collection; queue missing and changed ones.
-
-        `product` is the session's last product; None has all rows compared.
-        """
+    def _write(self, session: IndexedSession) -> None:
+        """Delete a session's extra rows from its collection; queue missing and changed ones."""
         collection = self._collection(session.collection)
-        growth = self._growth(session, product, collection) if product is not None else None
-        rows, extra = growth if growth is not None else self._differing(session, collection)
+        rows, extra = self._differing(session, collection)
         if extra:
             collection.delete(extra)
         self._pending.setdefault(session.collection, []).extend(rows)
@@ -244,26 +237,6 @@ class _Collections:
         rows = session_rows(self._components, self._project, self._index, session.session_id)
         changed = [row for row in rows if before.get(row.id) != row.metadata["row_hash"]]
         return changed, sorted(before.keys() - {row.id for row in rows})
-
-    def _growth(
-        self, session: IndexedSession, product: Product, collection: Collection
-    ) -> tuple[list[CollectionRow], list[str]] | None:
-        """Return the rows that were added to a session and the ids that were removed; None if
-        its last product was not made from the rows before the growth."""
-        made = self._catalog.products.of_session(self._project, session.session_id)
-        rows = growth_of(made[self._index.table.name])
-        vectors = growth_of(made[self._index.embeddings.name])
-        if rows is None or vectors is None:
-            return None
-        before = replace(session, rows_hash=rows.to, vectors_hash=vectors.to)
-        if product.input_hash != input_of(self._components, before, collection.incarnation):
-            return None
-        where = (self._components, self._project, self._index, session.session_id)
-        try:
-            new = session_rows(*where, skip=rows.kept, skip_vectors=vectors.kept)
-        except KeyError:  # an added row has an older vector
-            return None
-        return list(new), sorted(set(rows.removed_ids) - {row.id for row in new})
 
 
 def forget_lost_store(components: Components) -> str:

@@ -173,24 +173,20 @@ def session_rows(
     project: str,
     index: IndexedTable,
     session_id: str,
-    *,
-    skip: int = 0,
-    skip_vectors: int = 0,
 ) -> Sequence[collection_rows.CollectionRow]:
-    """Return the rows that a collection should have of a session, from row `skip` on, joined
-    with the vectors from `skip_vectors` on.
+    """Return the rows that a collection should have of a session, joined with their vectors.
 
     Raises:
         NotFound, DamagedFile: the lake lacks a file.
         KeyError: a row has no vector.
     """
     rows = components.catalog.products.of_session(project, session_id)[index.table.name].rows
-    if rows <= skip:
+    if not rows:
         return []
     lake = components.lake
-    table = lake.read(index.table, project, session_id, skip=skip)
+    table = lake.read(index.table, project, session_id)
     texts = [text for _, _, text in texts_from_arrow(table)]
-    vectors = lake.read_vectors(index.embeddings, project, session_id, skip=skip_vectors)
+    vectors = lake.read_vectors(index.embeddings, project, session_id)
     pairs = zip(vectors.vectors, vectors.embedder_ids, strict=True)
     by_id = dict(zip(vectors.ids, pairs, strict=True))
     values: list[dict[str, Any]] = table.to_pylist()

@@ -1,8 +1,12 @@
-"""Redacting a whole session, in two passes.
+"""Redacting a session, in two passes.
 
 The first pass redacts each record and collects the secrets of the session; the second
 removes these from all records, so that a key which only the last record reveals is removed
 from the first one too. Nothing is written before the second pass.
+
+What a record becomes depends on itself, the rules and the secrets. So records that are as they
+were are not redacted again: their rows are taken from the lake, if the session's other records
+give the same secrets away as before, or only such as are in none of these rows.
 """
 
 from __future__ import annotations
@@ -21,23 +25,25 @@ from memory_assets.pipeline.redact.session_redaction import (
     WrittenSession,
 )
 from memory_assets.pipeline.redact.state import SessionState
+from memory_assets.pipeline.redact.stored_rows import StoredRows
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.redact_composed import as_read, traces_of_tags
+from memory_assets.pipeline.stage.redact_composed import traces_of_tags
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
-from memory_assets.transcripts import Resume
 
 
-def redact_whole(
+def redact_both(
     components: Components,
     batch: Batch,
     session: SessionFiles,
     expected_hash: str,
     known: frozenset[bytes] = frozenset(),
     before: SessionState | None = None,
+    stored: StoredRows | None = None,
 ) -> WrittenSession:
-    """Redact a session, replace its rows in both tables (records and audit), and return it.
+    """Redact a session, replace its rows in both tables (records and audit), and return it; with
+    the `stored` rows of records that are as they were, where these may stay.
 
     Secrets that a rule found in this session when it was redacted `before` are first left
     out of the `known` ones, so that the audit names that rule instead of `known-secret`.
@@ -47,10 +53,12 @@ def redact_whole(
         RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing of the session's
             records was written.
     """
-    own = before.own_values if before else frozenset()
-    for sought in (known - own, known):
-        redaction, final = _first_pass(components, session, sought, before)
-        if not (known & own) - redaction.redactor.known_values.keys():
+    own = before.own_values if before else frozenset[bytes]()
+    tries = [(known - own, stored), (known - own, None), (known, None)]
+    for sought, rows in tries if stored is not None else tries[1:]:
+        redaction, final = _first_pass(components, session, sought, before, rows)
+        found_again = not (known & own) - redaction.redactor.known_values.keys()
+        if found_again and redaction.may_keep_rows:
             break
     return redaction.write(batch, final, expected_hash)
 
@@ -60,12 +68,14 @@ def _first_pass(
     session: SessionFiles,
     known: frozenset[bytes],
     before: SessionState | None,
+    stored: StoredRows | None,
 ) -> tuple[SessionRedaction, Iterator[FirstPass]]:
-    """Return the final records, once the secrets of all records are collected."""
+    """Return the records after the first pass, once the secrets of all are collected."""
     redactor = components.redactor.session(session.session_id, known)
     shown = before.values if before and session.retained is not None else {}
-    redaction = SessionRedaction(components, session, redactor, values=shown)
-    if sum(row.size for row in session.to_read) <= HELD_BYTES:
+    redaction = SessionRedaction(components, session, redactor, stored, values=shown)
+    size = sum(row.size for row in session.to_read) - (stored.state.size if stored else 0)
+    if size <= HELD_BYTES:
         return redaction, iter(list(_once(redaction)))
     for _ in _once(redaction):
         pass
@@ -77,7 +87,7 @@ def _once(redaction: SessionRedaction) -> Iterator[FirstPass]:
     to_read = redaction.session.to_read
     for row in redaction.session.rows:
         if row in to_read:
-            yield from redaction.read(row, Resume(end=row.size))
+            yield from redaction.read(row)
         else:
             yield from _on_record(redaction, row)
 
@@ -103,17 +113,14 @@ def _on_record(redaction: SessionRedaction, row: SourceRow) -> Iterator[FirstPas
         and (record.kind == "prompt" or not retained)
     ]
     prompts = sum(record.kind == "prompt" for record in kept)
-    redaction.note_gone(row, Counts.of_ledger(row, len(kept), prompts, copies=bool(copied)))
+    redaction.note_read(Counts.of_ledger(row, len(kept), prompts, copies=bool(copied)))
     traces: dict[tuple[str | None, int], list[AppliedRedaction]] = defaultdict(list)
     with contextlib.suppress(NotFound):
         entries: list[AppliedRedaction] = lake.read_rows(REDACTION_AUDIT, *session.key)
         for entry in entries:
             traces[entry.agent_id, entry.seq].append(entry)
     for record in kept:
-        redacted = redaction.redactor.redact_record(
-            as_read(record), project=session.project, project_root=record.project_root
-        )
         traced: Iterable[AppliedRedaction] = ()
         if record.redactions:
             traced = traces.get((record.agent_id, record.seq)) or traces_of_tags(record)
-        yield redacted, tuple(traced)
+        yield redaction.redact_again(record, tuple(traced))

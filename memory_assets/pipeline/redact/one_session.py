@@ -1,16 +1,14 @@
-"""Redacting one session: what was added to it or, if anything else changed, all of it."""
+"""Redacting one session, with the known secrets and the rows that it has already."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from memory_assets.pipeline.ownership.session_files import SessionFiles
-from memory_assets.pipeline.redact.addition import addition_to
 from memory_assets.pipeline.redact.due import RedactionState
-from memory_assets.pipeline.redact.full_redaction import redact_whole
-from memory_assets.pipeline.redact.incremental import redact_added
-from memory_assets.pipeline.redact.session_redaction import WrittenSession
+from memory_assets.pipeline.redact.full_redaction import redact_both
 from memory_assets.pipeline.redact.state import state_of
+from memory_assets.pipeline.redact.stored_rows import StoredRows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
@@ -59,16 +57,12 @@ def redact_session(
     records, audit = state.records.get(name), state.audits.get(name)
     before = state_of(components.catalog, *session.key)
     hashes, through = known.snapshot()
-    written: WrittenSession | None = None
+    stored: StoredRows | None = None
     whole = records is not None and RETAINED not in records.facts and session.retained is None
     if whole and records and audit and before and name not in state.affected:
-        addition = addition_to(components, session, before, records, audit)
-        if addition is not None:
-            written = redact_added(components, batch, session, expected_hash, hashes, addition)
-    was_added = written is not None
-    if written is None:
-        written = redact_whole(components, batch, session, expected_hash, hashes, before)
-    else:  # earlier records were not searched for newer secrets
+        stored = StoredRows.of(components, session, before, records, audit)
+    written = redact_both(components, batch, session, expected_hash, hashes, before, stored)
+    if written.kept:  # these rows were not searched for newer secrets
         through = min(through, components.catalog.known_secrets.checked_through(*session.key))
     known.add(written.found)
     return Redaction(
@@ -77,5 +71,5 @@ def redact_session(
         through,
         written.found,
         written.state.to_json(),
-        was_added,
+        written.kept,
     )

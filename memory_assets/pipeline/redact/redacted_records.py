@@ -47,15 +47,15 @@ def redact_project(
             if components.includes(session.session_id)
             and (not retain or session.session_id in retain)
         ]
-        appended = 0
+        kept = 0
         for redacted in _redacted(components, batch, sessions, state):
             published = publish(components, batch, redacted)
             state.records.update((product.session_id, product) for product in published)
             report.changed += len(published)
             report.rows_written += sum(product.rows for product in published)
-            appended += sum(each.only_added for each in redacted)
-        if appended:
-            report.details["sessions_appended_to"] = appended
+            kept += sum(each.kept for each in redacted)
+        if kept:
+            report.details["rows_kept"] = kept
         if components.share is not None:
             return report
         batch.compact()

@@ -1,29 +1,37 @@
-"""Both passes of redaction over records of one session, all of them or only added ones, and
-the writing of the two files that result: redacted_records and redaction_audit."""
+"""Both passes of redaction over the records of one session, and the writing of the two files that
+result: redacted_records and redaction_audit."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
 
 from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
 from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles, source_of
-from memory_assets.pipeline.redact.state import FileEntry, SessionState
+from memory_assets.pipeline.redact.state import (
+    ROW_DTYPE,
+    RecordHashes,
+    SessionState,
+    hash_of_values,
+)
+from memory_assets.pipeline.redact.stored_rows import Kept, StoredRows
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Growth
-from memory_assets.pipeline.stage.redact_composed import applied
+from memory_assets.pipeline.stage.redact_composed import applied, as_read
 from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
+from memory_assets.redaction.propagation import SessionValues
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
-from memory_assets.stores.catalog.sources import source_key
 from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.parquet_files import FileFacts
+from memory_assets.stores.lake.rows import Stored
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
-from memory_assets.transcripts import ReadReport, Resume, Source, mark, read_session
+from memory_assets.transcripts import ReadReport, read_session
 
 HELD_BYTES = 64 * 1024 * 1024
 """Up to this size of their source, records are kept in memory between the passes; larger
@@ -35,110 +43,169 @@ _BESIDE_TEXT = 300
 """Characters of a record beside its text, about."""
 
 Traces = tuple[AppliedRedaction, ...]
-FirstPass = tuple[RecordRedaction, Traces]
-"""A record after the first pass, and its audit entries of earlier redactions."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPass:
+    """A record after the first pass: redacted, or a stored row that is taken again; its hash (0:
+    it was not read from a file), and its audit entries of earlier redactions."""
+
+    redacted: RecordRedaction | Kept
+    record: int = 0
+    traces: Traces = ()
 
 
 @dataclass(frozen=True)
 class WrittenSession:
     """A session after redaction: its two products, the rule that found each secret value, by
-    the value's keyed hash, and the state from which the next run can continue."""
+    the value's keyed hash, what is remembered of it, and the number of rows taken again."""
 
     records: Product
     audit: Product
     found: Mapping[bytes, str]
     state: SessionState
+    kept: int = 0
 
 
 class SessionRedaction:
-    """Redacts and writes one session.
-
-    With `before`, only added records are redacted, and written after the rows on disk.
+    """Redacts and writes one session, and takes the rows of unchanged records from `stored`.
     `values` has the rules of secrets in records that the session no longer has, by keyed
-    hash (hex).
-    """
+    hash (hex)."""
 
     def __init__(
         self,
         components: Components,
         session: SessionFiles,
         redactor: SessionRedactor,
-        before: SessionState | None = None,
+        stored: StoredRows | None = None,
         values: Mapping[str, str] | None = None,
     ) -> None:
         self.components = components
         self.session = session
         self.redactor = redactor
         self.copied = frozenset(int(record_id) for record_id in session.copied)
-        self._before = before
-        self._state = deepcopy(before) if before else SessionState(values=dict(values or {}))
+        self._stored = stored
+        self._values = dict(values or {})
+        self._hashes = RecordHashes(
+            components.install_key,
+            session.project,
+            session.project_root,
+            components.ruleset_version,
+        )
+        self._shown_before: dict[str, str] = {}
+        self._shown_anew: dict[str, str] = {}
         self._audit: list[AppliedRedaction] = []
-        self._tentative = Counts()
-        self._tentative_rules: Counter[str] = Counter()
-        self._waiting: list[FirstPass] = []
+        self._counts = Counts()
+        self._rules: Counter[str] = Counter()
+        self._rows: list[tuple[int, int]] = []
+        self._revealing: set[int] = set()
+        self._kept = 0
 
     def rewind(self) -> None:
         """Reset the counts, but keep the secrets found, before the files are read a second time."""
-        self._state.files.clear()
-        self._waiting.clear()
-        self._state.final, self._tentative = Counts(), Counts()
+        self._counts = Counts()
 
-    def read(self, row: SourceRow, resume: Resume) -> Iterator[FirstPass]:
-        """Yield the final records of a file after the first pass; keep the tentative ones for the
-        end of the session."""
+    def read(self, row: SourceRow) -> Iterator[FirstPass]:
+        """Yield the records of a file after the first pass."""
         source = source_of(row)
-        kept = self.components.read_records.take(row) if resume.start is None else None
-        report = kept.report if kept is not None else ReadReport()
-        project, root, redactor = self.session.project, self.session.project_root, self.redactor
-        waiting = len(self._waiting)
-        records = kept.records if kept is not None else _read(source, report, resume)
-        for record, final in records:
+        read = self.components.read_records.take(row)
+        report = read.report if read is not None else ReadReport()
+        records: Iterable[Record] = (
+            read.records
+            if read is not None
+            else read_session(source.path, source=source, report=report, end=source.size)
+        )
+        for record in records:
             if self._is_copy(record):
-                counts = self._state.final if final else self._tentative
-                counts.copied_blocks += 1
-                counts.copied_prompts += record.kind == "prompt"
+                self._counts.copied_blocks += 1
+                self._counts.copied_prompts += record.kind == "prompt"
                 continue
-            shown = redactor.values_shown
-            redacted = redactor.redact_record(record, project=project, project_root=root)
-            if not final:
-                self._waiting.append((redacted, ()))
+            yield self._redacted(record)
+        self.note_read(Counts.of_report(report))
+
+    def _redacted(self, record: Record) -> FirstPass:
+        number, stored = self._hashes.of(record), self._stored
+        kept = stored.kept(number, record) if stored is not None else None
+        if kept is None:
+            return FirstPass(self._first(record, number, self._shown_anew), number)
+        if stored is not None and stored.reveals(number):
+            self._revealing.add(number)
+            self._first(record, number, self._shown_before)
+        return FirstPass(kept, number)
+
+    def _first(
+        self, record: Record, number: int, shown: dict[str, str], root: str | None = None
+    ) -> RecordRedaction:
+        """Redact a record, and add the secrets that it shows first to `shown`."""
+        redactor, session = self.redactor, self.session
+        count = redactor.values_shown
+        redacted = redactor.redact_record(
+            record,
+            project=session.project,
+            project_root=session.project_root if root is None else root,
+        )
+        if redactor.values_shown > count:
+            shown |= redactor.shown_since(count).items()
+            self._revealing.add(number)
+        return redacted
+
+    def redact_again(self, row: RedactedRecord, traces: Traces) -> FirstPass:
+        """Return a record of the lake, of a file that is gone, after the first pass."""
+        again = self._first(as_read(row), 0, self._shown_before, row.project_root)
+        return FirstPass(again, traces=traces)
+
+    def note_read(self, counts: Counts) -> None:
+        """Add the counts of a file."""
+        self._counts = Counts.total([self._counts, counts])
+
+    @property
+    def may_keep_rows(self) -> bool:
+        """Whether the stored rows may stay as they are, once all records are through the first
+        pass: the secrets of their session were found again, and none of the others is in them."""
+        stored = self._stored
+        if stored is None:
+            return True
+        key = self.components.install_key
+        if hash_of_values(key, self._shown_before.items()) != stored.state.shown:
+            return False
+        return not (self._shown_anew and stored.hold(SessionValues(self._shown_anew)))
+
+    def _finished_records(
+        self, first_pass: Iterable[FirstPass]
+    ) -> Iterator[RedactedRecord | Stored]:
+        """Yield the records after the second pass; rows that are taken again in Arrow."""
+        for is_kept, run in groupby(first_pass, lambda each: isinstance(each.redacted, Kept)):
+            if not is_kept:
+                for first in run:
+                    yield self._finished(first)
                 continue
-            if redactor.values_shown > shown:
-                places = self._state.secret_sources.setdefault(row.agent_id, [])
-                places.append((record.byte_start, record.byte_end))
-            yield redacted, ()
-        self._state.files[row.agent_id] = FileEntry(
-            row.fingerprint,
-            row.reader_version,
-            self.components.catalog.sources.reading_state(source_key(row)),
-            len(self._waiting) - waiting,
-            Counts.of_report(report),
-        )
+            rows: list[Kept] = []
+            for first in run:
+                assert isinstance(first.redacted, Kept)
+                rows.append(first.redacted)
+                self._count_kept(first, first.redacted)
+            assert self._stored is not None
+            yield self._stored.rows(rows)
 
-    def note_gone(self, row: SourceRow, counts: Counts) -> None:
-        """Add the counts of a deleted file, whose records are read from the lake."""
-        self._state.files[row.agent_id] = FileEntry(
-            row.fingerprint, row.reader_version, state="", tentative=0, counts=counts
-        )
+    def _count_kept(self, first: FirstPass, kept: Kept) -> None:
+        assert self._stored is not None
+        stored = self._stored
+        self._kept += 1
+        self._count(first, stored.traces(kept), stored.personal(kept), stored.is_prompt(kept))
 
-    def _finished_records(self, final: Iterable[FirstPass]) -> Iterator[RedactedRecord]:
-        """Yield the records after the second pass, the tentative ones last."""
-        state = self._state
-        for first in final:
-            record, traces = self._finished(*first, state.final)
-            state.rules.update(trace.rule for trace in traces)
-            state.kept += 1
-            state.audit_kept += len(traces)
-            yield record
-        for first in self._waiting:
-            record, traces = self._finished(*first, self._tentative)
-            self._tentative_rules.update(trace.rule for trace in traces)
-            yield record
+    def _count(self, first: FirstPass, traces: Traces, personal: int, is_prompt: bool) -> None:
+        counts = self._counts
+        counts.redactions += len(traces)
+        counts.personal += personal
+        counts.prompts += is_prompt
+        counts.withheld += any(trace.rule in WITHHELD for trace in traces)
+        self._rules.update(trace.rule for trace in traces)
+        self._audit.extend(traces)
+        self._rows.append((first.record, personal))
 
     def _facts(self) -> ProductFacts:
-        of_files = (entry.counts for entry in self._state.files.values())
         facts: ProductFacts = {
-            **Counts.total([self._state.final, self._tentative, *of_files]).facts(),
+            **self._counts.facts(),
             "agent": self.session.rows[0].agent,
             "copied_from": self.session.copied_from,
         }
@@ -150,12 +217,9 @@ class SessionRedaction:
         return facts
 
     def write(
-        self, batch: Batch, final: Iterable[FirstPass], expected_hash: str, lineage: str = ""
+        self, batch: Batch, first_pass: Iterable[FirstPass], expected_hash: str
     ) -> WrittenSession:
         """Run the second pass, write records and audit to the batch, and return the session.
-
-        Rows are written after those that are kept from `before`, whose `lineage` they
-        continue; without one the whole session is written and a lineage begins.
 
         The audit's footer has the hash of the records, and the catalogue gets both products
         in one transaction, so that a session interrupted in between is redacted again.
@@ -164,61 +228,62 @@ class SessionRedaction:
             RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing of the session's
                 records was written.
         """
-        before = self._before
         key = self.session.key
         about = {"input_hash": expected_hash, "run_id": self.components.run_id}
         footer = dict(about)
         if self.session.retained is not None:
             footer[REMOVED_RECORDS] = removed_records_of(self.components, self.session)
-        written = self._write_records(batch, final, footer)
+        written = self._write_records(batch, first_pass, footer)
         found = self.redactor.known_values
-        state = self._state
-        state.values.update((value.hex(), rule) for value, rule in found.items())
-        audit_facts: ProductFacts = {"rules": state.rules + self._tentative_rules}
+        self._values.update((value.hex(), rule) for value, rule in found.items())
+        audit_facts: ProductFacts = {"rules": self._rules}
         audit_footer = {
             **about,
             "records_hash": written.output_hash,
             "facts": json.dumps(audit_facts),
-            "known_values": json.dumps(dict(sorted(state.values.items()))),
+            "known_values": json.dumps(dict(sorted(self._values.items()))),
         }
         traced = batch.write(
             REDACTION_AUDIT,
             self.session.session_id,
             self._audit,
             footer=lambda: audit_footer,
-            keep=before.audit_kept if before else 0,
+        )
+        revealing = self._revealing - {0}
+        lineage = self._stored.lineage if self._stored and self._kept >= self._stored.count else ""
+        state = SessionState(
+            ruleset_version=self.components.ruleset_version,
+            records_hash=written.output_hash,
+            audit_hash=traced.output_hash,
+            size=sum(row.size for row in self.session.to_read),
+            shown=hash_of_values(self.components.install_key, self.redactor.shown_since(0).items()),
+            values=self._values,
+            revealing=[at for at, (record, _) in enumerate(self._rows) if record in revealing],
+            rows=np.array(self._rows, dtype=ROW_DTYPE),
         )
         facts: ProductFacts = {**self._facts(), "lineage": lineage or written.output_hash}
-        if before is not None:
-            facts["appended"] = Growth(before.records_hash, before.kept).fact()
-            audit_facts["appended"] = Growth(before.audit_hash, before.audit_kept).fact()
-        state.wanted = expected_hash
-        state.ruleset_version = self.components.ruleset_version
-        state.records_hash, state.audit_hash = written.output_hash, traced.output_hash
-        state.root, state.copied = mark(self.session.project_root), self.session.copied_hash
-        state.values_shown = self.redactor.values_shown
         return WrittenSession(
             product_of(REDACTED_RECORDS, *key, written, about, facts),
             product_of(REDACTION_AUDIT, *key, traced, about, audit_facts),
             found,
             state,
+            self._kept,
         )
 
     def _write_records(
-        self, batch: Batch, final: Iterable[FirstPass], footer: Mapping[str, str]
+        self, batch: Batch, first_pass: Iterable[FirstPass], footer: Mapping[str, str]
     ) -> FileFacts:
-        """Run the second pass and write the records; if they are all of the session, and not too
-        many, hand them over to the next stages."""
+        """Run the second pass and write the records; if all of them were redacted, and they are not
+        too many, hand them over to the next stages."""
         project, session_id = self.session.key
-        shown = _Shown(self._finished_records(final))
+        shown = _Shown(self._finished_records(first_pass))
         written = batch.write(
             REDACTED_RECORDS,
             session_id,
             shown,
             footer=lambda: {**footer, "facts": json.dumps(self._facts())},
-            keep=self._before.kept if self._before else 0,
         )
-        if self._before is None and shown.records is not None:
+        if shown.records is not None:
             self.components.sessions.note(project, written.output_hash, shown.records)
         return written
 
@@ -226,49 +291,41 @@ class SessionRedaction:
         identity = self.components.identity
         return bool(self.copied) and identity.id_of(record.record_uuid) in self.copied
 
-    def _finished(
-        self, first: RecordRedaction, traces: Traces, counts: Counts
-    ) -> tuple[RedactedRecord, Traces]:
+    def _finished(self, first: FirstPass) -> RedactedRecord:
         """Return a record after the second pass with all that was ever taken out of it, and
-        add both to the counts."""
-        redaction = self.redactor.propagate(first)
+        count both."""
+        assert isinstance(first.redacted, RecordRedaction)
+        redaction = self.redactor.propagate(first.redacted)
         record = redaction.record
-        traces += tuple(
+        traces = first.traces + tuple(
             applied(record, found.field, found.rule, found.tag, (found.start, found.end))
             for found in redaction.findings
         )
         if record.redactions != len(traces):
             record = replace(record, redactions=len(traces))
-        counts.redactions += len(traces)
-        counts.personal += len(redaction.personal)
-        counts.prompts += record.kind == "prompt"
-        counts.withheld += any(trace.rule in WITHHELD for trace in traces)
-        self._audit.extend(traces)
-        return record, traces
+        self._count(first, traces, len(redaction.personal), record.kind == "prompt")
+        return record
 
 
 class _Shown:
-    """Rows on their way to the lake, of which `records` has all if there are not too many."""
+    """Rows on their way to the lake, of which `records` has all if they were all redacted now and
+    are not too many."""
 
-    def __init__(self, rows: Iterable[RedactedRecord]) -> None:
+    def __init__(self, rows: Iterable[RedactedRecord | Stored]) -> None:
         self._rows = rows
         self.records: list[RedactedRecord] | None = []
 
-    def __iter__(self) -> Iterator[RedactedRecord]:
+    def __iter__(self) -> Iterator[RedactedRecord | Stored]:
         left = _HANDED_OVER
-        for record in self._rows:
-            left -= len(record.text) + _BESIDE_TEXT
-            if self.records is not None:
-                self.records.append(record)
-            if left < 0:
+        for row in self._rows:
+            if isinstance(row, Stored):
                 self.records = None
-            yield record
-
-
-def _read(source: Source, report: ReadReport, resume: Resume) -> Iterator[tuple[Record, bool]]:
-    """Yield the records of a file, each with whether it is final."""
-    for record in read_session(source.path, source=source, report=report, resume=resume):
-        yield record, report.checkpoint is None
+            elif self.records is not None:
+                left -= len(row.text) + _BESIDE_TEXT
+                self.records.append(row)
+                if left < 0:
+                    self.records = None
+            yield row
 
 
 def product_of(

@@ -1,67 +1,85 @@
-"""The state in which redaction left a session, from which added records are redacted alone.
+"""What is remembered of a session's redaction, so that rows of unchanged records are taken again.
 
-A record is final, or tentative: one that the reader returned only because the file ended
-there (also a last line without its newline). Tentative records are read again when the file
-has grown, and are the last rows of the session's file. The state has no text, only numbers,
-ids and hashes.
+It has no text: keyed hashes, numbers, and names of rules.
 """
 
 from __future__ import annotations
 
+import base64
 import json
-from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from hashlib import blake2b
+from operator import attrgetter
 
-from memory_assets.pipeline.ownership.session_files import Counts
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from memory_assets.models import Record
 from memory_assets.redaction.edits import KNOWN_SECRET
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.schema import SourceRow
-from memory_assets.transcripts import Extent
+
+ROW_DTYPE = np.dtype([("record", "<u8"), ("personal", "<u4")])
+"""A row of redacted_records: the keyed hash of its record (0: it was not read from a file), and
+how much personal data was taken out of it."""
+
+_FIELDS = attrgetter(
+    *("agent", "session_id", "agent_id", "record_uuid", "parent_uuid", "timestamp", "role"),
+    *("kind", "text", "subtype", "tool_name", "tool_use_id", "is_error", "paths", "command"),
+    *("cwd", "git_branch", "model", "agent_version", "is_sidechain", "message_id"),
+    "spawned_agent_id",
+)
+"""All of a record but its place in the file."""
+
+
+class RecordHashes:
+    """Keyed hashes of unredacted records. Records with equal hashes have equal rows, but for
+    their place in the file, and for what other records of the session reveal: of equal fields, in
+    a project with this name and root, under these rules."""
+
+    def __init__(self, key: bytes, project: str, project_root: str, ruleset_version: str) -> None:
+        about = orjson.dumps([project, project_root, ruleset_version])
+        self._begun = blake2b(about, key=key, digest_size=8, person=b"whole-record")
+
+    def of(self, record: Record) -> int:
+        """Return the hash of a record, never 0."""
+        fields = _FIELDS(record)
+        try:
+            content = orjson.dumps(fields)
+        except (TypeError, ValueError):  # a lone surrogate
+            content = repr(fields).encode("utf-8", "surrogatepass")
+        digest = self._begun.copy()
+        digest.update(content)
+        return int.from_bytes(digest.digest(), "little") or 1
+
+
+def hash_of_values(key: bytes, values: Iterable[tuple[str, str]]) -> str:
+    """Return one keyed hash of all secrets (value and rule) of a session, in any order."""
+    digest = blake2b(key=key, digest_size=16, person=b"session-values")
+    digest.update(orjson.dumps(sorted(values)))
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
-class FileEntry:
-    """One source file when it was redacted: its fingerprint, the reader's version, the reading
-    state ("" for a deleted file), the number of its tentative rows, and its counts."""
-
-    fingerprint: str
-    reader_version: str
-    state: str
-    tentative: int
-    counts: Counts
-
-    def is_of(self, row: SourceRow) -> bool:
-        """Whether the file is unchanged since."""
-        return (self.fingerprint, self.reader_version) == (row.fingerprint, row.reader_version)
-
-
-@dataclass
 class SessionState:
-    """One session when it was redacted, or while it is.
+    """A session when it was redacted.
 
-    `wanted` (the input hash), `records_hash` and `audit_hash` identify its two products.
-    `kept` and `audit_kept` are the numbers of final rows in them, `final` and `rules` the
-    counts of those rows. `secret_sources` are the places in the source files of the objects
-    in which each secret was seen first, in that order: reading just these primes a redactor
-    with the session's secrets. `values_shown` is the number of the secrets; `values` has the
-    rules of those that cannot be guessed, by keyed hash (hex).
+    `records_hash` and `audit_hash` identify its two products, `size` is that of the files read.
+    `rows` (`ROW_DTYPE`) are those of redacted_records, in order; `revealing` the numbers of the
+    rows whose records were the first to show a secret, and `shown` the keyed hash of all secrets:
+    redacting just these records finds them again. `values` has the rules of the secrets that
+    cannot be guessed, by keyed hash (hex).
     """
 
-    wanted: str = ""
     ruleset_version: str = ""
     records_hash: str = ""
     audit_hash: str = ""
-    kept: int = 0
-    audit_kept: int = 0
-    root: int = 0
-    copied: str = ""
-    values_shown: int = 0
-    final: Counts = field(default_factory=Counts)
-    rules: Counter[str] = field(default_factory=Counter)
-    values: dict[str, str] = field(default_factory=dict)
-    files: dict[str, FileEntry] = field(default_factory=dict)
-    secret_sources: dict[str, list[Extent]] = field(default_factory=dict)
+    size: int = 0
+    shown: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    revealing: Sequence[int] = ()
+    rows: npt.NDArray[np.void] = field(default_factory=lambda: np.empty(0, dtype=ROW_DTYPE))
 
     @property
     def own_values(self) -> frozenset[bytes]:
@@ -73,34 +91,18 @@ class SessionState:
 
     def to_json(self) -> str:
         """Return the state as JSON."""
-        return json.dumps(self, default=_stored_fields, separators=(",", ":"))
+        rows = base64.b64encode(self.rows.tobytes()).decode()
+        return json.dumps({**vars(self), "rows": rows}, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> SessionState:
-        """Return the state that `to_json` wrote."""
-        values: dict[str, Any] = json.loads(text)
-        files: dict[str, FileEntry] = {}
-        for agent_id, entry in values.pop("files").items():
-            counts = Counts.from_json(entry.pop("counts"))
-            files[agent_id] = FileEntry(tentative=entry.pop("provisional"), counts=counts, **entry)
-        return cls(
-            final=Counts.from_json(values.pop("firm")),
-            rules=Counter(values.pop("rules")),
-            files=files,
-            secret_sources={
-                agent_id: [(start, end) for start, end in places]
-                for agent_id, places in values.pop("teachers").items()
-            },
-            **values,
-        )
-
-
-_STORED_NAMES = {"final": "firm", "tentative": "provisional", "secret_sources": "teachers"}
-"""Names of fields in the catalogue where they differ: those that earlier versions wrote."""
-
-
-def _stored_fields(value: object) -> dict[str, object]:
-    return {_STORED_NAMES.get(name, name): field for name, field in vars(value).items()}
+        """Return the state that `to_json` wrote; only the values of one of an earlier version,
+        after which all of the session is redacted once."""
+        stored = json.loads(text)
+        if "rows" not in stored:
+            return cls(values=stored["values"])
+        rows = np.frombuffer(base64.b64decode(stored.pop("rows")), dtype=ROW_DTYPE)
+        return cls(rows=rows, **stored)
 
 
 def state_of(catalog: Catalog, project: str, session_id: str) -> SessionState | None:

@@ -12,15 +12,15 @@ from memory_assets.paths import is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.ownership.sharing import note_sharing
 from memory_assets.pipeline.scan.on_disk import sources_of
-from memory_assets.pipeline.scan.reading import FileState, read_file
+from memory_assets.pipeline.scan.reading import read_file
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
 from memory_assets.pipeline.stage.read_records import FileRecords
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
-from memory_assets.stores.catalog.sources import ReadNote, SourceKey, source_key
-from memory_assets.transcripts import READER_VERSIONS, ReadReport, Source
+from memory_assets.stores.catalog.sources import SourceKey
+from memory_assets.transcripts import READER_VERSIONS, ReadReport, Source, take_fingerprint
 
 STAGE = "raw_sessions"
 _LISTED_BAD_LINES = 20
@@ -92,10 +92,9 @@ def scan_project(
         ]
         changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
         unread = {session_id: {state} for session_id, state in held}
-        known = {source_key(row): row for row in ledger}
         for source in changed[:limit]:
             try:
-                row, note = _read_facts(components, source, known.get(_key(source)))
+                row = _read_facts(components, source)
             except StoreError:
                 raise
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
@@ -106,7 +105,7 @@ def scan_project(
                 states.add(_PASSING if may_pass(error) else state)
                 hold_back(catalog, project, name, STAGE, " ".join(sorted(states)), error)
                 continue
-            catalog.sources.put(row, note)
+            catalog.sources.put(row)
             report.changed += 1
         if changed:  # how long the newest change had waited
             waited = components.clock() - changed[0].mtime_ns / 1e9
@@ -179,51 +178,26 @@ def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:
     report.data_version = input_hash(*(f"{row.path}:{row.fingerprint}" for row in rows))
 
 
-def _read_facts(
-    components: Components, source: Source, known: SourceRow | None
-) -> tuple[SourceRow, ReadNote]:
-    """Read the new part of a file; return its ledger row and the note of the reading."""
-    catalog, key = components.catalog, components.install_key
-    before = _state_before(components, source, known)
-
-    def ids_before() -> bytes:
-        return catalog.sources.records(_key(source), before.ids if before is not None else 0)
-
+def _read_facts(components: Components, source: Source) -> SourceRow:
+    """Read a file, and return its ledger row."""
     keep = components.read_records.has_room(source.size)
-    reading = read_file(source, before, ids_before, components.identity, keep=keep)
-    state, fingerprint = reading.state(source, key)
-    ids = reading.ids()
-    family = known.family if known is not None and reading.before is not None else None
-    family = reading.family if family is None else family
+    reading = read_file(source, components.identity, keep=keep)
+    complete = reading.report.complete_offset
     row = SourceRow(
         *_key(source),
         path=str(source.path),
         size=source.size,
         mtime_ns=source.mtime_ns,
-        fingerprint=fingerprint,
-        reader_version=state.reader_version,
-        family=family,
+        fingerprint=take_fingerprint(source.path, complete, components.install_key),
+        reader_version=READER_VERSIONS[source.agent],
+        family=reading.family,
         facts=_facts(components, source.project, reading.report),
-        records=ids,
+        records=reading.ids,
     )
     if reading.records is not None:
         reading.report.passed_over.clear()
         components.read_records.keep(row, FileRecords(reading.records, reading.report))
-    final = state.ids - reading.kept_bytes
-    return row, ReadNote(state.sealed(key), reading.kept_bytes, final)
-
-
-def _state_before(
-    components: Components, source: Source, known: SourceRow | None
-) -> FileState | None:
-    """Return the state from which to continue reading a file; None unless it has only grown."""
-    if known is None or source.size <= known.size:
-        return None
-    state = components.catalog.sources.reading_state(_key(source))
-    before = FileState.unsealed(state, components.install_key)
-    if before is None or not before.still_holds(source, components.install_key):
-        return None
-    return before
+    return row
 
 
 def _key(source: Source) -> SourceKey:

@@ -2,15 +2,17 @@
 since.
 
 What passed is noted in the catalogue by the stamps of its rows, which change when they are written
-and not when they are packed into a segment, and the version of the check. If only the tail of a
-session's file is new, only the tail is checked. `memory verify` forgets the notes first.
+and not when they are packed into a segment, and the version of the check. Of a long session the
+hashes of its parts are noted, too: when it has grown, only new ones are scanned. `memory verify`
+forgets the notes first.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import accumulate
 
 import pyarrow as pa
@@ -34,37 +36,41 @@ NOTED_CHECKS = (
 
 _BATCH_BYTES = 16 << 20
 _SHARED_BYTES = 64 << 20
+_PART_ROWS = 256
+"""Rows of a part of a long session."""
 
 
 @dataclass(frozen=True)
 class PendingSession:
-    """A session whose rows from `skip` on are pending. `stamp` identifies its rows in their
-    present state; `note` is the product to store when they pass."""
+    """A session whose rows are pending. `stamp` identifies its rows in their present state;
+    `note` is the product to store when they pass."""
 
     session_id: str
-    skip: int
     stamp: str
     note: Product
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of several sessions in one table; `starts` has the first row of each session."""
+    """Rows of several sessions, or of several parts of one, in one table; `starts` has the first
+    row of each, and `firsts` the number of that row in its session."""
 
     rows: pa.Table
     sessions: list[PendingSession]
     starts: list[int]
+    firsts: list[int]
 
     def place_of(self, row: int) -> tuple[str, int]:
         """Return the session of a row, and the row's number in that session."""
         at = bisect_right(self.starts, row) - 1
-        return self.sessions[at].session_id, row - self.starts[at] + self.sessions[at].skip
+        return self.sessions[at].session_id, row - self.starts[at] + self.firsts[at]
 
     def split(self) -> Iterator[Batch]:
-        """Yield a batch for each session."""
+        """Yield a batch for each session or part."""
         ends = (*self.starts[1:], len(self.rows))
-        for session, start, end in zip(self.sessions, self.starts, ends, strict=True):
-            yield Batch(self.rows.slice(start, end - start), [session], [0])
+        each = zip(self.sessions, self.starts, ends, self.firsts, strict=True)
+        for session, start, end, first in each:
+            yield Batch(self.rows.slice(start, end - start), [session], [0], [first])
 
 
 def pending_sessions(
@@ -93,18 +99,48 @@ def pending_sessions(
         state = input_hash(version, *stamps)
         if session_id in noted_states and noted_states[session_id][0] == state:
             continue
-        base, rows, skip = input_hash(version, stamps[0]), -1, 0
-        if compared_to is None and len(stamps) > 1:
-            with lake.opened(table, project, session_id) as opened:
-                rows = opened.of_base
-            passed: CheckFacts = catalog.products.facts(stage, project, session_id)
-            whole = passed.get("rows", 0) < 0
-            if passed.get("base") == base and (whole or passed["rows"] >= rows):
-                skip = rows
-        facts: ProductFacts = {"base": base, "rows": rows}
-        noted = Product(stage, project, session_id, state, "", facts=facts)
-        pending.append(PendingSession(session_id, skip, " ".join(stamps), noted))
+        noted = Product(stage, project, session_id, state, "")
+        pending.append(PendingSession(session_id, " ".join(stamps), noted))
     return pending
+
+
+class FreshRows:
+    """The rows of a batch that did not pass a check yet. Of a long session they are those of its
+    parts, of some hundred rows each, whose hashes are not noted; of others, all."""
+
+    def __init__(self, catalog: Catalog, version: str, batch: Batch) -> None:
+        self.batch: Batch | None = batch
+        self._version = version
+        self._session = batch.sessions[0]
+        self._hashes: list[str] = []
+        if len(batch.sessions) > 1 or len(batch.rows) <= _PART_ROWS:
+            return
+        note = self._session.note
+        facts: CheckFacts = catalog.products.facts(note.stage, note.project, note.session_id)
+        known = facts["parts"] if facts.get("version") == version else ()
+        rows = batch.rows.combine_chunks()
+        parts = [rows.slice(at, _PART_ROWS) for at in range(0, len(rows), _PART_ROWS)]
+        self._hashes = [_hash(part) for part in parts]
+        passed = frozenset(known)
+        fresh = [at for at, name in enumerate(self._hashes) if name not in passed]
+        self.batch = None
+        if fresh:
+            firsts = [at * _PART_ROWS for at in fresh]
+            self.batch = _batch([parts[at] for at in fresh], [self._session] * len(fresh), firsts)
+
+    def noted(self) -> PendingSession:
+        """Return the session with its parts in its note."""
+        if not self._hashes:
+            return self._session
+        facts: ProductFacts = {"version": self._version, "parts": self._hashes}
+        return replace(self._session, note=replace(self._session.note, facts=facts))
+
+
+def _hash(part: pa.Table) -> str:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, part.schema) as stream:
+        stream.write_table(part)
+    return blake2b(sink.getvalue(), digest_size=16).hexdigest()
 
 
 def note_stage(check: str, table: Table) -> str:
@@ -129,7 +165,7 @@ class RowsToCheck:
         self, project: str, table: Table, sessions: list[PendingSession]
     ) -> Iterator[Batch]:
         """Yield the pending rows of these sessions, in batches of about 16 MB."""
-        key = (project, table.name, *(f"{each.skip}:{each.stamp}" for each in sessions))
+        key = (project, table.name, *(each.stamp for each in sessions))
         if key == self._key:
             yield from self._batches
             return
@@ -154,7 +190,7 @@ class RowsToCheck:
         size = 0
         for session in sessions:
             try:
-                rows = self._lake.read(table, project, session.session_id, skip=session.skip)
+                rows = self._lake.read(table, project, session.session_id)
             except NotFound:
                 continue
             rows = rows.replace_schema_metadata(None)
@@ -169,6 +205,8 @@ class RowsToCheck:
             yield _batch(parts, included)
 
 
-def _batch(parts: list[pa.Table], sessions: list[PendingSession]) -> Batch:
+def _batch(
+    parts: list[pa.Table], sessions: list[PendingSession], firsts: list[int] | None = None
+) -> Batch:
     starts = list(accumulate((len(part) for part in parts[:-1]), initial=0))
-    return Batch(pa.concat_tables(parts), sessions, starts)
+    return Batch(pa.concat_tables(parts), sessions, starts, firsts or [0] * len(parts))

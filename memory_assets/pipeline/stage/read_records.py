@@ -1,7 +1,7 @@
 """The records of files that were just scanned, kept in memory for their redaction.
 
-So a file is parsed once, and what is redacted is exactly what was scanned. Of a file that is
-not kept, because there are too many or it was read from a checkpoint, redaction reads again.
+So a file is parsed once, and what is redacted is exactly what was scanned. Files that are not
+kept, because there are too many, are read again for redaction.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ _MOST_BYTES = 32 << 20
 
 @dataclass(frozen=True)
 class FileRecords:
-    """Each record of a whole file, with whether it is final (before the reader's checkpoint),
-    and the reader's report."""
+    """The records of a file, and the reader's report."""
 
-    records: Sequence[tuple[Record, bool]] = field(repr=False)
+    records: Sequence[Record] = field(repr=False)
     report: ReadReport
 
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from memory_assets.stores.catalog.schema import Product
 
-_OF_A_RUN = {"texts_embedded", "vectors_reused", "sessions_appended_to"}
+_OF_A_RUN = {"texts_embedded", "vectors_reused", "rows_kept"}
 """Details that count what a run did, where others are totals of the partition."""
 _LAG = "lag_seconds"
 """The detail with how long the newest change had waited."""

@@ -46,7 +46,7 @@ class SessionCache:
         self._project = ""
         self._records: dict[str, Records] = {}
         self._sessions: dict[str, SessionTurns | None] = {}
-        self._outputs: tuple[tuple[str, int], Outputs] = (("", 0), {})
+        self._outputs: tuple[str, Outputs] = ("", {})
         self._noted: dict[str, Outputs] = {}
         self._bytes = 0
 
@@ -67,36 +67,34 @@ class SessionCache:
             for record in records
         )
 
-    def records(self, source: Product, *, skip: int = 0) -> Records:
-        """Return the records of the redacted_records product `source` from row `skip` on, in
-        file order, with long tool output cut to its head.
+    def records(self, source: Product) -> Records:
+        """Return the records of the redacted_records product `source`, in file order, with long
+        tool output cut to its head.
 
         Raises:
             NotFound, DamagedFile: the lake lacks the session's file.
         """
-        if skip:
-            return self._read(source, skip)[0]
         self._turn_to(source.project)
         cached = self._records.get(source.output_hash)
         if cached is not None:
             return cached
-        records, size = self._read(source, 0)
+        records, size = self._read(source)
         if self._bytes + size <= _CACHE_BYTES:
             self._bytes += size
             self._records[source.output_hash] = records
         return records
 
-    def whole_outputs(self, source: Product, *, skip: int = 0) -> Outputs:
+    def whole_outputs(self, source: Product) -> Outputs:
         """Return the tool output that `records` cuts, whole. Costs nothing right after these
         records were read, or if they were handed over.
 
         Raises:
             NotFound, DamagedFile: the lake lacks the session's file.
         """
-        if not skip and source.output_hash in self._noted:
+        if source.output_hash in self._noted:
             return self._noted[source.output_hash]
-        if self._outputs[0] != (source.output_hash, skip):
-            self._read(source, skip)
+        if self._outputs[0] != source.output_hash:
+            self._read(source)
         return self._outputs[1]
 
     def session(self, source: Product) -> SessionTurns | None:
@@ -121,7 +119,7 @@ class SessionCache:
         self._records.clear()
         self._sessions.clear()
         self._noted.clear()
-        self._outputs = (("", 0), {})
+        self._outputs = ("", {})
         self._bytes = 0
 
     def _turn_to(self, project: str) -> None:
@@ -129,16 +127,16 @@ class SessionCache:
             self.forget()
             self._project = project
 
-    def _read(self, source: Product, skip: int) -> tuple[Records, int]:
+    def _read(self, source: Product) -> tuple[Records, int]:
         try:
-            table = self._lake.read(REDACTED_RECORDS, source.project, source.session_id, skip=skip)
+            table = self._lake.read(REDACTED_RECORDS, source.project, source.session_id)
         except NotFound:
             if source.rows:
                 raise
-            self._outputs = ((source.output_hash, skip), {})
+            self._outputs = (source.output_hash, {})
             return (), 0
         table, outputs = _with_heads(table)
-        self._outputs = ((source.output_hash, skip), outputs)
+        self._outputs = (source.output_hash, outputs)
         return tuple(rows_from_arrow(REDACTED_RECORDS, table)), table.nbytes
 
 
@@ -169,5 +167,5 @@ def turns_of(source: Product, records: Sequence[RedactedRecord]) -> Iterator[Tur
 
 
 def by_source_file(record: RedactedRecord) -> tuple[str, int]:
-    """Sort key: the records of a session's file are in the order in which its sources grew."""
+    """Sort key: the main file's records come first, then those of each subagent."""
     return record.agent_id or "", record.seq

@@ -4,12 +4,10 @@ product of the upstream stage."""
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from memory_assets.errors import NotFound
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Growth, growth_of
 from memory_assets.pipeline.stage.held_sessions import held_sessions
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
@@ -17,31 +15,15 @@ from memory_assets.pipeline.tables.deferral import Deferral, with_made_of
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.batch import Batch
+from memory_assets.stores.lake.rows import Stored
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
 
 Made = tuple[Iterable[Any], ProductFacts]
-"""The rows of a session's file, and the facts of its product."""
+"""The rows of a session's file, of the table's model or `Stored`, and the facts of its product."""
 
 
-WrittenColumns = Callable[[str, list[Any], int], Mapping[str, list[object]]]
-"""Takes a session id, rows, and the number of rows before them; returns the values of the
-table's written columns."""
-
-
-@dataclass(frozen=True)
-class Extension:
-    """Rows that replace those after the first `keep` of a session's file; `removed_ids` are the
-    replaced ones that are not among them."""
-
-    keep: int
-    rows: Iterable[Any]
-    facts: ProductFacts = field(default_factory=ProductFacts)
-    removed_ids: Iterable[str] = ()
-
-
-Extend = Callable[[Product, Product, Growth], Extension | None]
-"""Takes a session's upstream product, its own product, and how upstream has grown since; returns
-the rows to append, or None if the whole session must be made again."""
+WrittenColumns = Callable[[str, list[Any]], Mapping[str, list[object]]]
+"""Takes a session id and new rows; returns the values of the table's written columns."""
 
 
 def expected_input(upstream_hash: str, version: str) -> str:
@@ -73,17 +55,16 @@ def derive_table(
     derived: DerivedTable,
     *,
     make: Callable[[Product], Made],
-    extend: Extend | None = None,
     written_columns: WrittenColumns | None = None,
     outdated: Callable[[Product], bool] = lambda product: False,
     sources: Mapping[str, Product] | None = None,
 ) -> StageReport:
     """Bring sessions whose upstream product or version changed up to date; return the report.
-    `make` gets the upstream product of a session and returns its rows and facts. If upstream
-    has only grown, `extend` is called first, for the added rows. Sessions that upstream no
-    longer has, or that a check holds back, are removed; one that fails is quarantined at this
-    stage. `outdated(product)` forces a rebuild when an input outside the lake changed. `sources`
-    are upstream products that no table has. A share removes no session and counts no totals."""
+    `make` gets the upstream product of a session and returns its rows and facts. Sessions that
+    upstream no longer has, or that a check holds back, are removed; one that fails is quarantined
+    at this stage. `outdated(product)` forces a rebuild when an input outside the lake changed.
+    `sources` are upstream products that no table has. A share removes no session and counts no
+    totals."""
     table, version = derived.table, derived.version(components)
     report, catalog = StageReport(table.name, project), components.catalog
     deferral, waiting = Deferral(components, project), 0
@@ -108,8 +89,7 @@ def derive_table(
                 report.details["waiting"] = waiting = waiting + 1
                 continue
             try:
-                remaking = _Remaking(components, batch, table, source, expected, written_columns)
-                product = remaking.of(old, version, make, extend)
+                product = _written(batch, table, source, expected, make(source), written_columns)
             except Exception as error:  # noqa: BLE001 - one session does not stop the others
                 hold_back(catalog, project, session_id, table.name, expected, error)
                 continue
@@ -177,73 +157,31 @@ def _remove_all_but(
     return len(gone)
 
 
-@dataclass(frozen=True)
-class _Remaking:
-    """Makes one session of a table from its upstream product `source`."""
-
-    components: Components
-    batch: Batch
-    table: Table
-    source: Product
-    expected_hash: str
-    written_columns: WrittenColumns | None
-
-    def of(
-        self,
-        existing: Product | None,
-        version: str,
-        make: Callable[[Product], Made],
-        extend: Extend | None,
-    ) -> Product:
-        """Write the added rows of the session, or all of them; return its product."""
-        if existing is not None and extend is not None:
-            growth = growth_of(self.source)
-            if growth is not None and self._can_grow(existing, growth, version):
-                extension = extend(self.source, existing, growth)
-                if extension is not None:
-                    return self._extended(existing, extension)
-        rows, facts = make(self.source)
-        return self._written(list(rows), facts, keep=0)
-
-    def _can_grow(self, existing: Product, growth: Growth, version: str) -> bool:
-        """Whether the session's product was made from the upstream product before `growth`, and
-        its file in the lake is unchanged."""
-        source = self.source
-        if not existing.rows or existing.input_hash != input_hash(growth.to, version):
-            return False
-        try:
-            on_disk, _ = self.components.lake.read_footer(
-                self.table, source.project, source.session_id
-            )
-        except NotFound:
-            return False
-        return on_disk.output_hash == existing.output_hash
-
-    def _extended(self, existing: Product, extension: Extension) -> Product:
-        growth = Growth(existing.output_hash, extension.keep, tuple(extension.removed_ids))
-        facts: ProductFacts = {**extension.facts, "appended": growth.fact()}
-        return self._written(list(extension.rows), facts, keep=extension.keep)
-
-    def _written(self, rows: list[Any], facts: ProductFacts, *, keep: int) -> Product:
-        session_id = self.source.session_id
-        extra: Mapping[str, list[object]] = {}
-        if self.written_columns is not None:
-            extra = self.written_columns(session_id, rows, keep)
-        written = self.batch.write(
-            self.table,
-            session_id,
-            rows,
-            footer=lambda: {"input_hash": self.expected_hash},
-            extra=extra,
-            keep=keep,
-        )
-        return Product(
-            self.table.name,
-            self.source.project,
-            session_id,
-            input_hash=self.expected_hash,
-            output_hash=written.output_hash,
-            rows=written.rows,
-            bytes=written.bytes if written.rows else 0,
-            facts=facts,
-        )
+def _written(
+    batch: Batch,
+    table: Table,
+    source: Product,
+    expected_hash: str,
+    made: Made,
+    written_columns: WrittenColumns | None,
+) -> Product:
+    """Write the rows of a session, made from the upstream product `source`; return its product."""
+    session_id, rows, facts = source.session_id, list(made[0]), made[1]
+    new = [row for row in rows if not isinstance(row, Stored)]
+    written = batch.write(
+        table,
+        session_id,
+        rows,
+        footer=lambda: {"input_hash": expected_hash},
+        extra=written_columns(session_id, new) if written_columns is not None else {},
+    )
+    return Product(
+        table.name,
+        source.project,
+        session_id,
+        input_hash=expected_hash,
+        output_hash=written.output_hash,
+        rows=written.rows,
+        bytes=written.bytes if written.rows else 0,
+        facts=facts,
+    )

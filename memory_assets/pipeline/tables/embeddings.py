@@ -7,14 +7,14 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from memory_assets.embedding import DEFAULT_EMBEDDER, embed_redacted
 from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.models import Embedding
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
 from memory_assets.pipeline.tables.kept_vectors import keep_vectors, vector_key
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.catalog.schema import Product
@@ -45,8 +45,8 @@ def embed_project(
 ) -> StageReport:
     """Embed the sessions of `source_table` that changed into `table`, and return the report.
 
-    Of a session that has only grown, only added rows are embedded. A text that any session
-    already has, or a document had lately, is not embedded again; its vector is copied.
+    A text that any session already has, or a document had lately, is not embedded again; its
+    vector is copied.
     """
     work = _Embedding(components, project, source_table, table)
     report = derive_table(
@@ -54,7 +54,6 @@ def embed_project(
         project,
         embedded(source_table, table),
         make=work.make,
-        extend=work.extend,
     )
     report.details["texts_embedded"] = work.embedded
     report.details["vectors_reused"] = work.reused
@@ -84,22 +83,13 @@ class _Embedding:
             return [], {}
         lake, key = self._components.lake, (self._project, source.session_id)
         texts = lake.read_texts(self._source_table, *key)
-        return self._rows(source.session_id, texts, skip=0), {}
+        return self._rows(source.session_id, texts), {}
 
-    def extend(self, source: Product, before: Product, growth: Growth) -> Extension | None:
-        """Return the rows of the texts that were added to a session."""
-        if before.rows < growth.kept:
-            return None
-        lake, key = self._components.lake, (self._project, source.session_id)
-        texts = lake.read_texts(self._source_table, *key, skip=growth.kept)
-        rows = self._rows(source.session_id, texts, skip=growth.kept)
-        return Extension(growth.kept, rows, removed_ids=growth.removed_ids)
-
-    def _rows(self, session_id: str, texts: _Texts, skip: int) -> Iterator[Embedding]:
+    def _rows(self, session_id: str, texts: _Texts) -> Iterator[Embedding]:
         embedder_id = self._components.embedder.embedder_id
         text_of = {content_hash: text for _, content_hash, text in texts}
         self._keep_leaving(session_id, text_of)
-        self._add(self._vectors_at(self._place(session_id), text_of, skip))
+        self._add(self._vectors_at(self._place(session_id), text_of))
         self._add(self._known_vectors(name for name in text_of if name not in self._vectors))
         self._add(self._kept_vectors(name for name in text_of if name not in self._vectors))
         new = [content_hash for content_hash in text_of if content_hash not in self._vectors]
@@ -139,7 +129,7 @@ class _Embedding:
         for key, place in self._components.catalog.vectors.places(hash_of).items():
             by_place.setdefault(place, set()).add(hash_of[key])
         for place, names in by_place.items():
-            yield from self._vectors_at(place, names, 0)
+            yield from self._vectors_at(place, names)
 
     def _kept_vectors(self, content_hashes: Iterable[str]) -> Iterator[tuple[str, Vector]]:
         """Yield hash and vector of those texts that a document had once."""
@@ -159,23 +149,23 @@ class _Embedding:
             keep_vectors(self._components, self._project, session_id, version, but=present)
 
     def _vectors_at(
-        self, place: VectorPlace, content_hashes: Iterable[str], skip: int
+        self, place: VectorPlace, content_hashes: Iterable[str]
     ) -> Iterator[tuple[str, Vector]]:
-        """Yield hash and vector of those of the texts that a session's file has from row
-        `skip` on, made by the present embedder; nothing if there is no usable file."""
+        """Yield hash and vector of those of the texts that a session's file has, made by
+        the present embedder; nothing if there is no usable file."""
         missing, embedder_id = set(content_hashes), self._components.embedder.embedder_id
         table, key = TABLES[place.stage], (place.project, place.session_id)
         names = ["content_hash", "embedder_id"]
         try:
             with self._components.lake.opened(table, *key) as rows:
-                stored = rows.read(names, skip)
-                columns = (stored[name].to_pylist() for name in names)
-                for at, (content_hash, made_by) in enumerate(zip(*columns, strict=True), skip):
-                    if content_hash in missing and made_by == embedder_id:
-                        missing.discard(content_hash)
-                        (part,) = rows.parts(at, at + 1, ["vector"])
-                        vector = np.asarray(part["vector"][0].values, dtype=np.float32)
-                        yield str(content_hash), vector
+                for part in rows.parts(0, None, [*names, "vector"]):
+                    columns = (part[name].to_pylist() for name in names)
+                    flat = pc.list_flatten(part["vector"]).to_numpy()
+                    vectors = flat.reshape(len(part), -1).astype(np.float32, copy=False)
+                    for at, (content_hash, made_by) in enumerate(zip(*columns, strict=True)):
+                        if content_hash in missing and made_by == embedder_id:
+                            missing.discard(content_hash)
+                            yield str(content_hash), vectors[at]
         except (NotFound, DamagedFile):
             return
 

@@ -61,7 +61,7 @@ def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
     if size < complete:
         return "rewritten", size
     try:
-        same = take_fingerprint(path, complete, key).hex(key) == row.fingerprint
+        same = take_fingerprint(path, complete, key) == row.fingerprint
     except TranscriptError:
         return "unreadable", size
     if not same:

@@ -37,18 +37,6 @@ class SourceFacts(TypedDict, total=False):
     agent_versions: Sequence[str]
 
 
-Places = tuple[Sequence[Sequence[int]], Mapping[str, int]]
-"""The last turns, and the turn of each subagent (`pipeline/tables/turn_places.py`)."""
-
-
-class GrowthFacts(TypedDict):
-    """The product that this one extends: its output hash (`to`), and the number of equal rows."""
-
-    to: str
-    kept: int
-    removed_ids: Sequence[str]
-
-
 class RecordFacts(TypedDict, total=False):
     """Redacted records: the conservation counts of a session."""
 
@@ -71,10 +59,11 @@ class RecordFacts(TypedDict, total=False):
 
 
 class CheckFacts(TypedDict, total=False):
-    """A passed check: the base file, and how many of its rows passed; below 0, all."""
+    """A passed check of a long session: its version, and hashes of the parts that passed
+    (`pipeline/stage/pending_checks.py`)."""
 
-    base: str
-    rows: int
+    version: str
+    parts: Sequence[str]
 
 
 class DocumentFacts(TypedDict, total=False):
@@ -91,7 +80,7 @@ class DocumentFacts(TypedDict, total=False):
     by_name: int
     """1 if its passages have the vector of its name (`documents/embedded.py`), else 0."""
     made_with: str
-    """The version of what made the document."""
+    """The version of what made the rows of a document, session or conversation."""
     known: int
     """The number of the last known secret that was taken out of it, or is not in it."""
     same_rules: bool
@@ -107,16 +96,14 @@ class ConversationFacts(TypedDict, total=False):
 class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, ConversationFacts, total=False):
     """The facts of a product of any stage."""
 
-    appended: GrowthFacts
-    """How it grew, if it was appended to (`pipeline/stage/growth.py`)."""
     lineage: str | None
-    """The output hash of the last product that was written whole. Two products with equal
-    lineage differ by appends only."""
+    """The output hash of the last product that did not have all rows of the one before."""
     rules: Mapping[str, int]
     """Redaction audit: findings by rule."""
     turns: int
-    places: Places
-    """Chunks and prompts: turns, and where the last ones begin."""
+    """Chunks and prompts."""
+    turn_states: Sequence[tuple[str, int]]
+    """Chunks and prompts of long sessions: a hash of each turn, and the number of its rows."""
     made_of: tuple[str | None, int, str]
     """Tables made from whole sessions (`pipeline/tables/deferral.py`): lineage and number of the
     records, and the version that made a table of them."""

@@ -1,5 +1,5 @@
 """The known secrets: keyed hashes of secrets found in any session; which sessions were searched for
-them; and the state of each session's redaction, from which added records are redacted.
+them; and what is remembered of each session's redaction.
 
 No plaintext, and nothing that would confirm a guess: only values that nobody can guess
 have such a hash (`redaction/known_secrets.py`).
@@ -45,15 +45,15 @@ class UncheckedSession:
 @dataclass(frozen=True)
 class Redaction:
     """What redaction made of a session: both products, the secrets it found (rule by keyed hash),
-    that it is free of the known ones up to `through`, the state to go on from, and whether only
-    added records were redacted."""
+    that it is free of the known ones up to `through`, what is remembered of it, and the number of
+    rows that were taken from those of before."""
 
     records: Product
     audit: Product
     through: int
     found: Mapping[bytes, str]
     state: str = ""
-    only_added: bool = False
+    kept: int = 0
 
 
 class KnownSecrets(CatalogPart):
@@ -151,8 +151,8 @@ class KnownSecrets(CatalogPart):
 
 
 class Redactions(CatalogPart):
-    """The state in which redaction left each session: JSON of numbers, keyed hashes and
-    encrypted checkpoints (`pipeline/redact/state.py`)."""
+    """What is remembered of the redaction of each session: JSON of numbers and keyed hashes
+    (`pipeline/redact/state.py`)."""
 
     def __init__(
         self, connection: CatalogConnection, products: Products, known_secrets: KnownSecrets
@@ -170,12 +170,12 @@ class Redactions(CatalogPart):
 
     def put(self, *redactions: Redaction) -> None:
         """Insert or replace what redaction made of these sessions, all in one transaction. Each
-        was redacted with the secrets found in those before it, which the earlier records of a
-        session that was added to were not searched for."""
+        was redacted with the secrets found in those before it, but rows that were kept were not
+        searched for them."""
         with self._connection.transaction():
             first = self._known_secrets.last_number()
             for each in redactions:
-                before = self._known_secrets.last_number() if each.only_added else first
+                before = self._known_secrets.last_number() if each.kept else first
                 key = (each.records.project, each.records.session_id)
                 self._products.put(each.records, each.audit)
                 self._known_secrets.note_redacted(*key, each.through, each.found, before)

@@ -87,6 +87,8 @@ MIGRATIONS = (
     "CREATE INDEX products_by_session ON products (project, session_id)",
     "CREATE INDEX products_of_turns ON products (session_id)"
     " WHERE stage IN ('turn_chunks', 'redacted_records')",
+    "DROP TABLE reading_states",
+    "UPDATE sources SET shares = NULL WHERE shares = -1",
 )
 """One statement a version, in order; `PRAGMA user_version` counts those applied.
 
@@ -94,11 +96,11 @@ MIGRATIONS = (
 place (`first`: bytes before the piece) when they were keyed, so that an older version that is still
 running can write no others. `identities`: whether they are keyed (those of 0.1.0 are not, which is
 an error), and what the key is recognised by. `sources.shares`: whether a main file shares a record
-with another, NULL if not compared yet, -1 if it does and has records that were not compared.
-`vector_places`: the session's file that has a vector, by a keyed hash of its text and embedder.
-`quarantine.input_hash` is emptied once: earlier versions held sessions back for good after failures
-that pass, so each is tried again. `kept_vectors`: float32 vectors of texts that a document had,
-under the same hash, and the version of the rules by which the text was redacted.
+with another, NULL if not compared yet. `reading_states` had where reading could go on; files are
+read whole. `vector_places`: the session's file that has a vector, by a keyed hash of its text and
+embedder. `quarantine.input_hash` is emptied once: earlier versions held sessions back for good
+after failures that pass, so each is tried again. `kept_vectors`: float32 vectors of texts that a
+document had, under the same hash, and the version of the rules by which the text was redacted.
 `products_by_session` began with the session's id, so that the thirty products of each session of a
 batch changed a page of their own.
 """

@@ -1,16 +1,10 @@
-"""The source files: their records, and the state in which reading each of them stopped.
-
-Records (keyed hashes, `records.RECORD_DTYPE`) are kept in pieces, one an append,
-so that a file that grows costs what is new. States belong to their owners: those of reading
-are encrypted (`pipeline/scan/reading.py`), those of redaction are JSON of numbers, keyed
-hashes and such states (`pipeline/redact/state.py`).
-"""
+"""The source files, and their records: keyed hashes (`records.RECORD_DTYPE`)."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, groupby
 from typing import Literal
 
@@ -21,24 +15,8 @@ from memory_assets.stores.catalog.schema import SOURCE_COLUMNS, SOURCE_FACTS, So
 SourceKey = tuple[str, str, str, str]
 """Agent, project, session and subagent ("" for the main file)."""
 
-_MOST_PIECES = 32
 _FACTS = list(SOURCE_COLUMNS).index("facts")
-_GREW = -1
-"""`shares` of a file that shares records with another, and has new ones since."""
 _OF_SOURCE = "agent = ? AND project = ? AND session_id = ? AND agent_id = ?"
-
-
-@dataclass(frozen=True)
-class ReadNote:
-    """The state in which reading a file stopped, the length in bytes of the stored records that
-    stay (`kept_bytes`), and of the new ones before that place (None: all)."""
-
-    state: str = ""
-    kept_bytes: int = 0
-    final_bytes: int | None = None
-
-
-NOTHING_NOTED = ReadNote()
 
 
 def source_key(row: SourceRow) -> SourceKey:
@@ -47,8 +25,7 @@ def source_key(row: SourceRow) -> SourceKey:
 
 
 class Sources(CatalogPart):
-    """The source files: what each looked like when it was read, its records, and where
-    reading can go on."""
+    """The source files: what each looked like when it was read, and its records."""
 
     def __init__(self, connection: CatalogConnection) -> None:
         super().__init__(connection)
@@ -128,56 +105,35 @@ class Sources(CatalogPart):
         """Return the row with its `records`."""
         return replace(row, records=self.records(source_key(row)))
 
-    def records(self, key: SourceKey, end: int | None = None) -> bytes:
-        """Return the records of a file, or their first `end` bytes."""
+    def records(self, key: SourceKey) -> bytes:
+        """Return the records of a file."""
         pieces = self._connection.select("source_records", "records", "first", **_columns(key))
-        return b"".join(piece["records"] for piece in pieces)[:end]
+        return b"".join(piece["records"] for piece in pieces)
 
-    def put(self, source: SourceRow, note: ReadNote = NOTHING_NOTED) -> None:
-        """Insert or replace what is known of one source file.
-
-        `source.records` follow the first `note.kept_bytes` bytes of those on record.
-        """
+    def put(self, source: SourceRow) -> None:
+        """Insert or replace what is known of one source file."""
         key, put = source_key(source), self._connection.put
         values = {**vars(source), "facts": to_json(source.facts), "record_ids": b""}
         records = values.pop("records")
         with self._connection.transaction():
-            shares = self._connection.find("sources", "shares", **_columns(key))
-            put("sources", **values, shares=_GREW if shares and note.kept_bytes else None)
-            put("reading_states", **_columns(key), state=note.state)
-            self._put_records(key, records, note)
-
-    def _put_records(self, key: SourceKey, records: bytes, note: ReadNote) -> None:
-        kept = f"{_OF_SOURCE} AND first >= ?"
-        self._connection.write(f"DELETE FROM source_records WHERE {kept}", *key, note.kept_bytes)
-        final = len(records) if note.final_bytes is None else note.final_bytes
-        pieces = [(note.kept_bytes, records[:final]), (note.kept_bytes + final, records[final:])]
-        stored = self._connection.find("source_records", "COUNT(*)", **_columns(key))
-        if stored >= _MOST_PIECES:
-            pieces.insert(0, (0, self.records(key)))
+            put("sources", **values, shares=None)
             self._connection.delete("source_records", **_columns(key))
-        for first, piece in pieces:
-            if piece:
-                self._connection.put("source_records", **_columns(key), first=first, records=piece)
-
-    def reading_state(self, key: SourceKey) -> str:
-        """Return the state in which reading a file stopped, or ""."""
-        return str(self._connection.find("reading_states", "state", **_columns(key)) or "")
+            if records:
+                put("source_records", **_columns(key), first=0, records=records)
 
     def not_compared(self, project: str) -> list[SourceKey]:
         """Return the main files of a project with records that were not compared with those of
         others yet."""
         rows = self._connection.rows(
             "SELECT agent, project, session_id, agent_id FROM sources"
-            " WHERE project = ? AND agent_id = '' AND (shares IS NULL OR shares = ?)",
+            " WHERE project = ? AND agent_id = '' AND shares IS NULL",
             project,
-            _GREW,
         )
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
     def note_sharing(self, alone: Iterable[SourceKey], sharing: Iterable[SourceKey]) -> None:
         """Note which main files share a record with another file, and which share none. A file
-        once marked as sharing stays marked."""
+        marked as sharing stays marked until it changes."""
         with self._connection.transaction() as connection:
             connection.executemany(
                 f"UPDATE sources SET shares = 0 WHERE {_OF_SOURCE} AND shares IS NULL",
@@ -185,10 +141,6 @@ class Sources(CatalogPart):
             )
             connection.executemany(
                 f"UPDATE sources SET shares = 1 WHERE {_OF_SOURCE}", list(sharing)
-            )
-            connection.executemany(
-                f"UPDATE sources SET shares = 1 WHERE {_OF_SOURCE} AND shares = {_GREW}",
-                list(alone),
             )
 
     def counts_by(self, column: Literal["agent", "project"]) -> dict[str, dict[str, int]]:

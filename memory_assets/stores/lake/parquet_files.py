@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from memory_assets.stores.lake.rows import BATCH_ROWS
+from memory_assets.stores.lake.rows import regrouped
 
 Footer = Callable[[], Mapping[str, str]]
 """Returns a file's footer metadata; called after the last row."""
@@ -110,7 +110,7 @@ def write_file(path: Path, schema: pa.Schema, parts: Iterable[pa.Table], footer:
     after the last row."""
     rows = 0
     with pq.ParquetWriter(path, schema, **_encoding(schema)) as writer:
-        for part in _regrouped(_conformed(part, schema) for part in parts):
+        for part in regrouped(_conformed(part, schema) for part in parts):
             writer.write_table(part)
             rows += len(part)
         writer.add_key_value_metadata(dict(footer()))
@@ -167,23 +167,6 @@ def _leaves(name: str, kind: pa.DataType) -> Iterator[str]:
             yield from _leaves(f"{name}.{field.name}", field.type)
     else:
         yield name
-
-
-def _regrouped(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the rows of these tables in tables of `BATCH_ROWS`, one for each row group."""
-    waiting: list[pa.Table] = []
-    held = 0
-    for part in parts:
-        while held + len(part) >= BATCH_ROWS:
-            room = BATCH_ROWS - held
-            waiting.append(bare(part.slice(0, room)))
-            yield pa.concat_tables(waiting)
-            part, waiting, held = part.slice(room), [], 0
-        if len(part):
-            waiting.append(bare(part))
-            held += len(part)
-    if waiting:
-        yield pa.concat_tables(waiting)
 
 
 def whole_file(file: pq.ParquetFile, rows: int | None = None) -> Extent:

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
-from itertools import chain, islice
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -21,26 +21,72 @@ _STREAM = pa.ipc.IpcWriteOptions()
 """The defaults; without them Arrow asks the environment each time."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """Rows that the lake has already, so that they are redacted, as Arrow has them."""
+
+    rows: pa.Table
+
+
 def arrow_batches(
     table: Table,
     rows: Iterable[Any],
     extra: Mapping[str, Sequence[object]],
     content: blake2b,
 ) -> Iterator[pa.Table]:
-    """Yield rows (instances of the table's model) as Arrow tables of `BATCH_ROWS`, and add
-    what they hold to the hash `content`.
+    """Yield rows as Arrow tables of `BATCH_ROWS`, and add what they hold to the hash `content`.
+    Rows are instances of the table's model, or `Stored`.
 
     Raises:
         TypeError: a text is not redacted.
     """
+    for part in regrouped(_parts(table, rows, extra)):
+        whole = part.combine_chunks()  # equal rows give equal bytes, however they came here
+        _add_content(content, table, whole)
+        yield whole
+
+
+def _parts(
+    table: Table, rows: Iterable[Any], extra: Mapping[str, Sequence[object]]
+) -> Iterator[pa.Table]:
     written = 0
-    iterator = iter(rows)
-    while batch := list(islice(iterator, BATCH_ROWS)):
-        part = {name: values[written : written + len(batch)] for name, values in extra.items()}
-        arrow = _to_arrow(table, batch, part)
-        _add_content(content, table, arrow)
-        yield arrow
-        written += len(batch)
+    batch: list[Any] = []
+
+    def converted() -> pa.Table:
+        nonlocal written, batch
+        end = written + len(batch)
+        part = _to_arrow(table, batch, {name: each[written:end] for name, each in extra.items()})
+        written, batch = end, []
+        return part
+
+    for row in rows:
+        if isinstance(row, Stored):
+            if batch:
+                yield converted()
+            yield row.rows
+            continue
+        batch.append(row)
+        if len(batch) == BATCH_ROWS:
+            yield converted()
+    if batch:
+        yield converted()
+
+
+def regrouped(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the rows of these tables in tables of `BATCH_ROWS`, one for each row group."""
+    waiting: list[pa.Table] = []
+    held = 0
+    for part in parts:
+        while held + len(part) >= BATCH_ROWS:
+            room = BATCH_ROWS - held
+            waiting.append(part.slice(0, room).replace_schema_metadata(None))
+            yield pa.concat_tables(waiting)
+            part, waiting, held = part.slice(room), [], 0
+        if len(part):
+            waiting.append(part.replace_schema_metadata(None))
+            held += len(part)
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:

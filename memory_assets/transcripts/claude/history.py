@@ -13,11 +13,10 @@ without a sessionId that a transcript contains, by their times.)
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from memory_assets.models import Record
 from memory_assets.paths import project_of
@@ -30,7 +29,7 @@ from memory_assets.transcripts.fields import (
     text_field,
 )
 from memory_assets.transcripts.lines import JsonObject, clean_text, read_objects
-from memory_assets.transcripts.session import EMPTY, Fetch, Frame, Outcome, Session
+from memory_assets.transcripts.session import EMPTY, Frame, Outcome, Session
 
 HISTORY_FILE = "history.jsonl"
 TITLE = "Prompts only: the transcript is gone"
@@ -81,15 +80,6 @@ class HistorySession(Session):
         if self._sessions.of(record)[1] != self._source.session_id:
             return self._resolve("other-session")
         return self._resolve(self._prompt(record, start, end))
-
-    def state(self) -> dict[str, Any]:
-        """Return the state without text."""
-        return {"open": self._sessions.open, "begun": self._begun}
-
-    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
-        """Take on a state."""
-        self._sessions.open = {name: (one, when) for name, (one, when) in state["open"].items()}
-        self._begun = bool(state["begun"])
 
     def _prompt(self, entry: JsonObject, start: int, end: int) -> Outcome:
         text = _text(entry)

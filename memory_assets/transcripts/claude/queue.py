@@ -26,10 +26,8 @@ still queued.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from memory_assets.transcripts.base import Extent
 from memory_assets.transcripts.claude.prompts import classify_queued
 from memory_assets.transcripts.fields import content_text, derived_id, mark, text_field
 from memory_assets.transcripts.lines import JsonObject
@@ -129,23 +127,6 @@ class PromptQueue:
         self._removed, self._dequeued = [], []
         self._waiting.clear()
         return [_left_over(item) for item in left]
-
-    def state(self) -> dict[str, Any]:
-        """Return the byte range of each text that is held, and marks of those emitted."""
-        return {
-            "waiting": [item.frame.extent for item in self._waiting],
-            "removed": [item.frame.extent for item in self._removed],
-            "dequeued": [item.frame.extent for item in self._dequeued],
-            "emitted": list((+self._emitted).items()),
-        }
-
-    def restore(self, state: Mapping[str, Any], queued: Callable[[Extent], Held]) -> None:
-        """Take on a state; `queued` reads a text again."""
-        self._waiting, self._removed, self._dequeued = (
-            [queued((start, end)) for start, end in state[name]]
-            for name in ("waiting", "removed", "dequeued")
-        )
-        self._emitted = Counter(dict(state["emitted"]))
 
     @staticmethod
     def _drop(items: list[Held], text: str) -> list[Resolved]:

@@ -13,7 +13,7 @@ Records are parsed in `records.py`, `prompts.py` and `queue.py`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -80,11 +80,11 @@ class ClaudeCodeReader(Reader):
             except (OSError, TranscriptError) as error:
                 walk.note(history, error)
 
-    def begin(self, source: Source, report: ReadReport, seen: Container[int]) -> Session:
+    def begin(self, source: Source, report: ReadReport) -> Session:
         """Return the state of reading a transcript, or one session of the history."""
         if source.path.name == HISTORY_FILE:
             return HistorySession(source, report)
-        return ClaudeSession(source, report, seen)
+        return ClaudeSession(source, report)
 
 
 def _files(walk: Walk, project: str) -> Iterator[tuple[os.DirEntry[str], int, int]]:

@@ -12,11 +12,10 @@ sessions are two titles.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
 from typing import Any
 
 from memory_assets.models import Kind, Record
-from memory_assets.transcripts.base import Extent, ReadReport, Source
+from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.claude.prompts import classify_queued, classify_record
 from memory_assets.transcripts.claude.queue import DUPLICATE, PromptQueue, Resolved, queued_text
 from memory_assets.transcripts.claude.types import (
@@ -45,13 +44,10 @@ from memory_assets.transcripts.session import (
     REPEATED_ID,
     UNKNOWN_TYPE,
     Call,
-    Fetch,
     Frame,
-    Held,
     Outcome,
     Said,
     Session,
-    call_in_message,
 )
 
 _PARTS_WITH_TEXT = ("message", "attachment", "content")
@@ -61,8 +57,8 @@ _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 class ClaudeSession(Session):
     """The state of reading one file: open calls and the prompt queue."""
 
-    def __init__(self, source: Source, report: ReadReport, seen: Container[int]) -> None:
-        super().__init__(source, report, seen)
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        super().__init__(source, report)
         self._queue = PromptQueue()
         self._latest: dict[str, int] = {}
         self._message_id = ""
@@ -97,31 +93,6 @@ class ClaudeSession(Session):
             # No record is the file's own: it was renamed, not forked.
             report.copied, report.parent_session = 0, None
         return self._release(self._queue.end())
-
-    def state(self) -> dict[str, Any]:
-        """Return the state without text."""
-        return {
-            "calls": self._calls.state(),
-            "queue": self._queue.state(),
-            "latest": dict(self._latest),
-            "message_id": self._message_id,
-            "forked": self._forked,
-        }
-
-    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
-        """Restore the state of a checkpoint, reading queued texts from the file again."""
-
-        def queued(at: Extent) -> Held:
-            record = fetch(at)
-            return queued_text(record, self._frame(record, *at))
-
-        self._calls.restore(
-            state["calls"], lambda at, call_id: call_in_message(fetch(at), call_id, _call)
-        )
-        self._queue.restore(state["queue"], queued)
-        self._latest = dict(state["latest"])
-        self._message_id = state["message_id"]
-        self._forked = state["forked"]
 
     def _frame(self, record: JsonObject, start: int, end: int) -> Frame:
         """Return the fields that all blocks of a record share, and note them in the report."""

@@ -14,10 +14,7 @@ a prefix of its prompts.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
-from memory_assets.transcripts.base import Extent
 from memory_assets.transcripts.fields import mark
 from memory_assets.transcripts.session import Held, Said
 
@@ -28,12 +25,8 @@ _NOTHING = mark("")
 class RecentTexts:
     """The last texts of one stream, each to be matched once."""
 
-    def __init__(self, marks: Iterable[int] = ()) -> None:
-        self._marks: OrderedDict[int, None] = OrderedDict.fromkeys(marks)
-
-    def marks(self) -> list[int]:
-        """Return marks of the texts, oldest first."""
-        return list(self._marks)
+    def __init__(self) -> None:
+        self._marks: OrderedDict[int, None] = OrderedDict()
 
     def add(self, text: str) -> None:
         """Remember `text`."""
@@ -108,25 +101,6 @@ class Doubles:
         self._just_submitted = said
         self._without_item = _NOTHING if doubled else said
         return True, doubled
-
-    def state(self) -> dict[str, Any]:
-        """Return the byte ranges of the held texts, and marks of all others."""
-        return {
-            "events": [held.frame.extent for held in self._events],
-            "user_item": [self._user_item.frame.extent] if self._user_item else [],
-            "items_kept": self._items_kept.marks(),
-            "events_kept": self._events_kept.marks(),
-            "said": [self._just_submitted, self._without_item, self._events_exist],
-        }
-
-    def restore(self, state: Mapping[str, Any], held: Callable[[Extent], Held]) -> None:
-        """Take on a state; `held` reads a text again."""
-        self._events = [held((start, end)) for start, end in state["events"]]
-        for start, end in state["user_item"]:
-            self._user_item = held((start, end))
-        self._items_kept = RecentTexts(state["items_kept"])
-        self._events_kept = RecentTexts(state["events_kept"])
-        self._just_submitted, self._without_item, self._events_exist = state["said"]
 
     def release_user(self, *, at_end: bool = False) -> list[Held]:
         """Return the user's item that no event came for, if one is held."""

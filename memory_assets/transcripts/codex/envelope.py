@@ -10,11 +10,9 @@ copy is written at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
-from memory_assets.transcripts.base import Extent, ReadReport, Source
+from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.codex.lines import line_name, plain_text, unwrap
 from memory_assets.transcripts.fields import (
     derived_id,
@@ -25,10 +23,9 @@ from memory_assets.transcripts.fields import (
     text_field,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Fetch, Frame
+from memory_assets.transcripts.session import Frame
 
 PAUSE = timedelta(milliseconds=300)
-_CONTEXTS = ("meta", "cwd", "model")
 
 
 class CopiedHistory:
@@ -43,15 +40,6 @@ class CopiedHistory:
         """The parent's `session_meta` was read."""
         self.goes_on = True
         self._last = timestamp
-
-    def state(self) -> list[Any]:
-        """Return the state, as JSON can hold it."""
-        return [self.goes_on, self._has_turn_ids, self._last and self._last.isoformat()]
-
-    def restore(self, state: Sequence[Any]) -> None:
-        """Take on a state."""
-        self.goes_on, self._has_turn_ids, last = state
-        self._last = datetime.fromisoformat(last) if last else None
 
     def covers(self, payload: JsonObject, timestamp: datetime | None, thread: str) -> bool:
         """Return whether this line is still copied; `thread` is the file's own thread."""
@@ -76,7 +64,7 @@ class Envelopes:
         self.thread = source.agent_id or source.session_id
         self.history = CopiedHistory()
         self._cwd = self._branch = self._model = self._version = ""
-        self._places: dict[str, Extent] = {}
+        self._has_meta = False
 
     def frame(self, line: JsonObject, start: int, end: int) -> Frame:
         """Return the fields that the blocks of a line share."""
@@ -105,12 +93,12 @@ class Envelopes:
         report = self._report
         own = safe_id(meta.get("id"))
         report.see_session(own)
-        if "meta" in self._places:
+        if self._has_meta:
             if own and own != self.thread and not report.kept:
                 self.history.begin(timestamp)
                 report.see_parent(own)
             return
-        self._places["meta"] = report.at
+        self._has_meta = True
         if own and self._source.agent_id is None:
             self.thread = own
         self._see_cwd(text_field(meta, "cwd"))
@@ -124,30 +112,8 @@ class Envelopes:
         self._see_cwd(text_field(context, "cwd"))
         if model := safe_name(text_field(context, "model")):
             self._model = model
-            self._places["model"] = self._report.at
-
-    def state(self) -> dict[str, Any]:
-        """Return the byte ranges of the lines that set the present values."""
-        return {"places": dict(self._places), "history": self.history.state()}
-
-    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
-        """Take on a state; those lines are read again."""
-        places = {name: (start, end) for name, (start, end) in state["places"].items()}
-        for name in _CONTEXTS:
-            if at := places.get(name):
-                self._report.at = at
-                kind, payload = unwrap(fetch(at))
-                if name == "meta":
-                    self.session_meta(payload, None)
-                elif kind == "turn_context":
-                    model = self._model
-                    self.turn_context(payload)
-                    self._model = model if name == "cwd" else self._model
-        self._places = places
-        self.history.restore(state["history"])
 
     def _see_cwd(self, cwd: str) -> None:
         if cwd:
             self._cwd = cwd
-            self._places["cwd"] = self._report.at
             self._report.see_cwd(cwd)

@@ -10,7 +10,7 @@ Lines are parsed in `records.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,7 +77,7 @@ class CodexReader(Reader):
                 seen.add(key)
                 yield source
 
-    def begin(self, source: Source, report: ReadReport, seen: Container[int]) -> CodexSession:
+    def begin(self, source: Source, report: ReadReport) -> CodexSession:
         """Return the state of reading a rollout, each message once."""
         return CodexSession(source, report)
 

@@ -12,12 +12,10 @@ thread, its text and its number among the thread's prompts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from memory_assets.models import Record
-from memory_assets.transcripts.base import Extent, ReadReport, Source
+from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.codex.doubles import Doubles, RecentTexts
 from memory_assets.transcripts.codex.envelope import Envelopes
 from memory_assets.transcripts.codex.lines import (
@@ -49,8 +47,6 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
     UNKNOWN_TYPE,
-    Call,
-    Fetch,
     Frame,
     Held,
     Outcome,
@@ -109,38 +105,6 @@ class CodexSession(Session):
     def end(self) -> list[Record]:
         """Return the messages of which only one copy was written."""
         return self._release(at_end=True)
-
-    def state(self) -> dict[str, Any]:
-        """Return the state without text."""
-        return {
-            "calls": self._calls.state(),
-            "doubles": self._doubles.state(),
-            "thoughts": self._thoughts.marks(),
-            "envelopes": self._envelopes.state(),
-            "title": self._title,
-            "failed": sorted(self._failed_calls),
-        }
-
-    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
-        """Take on a state; the held texts are read again."""
-
-        def held(at: Extent) -> Held:
-            line = fetch(at)
-            kind, payload = unwrap(line)
-            said = classify_submitted(item_text(payload.get("content")))
-            if kind == "event_msg":
-                said = Said("assistant_text", "", text_field(event_of(payload)[1], "message"))
-            return Held(said, self._envelopes.frame(line, *at))
-
-        def call(at: Extent, call_id: str) -> Call | None:
-            return describe_call(unwrap(fetch(at))[1])[0]
-
-        self._envelopes.restore(state["envelopes"], fetch)
-        self._calls.restore(state["calls"], call)
-        self._doubles.restore(state["doubles"], held)
-        self._thoughts = RecentTexts(state["thoughts"])
-        self._title = state["title"]
-        self._failed_calls = set(state["failed"])
 
     def _reason_to_drop(self, kind: str, payload: JsonObject) -> str:
         """Return why a line without words is dropped, or ""; a third of all lines."""

@@ -8,7 +8,7 @@ Entries are parsed in `records.py`.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from memory_assets.paths import project_of
@@ -45,9 +45,9 @@ class PiReader(Reader):
             return
         yield from walk.sources(walk.transcripts(found, _DEPTH), known, self._identified)
 
-    def begin(self, source: Source, report: ReadReport, seen: Container[int]) -> PiSession:
+    def begin(self, source: Source, report: ReadReport) -> PiSession:
         """Return the state of reading a session, dead branches included."""
-        return PiSession(source, report, seen)
+        return PiSession(source, report)
 
     def _identified(self, path: Path) -> tuple[str, str, str | None]:
         head = read_head(path)

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Container, Mapping
 from datetime import datetime
 from typing import Any
 
 from memory_assets.models import Record
-from memory_assets.transcripts.base import Extent, ReadReport, Source
+from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
@@ -37,11 +36,9 @@ from memory_assets.transcripts.session import (
     REPEATED_ID,
     UNKNOWN_TYPE,
     Call,
-    Fetch,
     Frame,
     Outcome,
     Session,
-    call_in_message,
 )
 
 NOISE = frozenset({"model_change", "thinking_level_change", "label", "custom"})
@@ -61,11 +58,10 @@ _FILE = re.compile(r'<file name="([^"\n]*)">.*?</file>', re.DOTALL)
 class PiSession(Session):
     """The state of reading one file."""
 
-    def __init__(self, source: Source, report: ReadReport, seen: Container[int]) -> None:
-        super().__init__(source, report, seen)
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        super().__init__(source, report)
         self._uuids: OrderedDict[int, str] = OrderedDict()
         self._started: datetime | None = None
-        self._header_at: Extent | None = None
         self._cwd = self._version = ""
         self._name = mark("")
 
@@ -90,32 +86,11 @@ class PiSession(Session):
                 outcome = self._other(name, entry, frame)
         return self._resolve(outcome)
 
-    def state(self) -> dict[str, Any]:
-        """Return the state without text."""
-        return {
-            "calls": self._calls.state(),
-            "uuids": list(self._uuids.items()),
-            "header": self._header_at,
-            "name": self._name,
-        }
-
-    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
-        """Take on a state; the header is read again."""
-        if state["header"]:
-            start, end = self._report.at = tuple(state["header"])
-            self._header(fetch((start, end)))
-        self._calls.restore(
-            state["calls"], lambda at, call_id: call_in_message(fetch(at), call_id, _call)
-        )
-        self._uuids = OrderedDict((known, uuid) for known, uuid in state["uuids"])
-        self._name = state["name"]
-
     def _header(self, header: JsonObject) -> Outcome:
         report = self._report
         report.see_session(safe_id(header.get("id")))
         if self._started is not None or self._cwd:
             return "session-header"
-        self._header_at = report.at
         self._started = parse_time(header.get("timestamp"))
         report.see_time(self._started)
         self._cwd = text_field(header, "cwd")
