@@ -200,8 +200,8 @@ def test_any_name_is_that_of_a_project_and_of_sessions(lake: Lake, rows: Rows, n
     stems = [path.name.partition(".")[0].upper() for path in _files(lake.root)]
     assert not {"CON", "COM1"} & set(stems)
     assert not [path for path in _files(lake.root) if path.parent.name[-1] in ". "]
-    lake.write(USER_PROMPTS, name, name, made[2:], keep=2)
-    assert fresh.read_rows(USER_PROMPTS, name, name) == made
+    lake.write(USER_PROMPTS, name, name, made[:2])
+    assert fresh.read_rows(USER_PROMPTS, name, name) == made[:2]
     lake.lock_path(name).parent.mkdir()
     lake.lock_path(name).touch()
     assert lake.remove_sessions(name, [name]) == 1

@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 
 from memory_assets.errors import DamagedFile, NotFound, StoreError
 from memory_assets.stores.lake import batch as batches
-from memory_assets.stores.lake import files as own_files
 from memory_assets.stores.lake import partition, segments
 from memory_assets.stores.lake import rows as lake_rows
 from memory_assets.stores.lake.batch import Batch
@@ -62,9 +61,9 @@ def _publish(lake: Lake, sessions: dict[str, list[Any]]) -> Batch:
     return batch
 
 
-def _ids(lake: Lake, session_id: str, skip: int = 0) -> list[str]:
+def _ids(lake: Lake, session_id: str) -> list[str]:
     try:
-        return list(map(str, lake.read(*P, session_id, ["id"], skip=skip)["id"].to_pylist()))
+        return list(map(str, lake.read(*P, session_id, ["id"])["id"].to_pylist()))
     except NotFound:
         return []
 
@@ -109,7 +108,6 @@ def test_whatever_is_written_killed_and_repeated_everybody_reads_what_was_meant(
         patch.setattr(partition, "_MOST_SMALL_FILES", 1)
         patch.setattr(lake_rows, "BATCH_ROWS", 4)
         for step in range(data.draw(st.integers(1, 8))):
-            patch.setattr(own_files, "TAIL_FROM_BYTES", data.draw(st.sampled_from([0, 1 << 20])))
             patch.setattr(batches, "SMALL_SESSION_BYTES", data.draw(st.sampled_from([0, 1 << 20])))
             patch.setattr(partition, "SEGMENT_BYTES", data.draw(st.sampled_from([0, 1 << 20])))
             new = dict(meant)
@@ -130,9 +128,7 @@ def test_whatever_is_written_killed_and_repeated_everybody_reads_what_was_meant(
                 if kind == "batch":  # noqa: B023
                     _publish(lake, {name: _prompts(rows, *new[name]) for name in some})  # noqa: B023
                 elif kind == "append" and new != meant:  # noqa: B023
-                    batch = Batch(lake, "p", USER_PROMPTS)
-                    row = _prompts(rows, new[some[0]][-1])  # noqa: B023
-                    batch.write(USER_PROMPTS, some[0], row, keep=keep)  # noqa: B023
+                    lake.write(*P, some[0], _prompts(rows, *new[some[0]]))  # noqa: B023
                 elif kind == "remove":  # noqa: B023
                     lake.remove_sessions("p", some)  # noqa: B023
                 else:
@@ -185,17 +181,17 @@ def test_a_session_has_the_same_hash_and_footer_in_a_segment_as_alone(
     assert (shared.output_hash, again) == (alone.output_hash, footer)
 
 
-def test_what_is_appended_to_a_session_takes_it_out_of_its_segment(lake: Lake, rows: Rows) -> None:
+def test_a_session_that_is_written_alone_leaves_its_segment(lake: Lake, rows: Rows) -> None:
     """The segment is written without it, and keeps the others."""
     _publish(lake, {name: _prompts(rows, name, name * 2) for name in ("a", "b")})
-    lake.write(*P, "a", _prompts(rows, "new"), keep=1)
+    lake.write(*P, "a", _prompts(rows, "a", "new"))
     assert _files(lake) == ["a.parquet", "segment+1.parquet"]
     assert pq.read_table(lake.files(*P, "b")[0])["id"].to_pylist() == ["b", "bb"]
     assert (_ids(lake, "a"), _ids(lake, "b")) == (["a", "new"], ["b", "bb"])
 
 
 def test_small_files_are_packed_when_there_are_many_and_no_stamp_changes(
-    lake: Lake, rows: Rows
+    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A check that passed a session need not look at it again; what was just written stays."""
     names = [f"s{n:02}" for n in range(20)]
@@ -203,7 +199,9 @@ def test_small_files_are_packed_when_there_are_many_and_no_stamp_changes(
         lake.write(*P, name, _prompts(rows, name), footer=_footer(name))
     before = {name: (lake.read_footer(*P, name)[1], _ids(lake, name)) for name in names}
     batch = Batch(lake, "p", USER_PROMPTS)
-    batch.write(USER_PROMPTS, "s00", _prompts(rows, "more"), keep=1)
+    monkeypatch.setattr("memory_assets.stores.lake.batch.SMALL_SESSION_BYTES", 0)
+    batch.write(USER_PROMPTS, "s00", _prompts(rows, "s00", "more"))
+    monkeypatch.undo()
     stamps = lake.partition(*P).stamps()
     batch.compact()
     assert _files(lake) == ["s00.parquet", "segment+1.parquet"]
@@ -326,7 +324,7 @@ def test_readers_beside_a_writer_see_one_state_or_another(lake: Lake, rows: Rows
         try:
             for mark in range(1, 40):
                 _publish(lake, {name: _prompts(rows, mark, mark) for name in ("a", "b")})
-                lake.write(*P, "a", _prompts(rows, mark), keep=1)
+                lake.write(*P, "a", _prompts(rows, mark, mark))
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setattr(partition, "_MOST_SMALL_FILES", 0)
                     lake.partition(*P).compact()

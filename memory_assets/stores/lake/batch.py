@@ -52,21 +52,15 @@ class Batch:
         *,
         footer: Footer = dict,
         extra: Mapping[str, Sequence[object]] | None = None,
-        keep: int = 0,
     ) -> FileFacts:
-        """Replace a session's rows after the first `keep` by `rows`, as `Lake.write` does: now,
-        if there are many or some are kept, else when the batch is published. The bytes of a
+        """Replace a session's rows by `rows`, as `Lake.write` does: now, if there are many, else
+        when the batch is published. The bytes of a
         session that is collected are those in memory.
 
         Raises:
-            TypeError, StoreError, NotFound, DamagedFile: as `Lake.write` does.
+            TypeError, StoreError: as `Lake.write` does.
         """
         collected = self._collected[table]
-        if keep:
-            self._alone[table].add(session_id)
-            return self._lake.write(
-                table, self._project, session_id, rows, footer=footer, extra=extra, keep=keep
-            )
         content = blake2b(digest_size=16)
         parts = arrow_batches(table, rows, extra or {}, content)
         small: list[pa.Table] = []

@@ -1,12 +1,13 @@
-"""One session's file of one table on disk: a base, and a tail where the base is big.
+"""One session's own file of one table on disk.
 
-    <session>.parquet        the rows as last written whole
+    <session>.parquet        the rows
+
+Versions before wrote what was appended to a long session into a second file:
+
     <session>.tail.parquet   what replaces everything after the first `keep` rows of the base
 
-So appending to a long session costs only what is added. The tail names the base that it
-belongs to. A tail that names another base is left from before the base was rewritten, and is
-ignored. Both are replaced by atomic rename, the base first. Then rows of the base that the tail
-replaces are removed from the base, so that other programs, which read all files, see none twice.
+Both are read as one until the session is written again, which removes the tail. It names the base
+that it belongs to; one that names another base is left from before that was rewritten, and ignored.
 """
 
 from __future__ import annotations
@@ -14,13 +15,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from memory_assets.stores.lake.parquet_files import (
     OUTPUT_HASH,
@@ -36,10 +34,6 @@ from memory_assets.stores.lake.parquet_files import (
 
 SUFFIX = ".parquet"
 TAIL_SUFFIX = ".tail.parquet"
-TAIL_FROM_BYTES = 1 << 20
-"""A smaller base is rewritten whole, which costs less than a second file."""
-MOST_TAIL_BYTES = 1 << 20
-"""A tail that has outgrown this is merged into its base."""
 _GENERATION = "generation"
 _TAIL_OF = "tail_of"
 _KEEP = "keep"
@@ -50,16 +44,6 @@ _NAME = "session_of_file"
 _OWN = frozenset({_GENERATION, _TAIL_OF, _KEEP, _CUT, _NAME, "ARROW:schema"})
 _TRIES = 10
 """How often a reader looks again because a writer replaced a file meanwhile."""
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """Base and tail of a session, open for reading, and the base's own rows and name."""
-
-    rows: SessionRows
-    base_name: str
-    base_rows: int
-    base_footer: Mapping[str, str]
 
 
 @contextmanager
@@ -76,10 +60,6 @@ def opened(path: Path) -> Iterator[SessionRows]:
 
 def open_rows(path: Path, files: ExitStack) -> SessionRows:
     """Return what `opened` gives; `files` closes it."""
-    return _open_both(path, files).rows
-
-
-def _open_both(path: Path, files: ExitStack) -> _Opened:
     for _ in range(_TRIES):
         # The tail first: a base that is replaced after that does not fit it, and is newer.
         try:
@@ -98,7 +78,7 @@ def _open_both(path: Path, files: ExitStack) -> _Opened:
             own = {key: value for key, value in (last or footer).items() if key not in _OWN}
             total, size = sum(each.rows for each in extents), base_bytes + tail_bytes
             facts = FileFacts(total, size, own.get(OUTPUT_HASH, ""))
-            return _Opened(SessionRows(path, extents, of_base, facts, own), name, base_rows, footer)
+            return SessionRows(path, extents, facts, own)
     raise pa.ArrowInvalid("the tail of this base is missing")
 
 
@@ -153,74 +133,17 @@ def write_whole(
     return facts
 
 
-def write_after(
-    path: Path,
-    schema: pa.Schema,
-    keep: int,
-    parts: Iterable[pa.Table],
-    footer: Footer,
-    content: blake2b | str,
-) -> FileFacts:
-    """Replace the rows after the first `keep` of a session's file by these.
-
-    Raises:
-        FileNotFoundError: there is no base.
-        pa.ArrowInvalid, OSError: a file is not readable as Parquet.
-        ValueError: it has fewer rows than `keep`.
-    """
-    with ExitStack() as files:
-        opened = _open_both(path, files)
-        before = opened.rows
-        require_rows(before, keep)
-        if path.stat().st_size <= TAIL_FROM_BYTES:
-            return write_whole(path, schema, chain(before.parts(0, keep), parts), footer, content)
-        of_base = min(keep, before.of_base)
-        own = {_TAIL_OF: opened.base_name, _KEEP: str(of_base)}
-        with staged(tail_path(path)) as staging:
-            added = chain(before.parts(of_base, keep), parts)
-            rows = write_file(staging, schema, added, lambda: _with_own(footer, content, own))
-            if staging.stat().st_size > MOST_TAIL_BYTES:
-                with pq.ParquetFile(staging) as tail:
-                    merged = chain(before.parts(0, of_base), whole_file(tail).slices(0, rows, None))
-                    return write_whole(path, schema, merged, footer, content)
-            staging.replace(tail_path(path))
-        if of_base < opened.base_rows:
-            _cut(path, opened, of_base)
-    size = path.stat().st_size + tail_path(path).stat().st_size
-    return FileFacts(of_base + rows, size, _hex(content))
-
-
-def require_rows(before: SessionRows, keep: int) -> None:
-    """Raise ValueError if a session has fewer rows than are to be kept."""
-    if before.facts.rows < keep:
-        rows = before.facts.rows
-        raise ValueError(f"{before.path.name} has {rows} rows, {keep} are to be kept")
-
-
 def tidy_tail(tail: Path) -> None:
-    """Finish what a writer of this tail was killed at: remove a tail that its base does not
-    have, or the rows of the base that it replaces."""
+    """Remove a tail that its base does not have."""
     base = tail.with_name(tail.name.removesuffix(TAIL_SUFFIX) + SUFFIX)
     with ExitStack() as files:
         try:
-            opened = _open_both(base, files)
+            opened = open_rows(base, files)
         except FileNotFoundError:
             tail.unlink()
             return
-        if len(opened.rows.extents) == 1:
+        if len(opened.extents) == 1:
             tail.unlink()
-        elif opened.rows.of_base < opened.base_rows:
-            _cut(base, opened, opened.rows.of_base)
-
-
-def _cut(path: Path, opened: _Opened, rows: int) -> None:
-    """Remove the rows of a base after the first ones, which its tail replaces."""
-    schema = opened.rows.extents[0].metadata.schema.to_arrow_schema()
-    footer = {**opened.base_footer, _GENERATION: opened.base_name, _CUT: "true"}
-    footer.pop("ARROW:schema", None)
-    with staged(path) as staging:
-        write_file(staging, schema, opened.rows.parts(0, rows), lambda: footer)
-        staging.replace(path)
 
 
 def _with_own(footer: Footer, content: blake2b | str, own: Mapping[str, str]) -> Mapping[str, str]:

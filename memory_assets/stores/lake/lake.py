@@ -102,31 +102,22 @@ class Lake:
         *,
         footer: Footer = dict,
         extra: Mapping[str, Sequence[object]] | None = None,
-        keep: int = 0,
     ) -> FileFacts:
-        """Replace a session's rows after the first `keep` by `rows` (instances of the
-        table's model), in a file of its own.
+        """Replace a session's rows by `rows` (instances of the table's model), in a file of its
+        own.
 
         Rows are consumed and written a batch at a time, so memory stays flat however
         long the session. `extra` fills the table's written columns; what `footer` returns
         after the last row is kept as Parquet metadata. The new file is complete before it
         takes the old one's place; without any rows the old one is removed.
 
-        The hash of a file written whole is of its content. With `keep` it is chained, of
-        the hash before, `keep` and the new rows: a changed file has another hash, but two files
-        with equal rows need not have equal hashes.
-
         Raises:
             TypeError: a text is not redacted.
             StoreError: the directory cannot be written; the old file is untouched.
-            NotFound, DamagedFile: there is no usable file of which rows could be kept.
         """
         content = blake2b(digest_size=16)
-        if keep:
-            before, _ = self.read_footer(table, project, session_id)
-            content.update(f"{before.output_hash}\0{keep}\0".encode())
         parts = arrow_batches(table, rows, extra or {}, content)
-        return self.partition(table, project).write(session_id, parts, footer, content, keep)
+        return self.partition(table, project).write(session_id, parts, footer, content)
 
     def read(
         self,
@@ -134,18 +125,15 @@ class Lake:
         project: str,
         session_id: str,
         columns: list[str] | None = None,
-        *,
-        skip: int = 0,
     ) -> pa.Table:
-        """Return a session's rows after the first `skip` as an Arrow table; costs the row
-        groups that hold them.
+        """Return a session's rows as an Arrow table.
 
         Raises:
             NotFound: the session has no file in this table.
             StoreError: the file is not readable as Parquet.
         """
         with self.opened(table, project, session_id) as rows:
-            return rows.read(columns, skip)
+            return rows.read(columns)
 
     @contextmanager
     def opened(self, table: Table, project: str, session_id: str) -> Iterator[SessionRows]:
@@ -167,16 +155,16 @@ class Lake:
         with self.opened(table, project, session_id) as rows:
             return rows.facts, dict(rows.footer)
 
-    def read_rows(self, table: Table, project: str, session_id: str, *, skip: int = 0) -> list[Any]:
+    def read_rows(self, table: Table, project: str, session_id: str) -> list[Any]:
         """Return a session's rows as instances of the table's model, in file order."""
-        return rows_from_arrow(table, self.read(table, project, session_id, skip=skip))
+        return rows_from_arrow(table, self.read(table, project, session_id))
 
     def read_texts(
-        self, table: Table, project: str, session_id: str, *, skip: int = 0
+        self, table: Table, project: str, session_id: str
     ) -> list[tuple[str, str, RedactedText]]:
         """Return (id, content_hash, text) of each row of a session."""
         columns = ["id", "content_hash", "text"]
-        return texts_from_arrow(self.read(table, project, session_id, columns, skip=skip))
+        return texts_from_arrow(self.read(table, project, session_id, columns))
 
     def read_contexts(
         self, table: Table, project: str, session_id: str
@@ -191,11 +179,9 @@ class Lake:
         embedded = zip(lengths, texts_of(rows, "context"), strict=True)
         return dict(zip(hashes, embedded, strict=True))
 
-    def read_vectors(
-        self, table: Table, project: str, session_id: str, *, skip: int = 0
-    ) -> Vectors:
+    def read_vectors(self, table: Table, project: str, session_id: str) -> Vectors:
         """Return a session's rows of an embeddings table."""
-        rows = self.read(table, project, session_id, skip=skip)
+        rows = self.read(table, project, session_id)
         flat = pc.list_flatten(rows["vector"]).to_numpy()
         names: dict[str, list[Any]] = rows.drop_columns(["vector"]).to_pydict()
         return Vectors(
@@ -205,12 +191,10 @@ class Lake:
             vectors=flat.reshape(len(rows), EMBEDDING_DIMENSION).astype(np.float32, copy=False),
         )
 
-    def read_redacted_values(
-        self, table: Table, project: str, session_id: str, *, skip: int = 0
-    ) -> Iterator[str]:
+    def read_redacted_values(self, table: Table, project: str, session_id: str) -> Iterator[str]:
         """Yield each distinct value of each column of free text, as it lies on disk."""
         names = list(redacted_columns(table.model))
-        yield from redacted_values(table, self.read(table, project, session_id, names, skip=skip))
+        yield from redacted_values(table, self.read(table, project, session_id, names))
 
     def read_partition(
         self, table: Table, project: str, columns: list[str] | None = None

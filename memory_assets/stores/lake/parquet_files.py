@@ -67,18 +67,17 @@ class Extent:
 
 @dataclass(frozen=True)
 class SessionRows:
-    """The rows of a session in a file or in several, as one; `of_base` is the number of those
-    that are not in a tail. `path` is the file to name in errors."""
+    """The rows of a session in a file or in several, as one. `path` is the file to name in
+    errors."""
 
     path: Path
     extents: Sequence[Extent]
-    of_base: int
     facts: FileFacts
     footer: Mapping[str, str]
 
-    def read(self, columns: list[str] | None = None, skip: int = 0) -> pa.Table:
-        """Return the rows from `skip` on; reads only their row groups."""
-        parts = list(self.parts(skip, None, columns))
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        """Return the rows."""
+        parts = list(self.parts(0, None, columns))
         if parts:
             return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
         empty = self.extents[0].metadata.schema.to_arrow_schema().empty_table()

@@ -126,20 +126,12 @@ class Partition:
         parts: Iterable[pa.Table],
         footer: Footer,
         content: blake2b | str,
-        keep: int = 0,
     ) -> FileFacts:
-        """Replace the rows after the first `keep` of a session by these, in a file of its own."""
-        path, schema = self.own_path(session_id), self._table.schema
+        """Replace the rows of a session by these, in a file of its own."""
+        path = self.own_path(session_id)
         footer = own_files.named(session_id, footer) if HASHED in path.name else footer
-        with self._changing(path), ExitStack() as files:
-            if keep and path.exists():
-                facts = own_files.write_after(path, schema, keep, parts, footer, content)
-            else:
-                if keep:
-                    before = self.open_rows(session_id, files)
-                    own_files.require_rows(before, keep)
-                    parts = chain(before.parts(0, keep), parts)
-                facts = own_files.write_whole(path, schema, parts, footer, content)
+        with self._changing(path):
+            facts = own_files.write_whole(path, self._table.schema, parts, footer, content)
             self._drop_from_segments({session_id})
         return facts
 

@@ -156,7 +156,7 @@ class SegmentCache:
         extent = Extent(segment.metadata, segment.groups, read_group, entry.first, entry.rows)
         share = segment.identity[2] * entry.rows // max(segment.metadata.num_rows, 1)
         facts = FileFacts(entry.rows, share, entry.footer.get(OUTPUT_HASH, ""))
-        return SessionRows(segment.path, [extent], entry.rows, facts, entry.footer)
+        return SessionRows(segment.path, [extent], facts, entry.footer)
 
     def _group(
         self, segment: Segment, file: pa.OSFile, number: int, columns: list[str] | None
