@@ -5,7 +5,6 @@
     │   ├── BadArgument         an argument of a request is not allowed by itself
     │   └── UnknownName         a request names a project or session that is not in memory
     ├── TranscriptError         a source file cannot be read at all
-    │   └── ResumeFailed        it is not what it was when reading stopped: read it whole
     ├── RedactionUnavailable    the redactor cannot load or fails its self-test
     ├── RedactionFailed         the redactor raised on a record: quarantine the session
     │   └── Unsettled           redacting a text again always changes it: withhold it whole
@@ -55,10 +54,6 @@ class UnknownName(ConfigurationError):
 
 class TranscriptError(MemoryAssetsError):
     """A transcript file cannot be read at all."""
-
-
-class ResumeFailed(TranscriptError):
-    """A transcript file is not what it was when reading it stopped."""
 
 
 class RedactionUnavailable(MemoryAssetsError):

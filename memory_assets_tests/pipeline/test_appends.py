@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.tables import deferral
+from memory_assets.pipeline.tables import deferral, turn_chunks
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 STAGES = (
@@ -30,7 +30,7 @@ def _facts(memory: SampleMemory, project: str | None) -> dict[Any, Any]:
         (row.project, row.session_id, row.agent_id): (row.facts, row.fingerprint, row.family)
         for row in catalog.sources.rows(project)
     }
-    history = {"lineage", "made_of"}
+    history = {"lineage", "made_of", "made_with", "turn_states"}
     for stage in TABLES[:4]:
         for key, product in catalog.products.of_stage(stage).items():
             if project not in (None, key[0]):
@@ -81,12 +81,17 @@ def _rows_kept(reports: Any) -> int:
     )
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("few_records", [0, 1_000])
 def test_sessions_that_grow_byte_by_byte_are_what_they_are_at_once(
-    fresh: SampleMemory, finished: SampleMemory, seed: int
+    fresh: SampleMemory,
+    finished: SampleMemory,
+    monkeypatch: pytest.MonkeyPatch,
+    few_records: int,
 ) -> None:
-    """Half lines, forks, subagents, queued prompts, secrets: same rows, same counts."""
-    growing = Growing(fresh, seed)
+    """Half lines, forks, subagents, queued prompts, secrets: same rows, same counts, whether turns
+    keep their rows or not."""
+    monkeypatch.setattr(turn_chunks, "_FEW_RECORDS", few_records)
+    growing = Growing(fresh, seed=few_records)
     for _ in range(3):
         growing.step()
     growing.step(last=True)

@@ -22,6 +22,7 @@ from memory_assets.pipeline.checks.independent_scan import (
 )
 from memory_assets.pipeline.checks.text_columns import text_columns
 from memory_assets.pipeline.redact import known_secrets as recheck
+from memory_assets.pipeline.stage import pending_checks
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import load_redactor
 from memory_assets.settings import load_settings
@@ -297,3 +298,22 @@ def test_the_scanner_reports_nothing_of_real_redacted_transcripts(
     ]
     assert len(values) > 500
     assert [report.rule for report in scanner.scan(values)] == []
+
+
+def test_of_a_long_session_that_grew_only_new_parts_are_scanned(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its parts that passed are known by their hashes; all are scanned once it is written anew."""
+    monkeypatch.setattr(pending_checks, "_PART_ROWS", 8)
+
+    def scanned(*texts: str) -> int:
+        memory.append(memory.flaky, *texts)
+        memory.run(["raw_sessions", "redacted_records"], [memory.harbor])
+        where = (memory.components, memory.harbor, REDACTED_RECORDS)
+        verdict = independent_scanner_finds_nothing(*where)
+        assert verdict.passed
+        return int(verdict.counts["values_scanned"])
+
+    scanned("is the barrel organ tuned?", "It is.")
+    whole = scanned("and the harpsichord?", "That, too.")
+    assert 0 < scanned("and the clavichord?", "Not yet.") < whole / 2

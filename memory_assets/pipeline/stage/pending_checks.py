@@ -119,14 +119,16 @@ class FreshRows:
         facts: CheckFacts = catalog.products.facts(note.stage, note.project, note.session_id)
         known = facts["parts"] if facts.get("version") == version else ()
         rows = batch.rows.combine_chunks()
-        parts = [rows.slice(at, _PART_ROWS) for at in range(0, len(rows), _PART_ROWS)]
+        firsts = _firsts(rows)
+        ends = (*firsts[1:], len(rows))
+        parts = [rows.slice(at, end - at) for at, end in zip(firsts, ends, strict=True)]
         self._hashes = [_hash(part) for part in parts]
         passed = frozenset(known)
         fresh = [at for at, name in enumerate(self._hashes) if name not in passed]
         self.batch = None
         if fresh:
-            firsts = [at * _PART_ROWS for at in fresh]
-            self.batch = _batch([parts[at] for at in fresh], [self._session] * len(fresh), firsts)
+            sessions = [self._session] * len(fresh)
+            self.batch = _batch([parts[at] for at in fresh], sessions, [firsts[at] for at in fresh])
 
     def noted(self) -> PendingSession:
         """Return the session with its parts in its note."""
@@ -134,6 +136,19 @@ class FreshRows:
             return self._session
         facts: ProductFacts = {"version": self._version, "parts": self._hashes}
         return replace(self._session, note=replace(self._session.note, facts=facts))
+
+
+def _firsts(rows: pa.Table) -> list[int]:
+    """Return the first row of each part. One begins where the records of another file do, so that
+    those of subagents are the same when the main file grew."""
+    begins = [0]
+    if "agent_id" in rows.column_names:
+        agents = rows["agent_id"].to_pylist()
+        begins += [at for at in range(1, len(rows)) if agents[at] != agents[at - 1]]
+    ends = (*begins[1:], len(rows))
+    return [
+        at for begin, end in zip(begins, ends, strict=True) for at in range(begin, end, _PART_ROWS)
+    ]
 
 
 def _hash(part: pa.Table) -> str:
