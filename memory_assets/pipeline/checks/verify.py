@@ -98,11 +98,12 @@ def scan_pending(
     reports: list[Report] = []
     by_name = {each.session_id: each for each in sessions}
     for batch in components.rows_to_check.batches(project, table, sessions):
-        fresh = FreshRows(components.catalog, version, batch)
+        first = by_name[batch.sessions[0].session_id]
+        fresh = FreshRows(components.catalog, version, batch, first)
         if fresh.batch is not None and (together := scan(fresh.batch)):
             reports += [report for part in fresh.batch.split() for report in scan(part)] or together
         else:
-            by_name[batch.sessions[0].session_id] = fresh.noted()
+            by_name[first.session_id] = fresh.noted()
     reported = {report.session_id for report in reports}
     passed = (each for name, each in by_name.items() if name not in reported)
     note_passed(components.catalog, passed, components.run_id)

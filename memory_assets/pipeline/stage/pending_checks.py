@@ -106,12 +106,15 @@ def pending_sessions(
 
 class FreshRows:
     """The rows of a batch that did not pass a check yet. Of a long session they are those of its
-    parts, of some hundred rows each, whose hashes are not noted; of others, all."""
+    parts, of some hundred rows each, whose hashes are not noted; of others, all. `session` is
+    the first of the batch, with the note of this check: checks share batches."""
 
-    def __init__(self, catalog: Catalog, version: str, batch: Batch) -> None:
+    def __init__(
+        self, catalog: Catalog, version: str, batch: Batch, session: PendingSession
+    ) -> None:
         self.batch: Batch | None = batch
         self._version = version
-        self._session = batch.sessions[0]
+        self._session = session
         self._hashes: list[str] = []
         if len(batch.sessions) > 1 or len(batch.rows) <= _PART_ROWS:
             return
