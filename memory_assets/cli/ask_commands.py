@@ -19,6 +19,7 @@ from memory_assets.requests.questions import (
     BlameRequest,
     LinkRequest,
     SessionRequest,
+    SessionsRequest,
     ShowRequest,
     TimelineRequest,
     UnlinkRequest,
@@ -31,6 +32,8 @@ from memory_assets.serving.answer_lines import (
     link_line,
     row_lines,
     session_lines,
+    sessions_lines,
+    sessions_notes,
     timeline_lines,
     timeline_notes,
 )
@@ -101,6 +104,16 @@ def timeline(asked: TimelineRequest, as_json: bool) -> None:
 def summarize(asked: SessionRequest, as_json: bool) -> None:
     """Show a session's summary and an index of it."""
     answered(asked, as_json, session_lines, lambda found: found["missing"].values())
+
+
+@takes(SessionsRequest)
+def sessions(asked: SessionsRequest, as_json: bool) -> None:
+    """List sessions.
+
+    The one that ended last first: when, how long, where, and its title, with the beginning of its
+    id, which `memory summarize` and `memory resume` take.
+    """
+    require(answered(asked, as_json, sessions_lines, sessions_notes)["sessions"])
 
 
 @takes(CrossQueryRequest)

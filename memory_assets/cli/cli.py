@@ -162,6 +162,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Ask": (
         ask_commands.search,
         ask_commands.show,
+        ask_commands.sessions,
         ask_commands.timeline,
         ask_commands.summarize,
         ask_commands.blame,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_assets import status as overview
-from memory_assets.errors import NotFound
+from memory_assets.errors import NotFound, UnknownName
 from memory_assets.install_key import load_install_key
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.searchable import Searchable
@@ -25,6 +25,7 @@ from memory_assets.requests.questions import (
     AuditRequest,
     BlameRequest,
     SessionRequest,
+    SessionsRequest,
     ShowRequest,
     StatusRequest,
     TimelineRequest,
@@ -71,6 +72,10 @@ class Memory(Searchable):
                 from memory_assets.recall.sessions.session import session_overview
 
                 return session_overview(self, asked.session)
+            case SessionsRequest():
+                from memory_assets.recall.sessions.listing import list_sessions
+
+                return list_sessions(self, asked)
             case CrossQueryRequest():
                 from memory_assets.recall.cross_query.cross_query import cross_query
 
@@ -82,7 +87,7 @@ class Memory(Searchable):
             case ResumeRequest():
                 from memory_assets.recall.sessions.resume import resume_command
 
-                return resume_command(self, asked.session)
+                return resume_command(self, asked.session or self._last_session())
             case HowRequest():
                 from memory_assets.recall.sessions.tool_runs import how
 
@@ -100,6 +105,19 @@ class Memory(Searchable):
             case StatusRequest():
                 return self.status()
         raise TypeError(f"no question: {type(asked).__name__}")
+
+    def _last_session(self) -> str:
+        """Return the id of the session that ended last in the current directory's project, or in
+        any where it is in none."""
+        from memory_assets.recall.sessions.listing import list_sessions
+
+        try:
+            project = self.project_named(".")
+        except UnknownName:
+            project = None
+        for session in list_sessions(self, SessionsRequest(project=project, n=1))["sessions"]:
+            return str(session["session_id"])
+        raise NotFound("no session in memory; run `memory ingest` first")
 
     def _audit(self, any_id: str) -> dict[str, Any]:
         from memory_assets.recall.audit.audit import audit

@@ -17,19 +17,25 @@ MAX_LISTED = 100
 
 @dataclass(frozen=True)
 class ResumeRequest(Arguments):
-    """A request for the command with which a session's own agent resumes it."""
+    """A request for the command with which a session's own agent resumes it: of `session`, or of
+    the `last` one that ended in the current directory's project, or in any where it is none."""
 
     answers = ("session_id", "agent", "directory", "command", "missing")
 
-    session: str = argument(
-        MISSING,
+    session: str | None = argument(
+        None,
         SESSION,
-        names={"http": "id"},
+        names={"http": "id", "cli": "session"},
         aliases=("session_id",),
-        min_length=1,
         max_length=500,
     )
+    last: bool = argument(False, "The last session of this directory's project, or of all.")
     run: bool = argument(False, "Run the command, instead of printing it.", names={"http": None})
+
+    def check_together(self) -> None:
+        """Raise `ConfigurationError` unless one session is named, by its id or as the last."""
+        if (self.session is not None) == self.last:
+            raise ConfigurationError("give a session's id or --last: one of them")
 
 
 @dataclass(frozen=True)

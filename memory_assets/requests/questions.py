@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
+from datetime import datetime
 from typing import Any, Literal, get_args
 
-from memory_assets.requests.arguments import Arguments, argument
-from memory_assets.requests.times import REACH, Reach, parse_reach
+from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.requests.arguments import Arguments, argument, one_of
+from memory_assets.requests.times import REACH, TIME, Reach, parse_reach, require_order
 
 ItemKind = Literal["prompts", "turns", "observations", "commits", "summaries"]
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 MAX_IDS = 20
+MAX_SESSIONS = 1_000
+"""Most sessions of one list."""
 SESSION = "A session id, its beginning, or the id of one of its rows."
 _SPAN: dict[str, Any] = {"wire": int | str, "reads": parse_reach, "max_length": 8, "pattern": REACH}
 
@@ -93,6 +97,35 @@ class SessionRequest(Arguments):
         min_length=1,
         max_length=500,
     )
+
+
+@dataclass(frozen=True)
+class SessionsRequest(Arguments):
+    """A request for the list of sessions, the one that ended last first. A session passes `since`
+    and `until` if it was going on between them."""
+
+    answers = ("project", "total", "sessions")
+
+    project: str | None = argument(
+        None, "Only this project; `.` for the current directory's.", max_length=1_000
+    )
+    agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
+    since: datetime | None = argument(
+        None, "Not ended before this: 7d, 12h, 2w, yesterday or a date; local time.", **TIME
+    )
+    until: datetime | None = argument(
+        None, "Begun before this: 7d, 12h, 2w, yesterday or a date; local time.", **TIME
+    )
+    file: str | None = argument(
+        None, "Only sessions that read or changed this file or directory.", max_length=1_000
+    )
+    n: int = argument(
+        20, "Number of sessions.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_SESSIONS
+    )
+
+    def check_together(self) -> None:
+        """Raise `ConfigurationError` for a time range that holds no time."""
+        require_order(self.since, self.until)
 
 
 @dataclass(frozen=True)

@@ -221,6 +221,33 @@ def session_lines(answer: Mapping[str, Any], most: int | None = None) -> Iterato
             yield f"- and {len(items) - most} more {kind}"
 
 
+def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield two lines for each session: its short id, when, how long and where; its title, and on
+    which branch and with which model it was."""
+    for each in answer["sessions"]:
+        commits = len(each["commits"])
+        done = f", {counted(commits, 'commit')}" if commits else ""
+        yield (
+            f"{each['short_id']}  {clock(each['ended_at'])}  {lasting(each['duration_seconds'])}  "
+            f"{counted(each['turns'], 'turn')}{done}  {project_name(each)}"
+        )
+        of = [each["git_branch"], each["agent"], *each["models"][:1]]
+        title = each["title"] or "(no title: too little is said in it)"
+        yield f"   {title}  [{', '.join(filter(None, of))}]"
+    if not answer["sessions"]:
+        yield "No session."
+
+
+def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how many more sessions there are, and what can be asked of one."""
+    listed_here = answer["sessions"]
+    if (more := answer["total"] - len(listed_here)) > 0:
+        yield f"{counted(more, 'older session')}; -n {min(answer['total'], 1_000)} lists them."
+    if listed_here:
+        first = listed_here[0]["short_id"]
+        yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"
+
+
 def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[str]:
     """Yield the documents, the sessions with three turns each, and what is alike in both."""
     for each in answer["documents"]:

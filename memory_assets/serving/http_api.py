@@ -33,6 +33,7 @@ from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
     SessionRequest,
+    SessionsRequest,
     ShowRequest,
     StatusRequest,
     TimelineRequest,
@@ -65,6 +66,7 @@ _NO_MEMORY = "no_memory"
 _QUESTIONS: dict[str, tuple[str, type[Arguments]]] = {
     "/search": ("The turns, prompts or summaries that answer a question", SearchRequest),
     "/turns/{id}": ("A turn in full, with turns around it", ShowRequest),
+    "/sessions": ("The sessions on record, newest first", SessionsRequest),
     "/sessions/{id}": ("A session's summary and index", SessionRequest),
     "/timeline": ("What happened around something", TimelineRequest),
     "/cross-query": (

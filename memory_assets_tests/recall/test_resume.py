@@ -13,6 +13,7 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.sessions import resume
 from memory_assets.recall.sessions.resume import resume_command
+from memory_assets.requests.actions import ResumeRequest
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.worked import Worked, shell
@@ -104,3 +105,22 @@ def test_what_is_printed_can_be_piped_into_a_shell(tmp_path: Path) -> None:
 def _environment(worked: Worked, path: Path | str) -> dict[str, str]:
     own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
     return {**own, "PATH": str(path), "HOME": str(worked.root / "home")}
+
+
+def test_the_last_session_of_the_directory_needs_no_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a directory of no project, the last of all; an id and `--last` exclude each other."""
+    worked, here = Worked(tmp_path), tmp_path / "shop"
+    here.mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    worked.session("a", shell("pwd"), cwd=here)
+    in_shop = worked.session("b", shell("pwd"), cwd=here, days=1)
+    in_all = worked.session("c", shell("pwd"), cwd=tmp_path / "kiln", days=2)
+    memory = worked.memory()
+    for directory, expected in ((here, in_shop), (tmp_path.parent, in_all)):
+        monkeypatch.chdir(directory)
+        assert memory.ask(ResumeRequest(last=True))["session_id"] == expected
+    for wrong in ({}, {"session": in_all, "last": True}):
+        with pytest.raises(ConfigurationError, match="--last: one of them"):
+            ResumeRequest(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,110 @@
+"""The sessions on record, newest first: what each was about, how long it took, what came of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.chunking import touched_by
+from memory_assets.recall.names import short_id
+from memory_assets.recall.rows import plain, rows_of
+from memory_assets.requests.questions import SessionsRequest
+from memory_assets.stores.lake.schemas import (
+    REDACTED_RECORDS,
+    SESSION_SUMMARIES,
+    TURN_CHUNKS,
+)
+
+if TYPE_CHECKING:
+    from memory_assets.recall.searchable import Searchable
+
+_NO_MODEL = {"", "<synthetic>"}
+"""Claude Code names its own messages, such as an error of its API, so."""
+_SUMMARY_COLUMNS = [
+    *("session_id", "project", "project_root", "agent", "title", "started_at", "ended_at"),
+    *("duration_seconds", "turns", "prompts", "git_branch", "commits"),
+    *("files_read", "files_modified"),
+]
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
+
+def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
+    """Return the sessions that pass the filters, the one that ended last first, as the JSON of
+    `memory sessions`: `total`, of which `sessions` has the first `asked.n`.
+
+    Raises:
+        ConfigurationError, UnknownName: the project is not known, or not unique.
+    """
+    project = memory.project_named(asked.project)
+    passing = [row for row in _rows(memory, project) if _passes(row, asked)]
+    passing.sort(key=lambda row: (row["ended_at"] or _FIRST, row["session_id"]), reverse=True)
+    return {
+        "project": project,
+        "total": len(passing),
+        "sessions": [_described(memory, row) for row in passing[: asked.n]],
+    }
+
+
+def _rows(memory: Searchable, project: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the summary of each session that has turns; where it has none, what its turns say."""
+    summarized: dict[str, dict[str, dict[str, Any]]] = {}
+    for of_project, session_id, first, last in memory.catalog.products.spans(project):
+        if of_project not in summarized:
+            rows = memory.lake.read_partition(SESSION_SUMMARIES, of_project, _SUMMARY_COLUMNS)
+            summarized[of_project] = {row["session_id"]: row for row in rows.to_pylist()}
+        summary = summarized[of_project].get(session_id)
+        yield summary or _of_turns(memory, of_project, session_id, first, last)
+
+
+def _of_turns(
+    memory: Searchable, project: str, session_id: str, first: str | None, last: str | None
+) -> dict[str, Any]:
+    """Return what is known of a session that nobody says enough in for a summary."""
+    columns = ["turn_id", "agent", "project_root", "files", "role", "text"]
+    turns = rows_of(memory.lake, TURN_CHUNKS, project, session_id, columns)
+    started, ended = (datetime.fromisoformat(time) if time else None for time in (first, last))
+    files = tuple(path for turn in turns for path in turn["files"])
+    return {
+        "session_id": session_id,
+        "project": project,
+        "project_root": turns[0]["project_root"] if turns else "",
+        "agent": turns[0]["agent"] if turns else "",
+        "title": "",
+        "started_at": started,
+        "ended_at": ended,
+        "duration_seconds": (ended - started).total_seconds() if started and ended else 0.0,
+        "turns": len({turn["turn_id"] for turn in turns}),
+        "prompts": 0,
+        "git_branch": "",
+        "commits": (),
+        "files_read": files,
+        "files_modified": (),
+    }
+
+
+def _passes(row: Mapping[str, Any], asked: SessionsRequest) -> bool:
+    if asked.agent is not None and row["agent"] != asked.agent:
+        return False
+    if asked.since is not None and (row["ended_at"] or _FIRST) < asked.since:
+        return False
+    if asked.until is not None and not (row["started_at"] and row["started_at"] < asked.until):
+        return False
+    if asked.file is None:
+        return True
+    return bool(touched_by((*row["files_modified"], *row["files_read"]), asked.file))
+
+
+def _described(memory: Searchable, row: Mapping[str, Any]) -> dict[str, Any]:
+    session_id = row["session_id"]
+    records = rows_of(memory.lake, REDACTED_RECORDS, row["project"], session_id, ["model"])
+    models = Counter(each["model"] for each in records if each["model"] not in _NO_MODEL)
+    described = plain(row) | {
+        "short_id": short_id(memory, session_id),
+        "models": [model for model, _ in models.most_common()],
+        "commits": list(row["commits"]),
+        "files_modified": list(row["files_modified"]),
+    }
+    del described["files_read"]
+    return described
