@@ -39,17 +39,19 @@ class ContextBuilder:
     """Builds contexts. `count_tokens` is the tokenizer that the budget is stated in; `framed` puts
     lines between marks that nothing in them can close, and is the same for the same lines;
     `summaries_beside` returns, in order, what was said in a conversation beside these turns of
-    it."""
+    it; `work` are lines on what was done in the project before. Without a `gateway` nothing was
+    ever written."""
 
     def __init__(
         self,
-        gateway: MemoryGateway,
+        gateway: MemoryGateway | None,
         count_tokens: Callable[[str], int],
         framed: Callable[[Sequence[str]], str],
         limits: ContextLimits,
         summaries_beside: Callable[
             [Sequence[ConversationTurn]], Sequence[Summarized]
         ] = lambda turns: (),
+        work: Sequence[str] = (),
     ) -> None:
         if limits.budget < LEAST_BUDGET:
             raise BadArgument(f"budget: give at least {LEAST_BUDGET} tokens, not {limits.budget}")
@@ -58,31 +60,37 @@ class ContextBuilder:
         self._framed = framed
         self._limits = limits
         self._summaries_beside = summaries_beside
+        self._work = work
 
     def build_context(self, conversation_id: str, latest_user_text: str = "") -> Context:
-        """Return the memories that suit the latest message, then summaries of earlier turns and
-        the last turns in order, then the message. What does not fit is left out: the oldest
-        summaries first, then the oldest turns, then the weakest memories, never the message, which
-        is cut with a mark. Empty where there is nothing to say."""
-        limits = self._limits
-        turns = self._gateway.tail_history(conversation_id, limits.tail_n)
+        """Return the memories that suit the latest message, then the work before, then summaries of
+        earlier turns and the last turns in order, then the message. What does not fit is left out:
+        the work first, then the oldest summaries, then the oldest turns, then the weakest memories,
+        never the message, which is cut with a mark. Empty where there is nothing to say."""
+        limits, gateway = self._limits, self._gateway
+        turns = gateway.tail_history(conversation_id, limits.tail_n) if gateway else []
         is_whole = not turns or turns[-1].turn_index == len(turns) - 1
         earlier = [] if is_whole else list(self._summaries_beside(turns))
         latest = latest_user_text.strip()
         if turns and turns[-1].role == "user" and turns[-1].text.strip() == latest:
             turns.pop()
-        found = self._gateway.recall_memory(latest, limits.top_k, limits.min_confidence)
-        memories = [each.memory for each in found]
+        memories = []
+        if gateway:
+            recalled = gateway.recall_memory(latest, limits.top_k, limits.min_confidence)
+            memories = [each.memory for each in recalled]
+        work = list(self._work)
         strongest = sorted(
             range(len(memories)), key=lambda at: (-memories[at].confidence, at)
         )  # places, the weakest last
         dropped: list[str] = []
         while True:
             kept = [memories[at] for at in sorted(strongest)]
-            text = self._text(earlier, turns, kept, latest)
+            text = self._text(earlier, turns, kept, work, latest)
             if not text or self._count(text) <= limits.budget:
                 break
-            if earlier:
+            if work:
+                work.clear()
+            elif earlier:
                 dropped.append(earlier.pop(0).summary_id)
             elif turns:
                 dropped.append(turns.pop(0).message_id)
@@ -98,11 +106,13 @@ class ContextBuilder:
         earlier: Sequence[Summarized],
         turns: Sequence[ConversationTurn],
         memories: Sequence[StoredMemory],
+        work: Sequence[str],
         latest: str,
     ) -> str:
         lines: list[str] = []
         if memories:
             lines += ("Remembered:", *(_bullet(each, memories) for each in memories))
+        lines += work
         if earlier:
             lines += ("Said earlier, in short:", *map(_summary, earlier))
         if turns:

@@ -46,9 +46,9 @@ def memories(asked: MemoriesRequest, as_json: bool) -> None:
 def context(asked: ContextRequest, as_json: bool) -> None:
     """Print what an agent should know.
 
-    Memories and the last turns of a conversation, within a budget of tokens, framed as data. For
-    the hook of a new session: if the memory cannot be read it prints nothing, says why on standard
-    error, and exits with 0. MEMORY_CONTEXT=off turns it off.
+    Memories, the last sessions of the project, and the last turns of a conversation, within a
+    budget of tokens, framed as data. For the hook of a new session: if the memory cannot be read it
+    prints nothing, says why on standard error, and exits with 0. MEMORY_CONTEXT=off turns it off.
     """
     print_context(asked, as_json=as_json)
 

@@ -64,18 +64,8 @@ class Memory(Searchable):
 
                 heads = [{**row, "passages": []} if "passages" in row else row for row in rows]
                 return {"id": asked.id, "rows": heads, **record_page(self, asked)}
-            case TimelineRequest():
-                from memory_assets.recall.sessions.timeline import timeline
-
-                return timeline(self, asked).to_dict()
-            case SessionRequest():
-                from memory_assets.recall.sessions.session import session_overview
-
-                return session_overview(self, asked.session)
-            case SessionsRequest():
-                from memory_assets.recall.sessions.listing import list_sessions
-
-                return list_sessions(self, asked)
+            case TimelineRequest() | SessionRequest() | SessionsRequest() | ResumeRequest():
+                return self._of_sessions(asked)
             case CrossQueryRequest():
                 from memory_assets.recall.cross_query.cross_query import cross_query
 
@@ -84,10 +74,6 @@ class Memory(Searchable):
                 from memory_assets.recall.files.blame import blame
 
                 return asdict(blame(self, asked.target, Path.cwd()))
-            case ResumeRequest():
-                from memory_assets.recall.sessions.resume import resume_command
-
-                return resume_command(self, asked.session or self._last_session())
             case HowRequest():
                 from memory_assets.recall.sessions.tool_runs import how
 
@@ -105,6 +91,27 @@ class Memory(Searchable):
             case StatusRequest():
                 return self.status()
         raise TypeError(f"no question: {type(asked).__name__}")
+
+    def _of_sessions(
+        self, asked: TimelineRequest | SessionRequest | SessionsRequest | ResumeRequest
+    ) -> dict[str, Any]:
+        match asked:
+            case TimelineRequest():
+                from memory_assets.recall.sessions.timeline import timeline
+
+                return timeline(self, asked).to_dict()
+            case SessionRequest():
+                from memory_assets.recall.sessions.session import session_overview
+
+                return session_overview(self, asked.session)
+            case SessionsRequest():
+                from memory_assets.recall.sessions.listing import list_sessions
+
+                return list_sessions(self, asked)
+            case ResumeRequest():
+                from memory_assets.recall.sessions.resume import resume_command
+
+                return resume_command(self, asked.session or self._last_session())
 
     def _last_session(self) -> str:
         """Return the id of the session that ended last in the current directory's project, or in

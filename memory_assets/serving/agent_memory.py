@@ -23,6 +23,10 @@ from memory_assets.settings import Settings
 if TYPE_CHECKING:
     from memory_assets.pipeline.agent_memory.calls import AgentCalls
 
+_WORK_TOKENS = 300
+"""Tokens of a context that tell of the project's last sessions: an agent pays for them each time
+it begins."""
+
 
 class AgentMemory:
     """Answers the requests of agents, one at a time. Stores and redactor are opened when they are
@@ -98,18 +102,37 @@ class AgentMemory:
         return {"memories": memories(self._calls.engines, asked)}
 
     def _context(self, asked: ContextRequest) -> dict[str, Any]:
-        from memory_assets.pipeline.agent_memory.calls import has_memory
+        from memory_assets.pipeline.agent_memory.calls import has_memory, has_sessions
 
-        if self._settings.context == "off" or not has_memory(self._settings):
-            budget = asked.budget or self._settings.context_token_budget
-            return {"text": "", "tokens": 0, "dropped": [], "cut": False, "budget": budget}
+        settings = self._settings
+        budget = asked.budget or settings.context_token_budget
+        nothing = {"text": "", "tokens": 0, "dropped": [], "cut": False, "budget": budget}
+        if settings.context == "off":
+            return nothing
+        engines = self._calls.engines
+        remembers = has_memory(settings)
+        project = self._project(asked.project) if remembers or engines.has_catalog else ""
+        work: list[str] = []
+        if project and not asked.conversation and has_sessions(engines, project):
+            work = self._work_before(project)
+        if not (work or remembers):
+            return nothing
         return self._calls.context(
-            self._project(asked.project),
+            project,
             asked.conversation or "",
             asked.latest or "",
             asked.budget,
-            framed_under(self._calls.engines.install_key),
+            framed_under(engines.install_key),
+            work,
         )
+
+    def _work_before(self, project: str) -> list[str]:
+        """Return lines on the last sessions of a project, within `_WORK_TOKENS`."""
+        from memory_assets.recall.sessions.recent_work import recent_work
+
+        engines = self._calls.engines
+        count = engines.tokens.count_tokens
+        return recent_work(engines, project, lambda lines: count("\n".join(lines)) <= _WORK_TOKENS)
 
 
 def framed_under(key: bytes) -> Callable[[Sequence[str]], str]:

@@ -103,6 +103,11 @@ class Stores:
         self._chroma_idle_seconds = chroma_idle_seconds
 
     @property
+    def has_catalog(self) -> bool:
+        """Whether anything was ever ingested: to open the catalogue would make one."""
+        return (self.data_dir / CATALOG_FILE).exists()
+
+    @property
     def has_chroma_files(self) -> bool:
         """Whether this directory's own Chroma ever stored anything that is still there."""
         return chroma_files.has_database(self.chroma_dir)

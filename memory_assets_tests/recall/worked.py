@@ -14,6 +14,7 @@ from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.tables import session_commits as attribute
 from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.recall.memory import Memory
@@ -24,7 +25,9 @@ _STAGES = (
     scan.scan_project,
     redact.redact_project,
     chunk.chunk_project,
+    chunk.extract_prompts,
     summarise.summarise_project,
+    attribute.attribute_project,
 )
 
 

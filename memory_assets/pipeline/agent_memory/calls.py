@@ -30,15 +30,22 @@ class AgentCalls:
 
     def __init__(self, settings: Settings, busy_seconds: float) -> None:
         self.engines = Engines(settings)
-        path = settings.data_dir / FILE_NAME
-        vars(self.engines)["journal"] = AgentJournal(path, seconds=busy_seconds)
+        self._busy_seconds = busy_seconds
         self._gateways: dict[str, MemoryGateway] = {}
+        if has_journal(settings.data_dir):
+            self._open_journal()
 
     def gateway(self, project: str) -> MemoryGateway:
         """Return the gateway to what is about a project, "" for none."""
+        if "journal" not in vars(self.engines):
+            self._open_journal()
         if project not in self._gateways:
             self._gateways[project] = open_gateway(self.engines, project)
         return self._gateways[project]
+
+    def _open_journal(self) -> None:
+        path = self.engines.data_dir / FILE_NAME
+        vars(self.engines)["journal"] = AgentJournal(path, seconds=self._busy_seconds)
 
     def context(
         self,
@@ -47,8 +54,10 @@ class AgentCalls:
         latest: str,
         budget: int | None,
         framed: Callable[[Sequence[str]], str],
+        work: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """Return a context as JSON: its text, tokens and budget, and what was left out."""
+        """Return a context as JSON: its text, tokens and budget, and what was left out. `work` are
+        lines on what was done in the project before."""
         from memory_assets.agent_memory.context import ContextBuilder, ContextLimits
 
         settings = self.engines.settings
@@ -58,7 +67,8 @@ class AgentCalls:
         limits = replace(limits, budget=budget) if budget else limits
         count = self.engines.tokens.count_tokens
         beside = partial(summaries_beside, self.engines)
-        builder = ContextBuilder(self.gateway(project), count, framed, limits, beside)
+        gateway = self.gateway(project) if has_memory(settings) else None
+        builder = ContextBuilder(gateway, count, framed, limits, beside, work)
         made = builder.build_context(conversation_id, latest)
         return {**asdict(made), "budget": limits.budget}
 
@@ -89,3 +99,8 @@ def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[
 def has_memory(settings: Settings) -> bool:
     """Whether an agent ever wrote anything here."""
     return has_journal(settings.data_dir)
+
+
+def has_sessions(stores: Stores, project: str) -> bool:
+    """Whether a project has sessions on record, without opening the lake, which imports pyarrow."""
+    return stores.has_catalog and bool(stores.catalog.products.spans(project))
