@@ -70,7 +70,7 @@ class ExtractiveSummarizer:
             ended_at=ended,
             duration_seconds=(ended - started).total_seconds() if started and ended else 0.0,
             turns=len(session.turns),
-            prompts=sum(turn.prompt is not None for turn in session.turns),
+            prompts=sum(turn.typed is not None for turn in session.turns),
             tool_calls=sum(record.kind == "tool_use" for record in records),
             git_branch=_branch(session),
             text=text,
