@@ -35,6 +35,15 @@ Kind = Literal[
     "attachment",
 ]
 
+PLAN = "plan"
+PROGRAM = "program"
+NOT_TYPED = frozenset({PLAN, PROGRAM})
+"""Subtypes of prompts whose text no person typed: a plan that an agent wrote and a person handed
+over, and what a program asked."""
+ATTACHED = "document"
+MEMORY_INPUT = "memory-input"
+"""Subtypes of what else a person gave an agent: a text attached to a prompt, a note to keep."""
+
 Int32 = Annotated[int, np.int32]
 Project = Annotated[str, "Partition key: the project's directory name."]
 ProjectRoot = Annotated[RedactedText, "Git root (or first cwd) of the project, redacted."]
@@ -50,10 +59,10 @@ class Record:
     """One content block as the agent wrote it: UNREDACTED, held in memory only.
 
     `seq` counts blocks from 0 in file order. `byte_start`/`byte_end` bound the JSON
-    object in the source file. `kind == "prompt"` means a human wrote it (and no one
-    else: subagent and machine prompts are "system"). `subtype` keeps the agent's
-    finer name where it matters (custom-title, ai-title, away-summary,
-    compact-summary, pr-link, interrupt, queued, ...).
+    object in the source file. `kind == "prompt"` begins a turn: a human wrote it, unless its
+    subtype is one of `NOT_TYPED` (texts of machines, and of agents for their subagents, are
+    "system"). `subtype` keeps the agent's finer name where it matters (custom-title, ai-title,
+    away-summary, compact-summary, pr-link, interrupt, queued, ...).
     A tool_result carries the `tool_name`, `paths` and `command` of its tool_use.
     `spawned_agent_id` is set on the tool_result of a call that started a subagent.
     `content` is the parsed object, or the part of it that has the texts: what copies share.
@@ -153,7 +162,8 @@ class AppliedRedaction:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One human prompt and all that followed it, in reading order.
+    """One prompt (a human's, a handed-over plan, a program's) and all that followed it, in
+    reading order.
 
     `prompt` is None only for text before the first prompt and for a session without human prompts.
     A subagent's records follow the call that started it.
@@ -168,6 +178,13 @@ class Turn:
     def id(self) -> str:
         """The stable id, `session::<session_id>::turn::<turn_index>`."""
         return f"session::{self.session_id}::turn::{self.turn_index}"
+
+    @property
+    def typed(self) -> RedactedRecord | None:
+        """The prompt, if a human typed it."""
+        if self.prompt is None or self.prompt.subtype in NOT_TYPED:
+            return None
+        return self.prompt
 
     @property
     def prompt_id(self) -> str:

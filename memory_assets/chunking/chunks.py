@@ -26,7 +26,7 @@ from memory_assets.models import Chunk, Prompt, Turn
 from memory_assets.redacted_text import compose, content_hash, join, require_redacted
 
 # Changes whenever the same turn would give other chunks.
-CHUNKER_VERSION = "3"
+CHUNKER_VERSION = "4"
 MAX_TOKENS = 256
 """Word pieces of a passage, special ones included; measured best (docs/chunking.md)."""
 
@@ -86,11 +86,11 @@ def chunk_turn(
 
 
 def prompt_passages(turn: Turn, tokens: Tokens) -> list[Prompt]:
-    """Return the prompt of a turn in passages of at most `MAX_TOKENS`.
+    """Return what a human typed to begin a turn, in passages of at most `MAX_TOKENS`.
 
-    Empty if the turn has no prompt or the prompt no text.
+    Empty if nobody did, or the prompt has no text.
     """
-    record = turn.prompt
+    record = turn.typed
     if record is None:
         return []
     require_redacted([record.text])

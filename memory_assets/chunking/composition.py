@@ -9,7 +9,7 @@ from typing import Literal
 
 from memory_assets.chunking.digest import digest
 from memory_assets.chunking.recalled import without_recalled
-from memory_assets.models import RedactedRecord, Turn
+from memory_assets.models import ATTACHED, MEMORY_INPUT, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
 
 
@@ -28,12 +28,13 @@ _ANSWERS = ("User has answered your questions:", "Your questions have been answe
 _ANSWERS_END = ("You can now continue", "You can continue")
 _DECLINED = "the user said:"
 _PLAN = re.compile(r"\Aplan:")
+_GIVEN = frozenset({ATTACHED, MEMORY_INPUT})
 
 
 def segments(turn: Turn) -> Iterator[Segment]:
     """Yield the turn's segments: prompt, prose (a message's blocks together), human replies
-    given through tools, approved plans, and a digest of the tool calls. Thinking, injected text,
-    compaction summaries, titles and tool output are left out."""
+    given through tools, attached documents and notes, approved plans, and a digest of the tool
+    calls. Thinking, injected text, compaction summaries, titles and tool output are left out."""
     yield from (segment for _, segment in spoken(turn))
     calls = [record for record in turn.records if record.kind in ("tool_use", "tool_result")]
     if text := digest(calls):
@@ -59,6 +60,8 @@ def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> 
     elif record.kind == "assistant_text":
         blocks = messages.pop(record.message_id, []) if record.message_id else [record.text]
         segment = Segment("assistant", without_recalled(join("\n\n", blocks)).trimmed())
+    elif record.subtype in _GIVEN:
+        segment = Segment("user", record.text.trimmed())
     elif record.kind == "tool_result":
         segment = Segment("user", _reply(record).trimmed())
     elif record.kind == "tool_use" and record.tool_name == "ExitPlanMode":

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from memory_assets.chunking.recalled import is_recalled
-from memory_assets.models import RedactedRecord, Turn
+from memory_assets.models import MEMORY_INPUT, RedactedRecord, Turn
 
 
 def build_turns(
@@ -18,8 +18,8 @@ def build_turns(
     `records` are one session's: the main file in file order, and each subagent's in its
     own file order, before, after or between. A subagent's records are placed after the
     call that spawned it. Records before the first prompt belong to turn 0 if they have text
-    of the assistant, else to no turn. A session without a prompt is one turn with `prompt`
-    None if it has text of the assistant, else no turn. Answers of this memory are left out,
+    of the assistant or a note of the human, else to no turn. A session without a prompt is one
+    turn with `prompt` None if it has such text, else no turn. Answers of this memory are left out,
     unless `recalled` keeps them.
     """
     ordered = _with_subagents_in_place(
@@ -42,7 +42,10 @@ def build_turns(
 
 
 def _says_something(records: Iterable[RedactedRecord]) -> bool:
-    return any(record.kind == "assistant_text" and record.text.strip() for record in records)
+    return any(
+        (record.kind == "assistant_text" or record.subtype == MEMORY_INPUT) and record.text.strip()
+        for record in records
+    )
 
 
 def _with_subagents_in_place(records: Iterable[RedactedRecord]) -> list[RedactedRecord]:
@@ -79,7 +82,8 @@ def _with_subagents_in_place(records: Iterable[RedactedRecord]) -> list[Redacted
 def _place_by_time(main: list[RedactedRecord], own: list[RedactedRecord]) -> int:
     """Return the index in `main` before which the subagent belongs by its start time.
 
-    Timestamps step back now and then, so it is after the last record that is not later.
+    Timestamps step back now and then, so it is after the last record that is not later. One that
+    a human asked follows the whole turn in which they asked, for it begins a turn of its own.
     """
     start: datetime | None = next((r.timestamp for r in own if r.timestamp is not None), None)
     if start is None:
@@ -88,4 +92,7 @@ def _place_by_time(main: list[RedactedRecord], own: list[RedactedRecord]) -> int
     for index, record in enumerate(main):
         if record.timestamp is not None and record.timestamp <= start:
             place = index + 1
+    if any(record.kind == "prompt" for record in own):
+        while place < len(main) and main[place].kind != "prompt":
+            place += 1
     return place

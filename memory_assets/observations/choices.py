@@ -66,8 +66,8 @@ def chosen(turn: Turn, before: Turn | None) -> Iterator[Moment]:
             title = compose("{} → {}", shorten(question, TITLE_LIMIT - len(answer) - 3), answer)
             account = [compose("The user chose, when asked."), *facts[:3]]
             yield stated("decision", (turn,), record, title, account, facts, TRADE_OFF)
-    if before is not None and turn.prompt is not None:
-        yield from _picked(turn, turn.prompt, before)
+    if before is not None and turn.typed is not None:
+        yield from _picked(turn, turn.typed, before)
 
 
 def answers(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from memory_assets.models import RedactedRecord, Turn
+from memory_assets.models import PLAN, RedactedRecord, Turn
 from memory_assets.observations.choices import TRADE_OFF, chosen
 from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import Moment, stated
@@ -114,8 +114,8 @@ def decisions(turn: Turn, before: Turn | None, said: Sequence[Said]) -> Iterator
 
 def _said_by_human(turn: Turn) -> Iterator[Moment]:
     """Yield the decisions in a prompt, as one, and those in what was said to refuse a call."""
-    if turn.prompt is not None and len(turn.prompt.text) <= _LONGEST_PROMPT:
-        yield from _decided_by_human(turn, turn.prompt, own_words(turn.prompt.text))
+    if turn.typed is not None and len(turn.typed.text) <= _LONGEST_PROMPT:
+        yield from _decided_by_human(turn, turn.typed, own_words(turn.typed.text))
     for record in turn.records:
         refusal = record.kind == "tool_result" and record.is_error
         if refusal and (words := _REFUSED.search(record.text)):
@@ -168,7 +168,9 @@ def _said_by_agent(turn: Turn, said: Sequence[Said]) -> Iterator[Moment]:
 
 def _approved(turn: Turn) -> Iterator[Moment]:
     """Yield the plans that a turn's human approved: shown by the agent, or given as the prompt."""
-    if turn.prompt is not None and _GIVEN_PLAN.match(turn.prompt.text):
+    if turn.prompt is not None and (
+        turn.prompt.subtype == PLAN or _GIVEN_PLAN.match(turn.prompt.text)
+    ):
         yield from _plan(turn, turn.prompt, turn.prompt)
     plan: RedactedRecord | None = None
     for record in turn.records:

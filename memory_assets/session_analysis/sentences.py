@@ -49,9 +49,12 @@ _PASTED = re.compile(
     r"^\s*(?:\[Image|\[Pasted|<[a-z][\w-]*[ >]|\{|Traceback|at \S+ \(|\d{4}-\d\d-\d\d[T ]|\$ "
     r"|❯|⎿|⏺)"
 )
-_PLAN = re.compile(r"^\s*implement the following plan:?\s*", re.IGNORECASE)
+_PLAN = re.compile(
+    r"^\s*(?:implement the following plan:?|A previous agent produced the plan below[^\n]*)\s*",
+    re.IGNORECASE,
+)
 _OPENING_HEADING = re.compile(r"\s*#{1,3} +(?:Plan: *)?(\S.*)")
-_IMAGE = re.compile(r"\[(?:Image|image)[^\]]{0,300}\]\s*")
+_IMAGE = re.compile(r"\[(?:Image|image|document)[^\]]{0,300}\]\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,7 @@ def asks(prompt: RedactedRecord) -> bool:
 
 
 def own_words(text: RedactedText) -> RedactedText:
-    """Return a prompt without image marks and the opening that plan mode writes."""
+    """Return a prompt without the marks of images and documents, and the opening of a plan."""
     return text.sub(_PLAN, "").sub(_IMAGE, "")
 
 

@@ -29,7 +29,7 @@ TEXT_LIMIT = 880
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-3"
+    summarizer_id = "extractive-4"
     """Changes with every change of a heuristic."""
     reason = ""
 
@@ -70,7 +70,7 @@ class ExtractiveSummarizer:
             ended_at=ended,
             duration_seconds=(ended - started).total_seconds() if started and ended else 0.0,
             turns=len(session.turns),
-            prompts=sum(turn.prompt is not None for turn in session.turns),
+            prompts=sum(turn.typed is not None for turn in session.turns),
             tool_calls=sum(record.kind == "tool_use" for record in records),
             git_branch=_branch(session),
             text=text,

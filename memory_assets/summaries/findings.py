@@ -41,7 +41,7 @@ def learned(said: list[Said], done: RedactedText) -> RedactedText:
 
 def answered(session: SessionTurns, said: list[Said]) -> RedactedText:
     """Return how the last message begins, if it answers a question."""
-    asked = [turn.prompt.text for turn in session.turns if turn.prompt is not None]
+    asked = [turn.typed.text for turn in session.turns if turn.typed is not None]
     if not asked or not _QUESTION.search(asked[-1][:2_000]):
         return EMPTY
     return choose(said, _answer_score, room=LEARNED_LIMIT, most=2, threshold=1.0)

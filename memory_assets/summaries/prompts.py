@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from memory_assets.models import PROGRAM
 from memory_assets.redacted_text import RedactedText, compose, join
+from memory_assets.session_analysis.commits import commits, subjects
 from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten
 from memory_assets.session_analysis.sentences import asks, condensed, own_words, request_sentences
 from memory_assets.session_analysis.session import SessionTurns
@@ -16,6 +19,21 @@ _LATER_REQUEST_LIMIT = 110
 _MOST_CHANGES = 4
 
 _TITLES = ("custom-title", "ai-title", "session-name", "thread-name", "session_info", "name")
+_NO_TITLE = Phrase(
+    r"<[a-z]|caveat:|\[request interrupted|\[image|api error|invalid api key|credit balance|"
+    r"prompt is too long|please run /login|unknown (?:skill|slash command)|no response requested|"
+    r"this session is being continued|implement the following plan|a previous agent produced|"
+    r"warmup\W*$|hello memory agent|new (?:session|chat|conversation)\W*$|untitled\W*$"
+)
+"""How texts begin that agents put where a title belongs."""
+_CUT_OFF = ("…", "...")
+_NO_SUBJECT = Phrase(r"(?:wip|fixup!|squash!|merge\b|checkpoint\b|tmp\b|temp\b|save\W*$)")
+"""How subjects begin that say nothing of what was done."""
+_CLAUSE_END = re.compile(
+    r"\s*[;:]\s|,\s|\s[-–—]+\s|[.?!]\s|[，、；：。？！]"
+    r"|\s(?=(?:and then|so that|but|because|while|which|when|if)\s)"
+)
+_SHORTEST_CLAUSE = 16
 _ANSWERING = Phrase(r"\W*(?:yes|no|ok(?:ay)?|sure|yep|\d+)\b[\s,.]")
 _TURNING = Phrase(
     r"^\W*(?:no\b|actually|instead|wait|stop|but\b|don'?t|do not|not\b|now\b|also\b|let'?s|"
@@ -31,28 +49,47 @@ _ASKING = Phrase(
 def title(session: SessionTurns) -> RedactedText:
     """Return the best title there is, at most `TITLE_LIMIT` characters.
 
-    In order: the user's own, the agent's, the one that the session's own leaf names, the
-    first request's first sentence; without a human the first sentence of an agent's.
+    In order: the user's own, the agent's, the one that the session's own leaf names, the subject
+    of the last commit, the first clause of the first request; without a human that of an agent's.
+    Notices, frames and cut-off texts are none.
     """
-    given: dict[str, RedactedText] = {}
-    for record in session.records:
-        if record.kind == "title" and record.text.strip():
-            given[record.subtype] = record.text
-    for subtype in (*_TITLES, *sorted(given)):
-        if subtype in given:
-            return shorten(given[subtype].squeezed(), TITLE_LIMIT)
-    # The last `leaf-summary` whose leaf is a record of this session; others are foreign.
-    own = {record.record_uuid for record in session.records}
-    leaves = [r for r in session.records if r.subtype == "leaf-summary" and r.parent_uuid in own]
-    if leaves and leaves[-1].text:
-        return shorten(leaves[-1].text.squeezed(), TITLE_LIMIT)
+    for given in _given(session):
+        text = given.squeezed()
+        if text and not _NO_TITLE.match(text) and not text.endswith(_CUT_OFF):
+            return _clause(text)
+    for subject in reversed(subjects(commits(session))):
+        if not _NO_SUBJECT.match(subject):
+            return _clause(subject)
     asked = sorted(requests(session), key=lambda text: _ANSWERING.match(text) is not None)
     for text in (*asked, *_without_a_human(session)):
         for sentence in request_sentences(text):
-            return shorten(_open(sentence.text), TITLE_LIMIT)
+            return _open(_clause(sentence.text))
         if text.strip():
-            return shorten(text.cut(0, 400).squeezed(), TITLE_LIMIT)
+            return _clause(text.cut(0, 400).squeezed())
     return EMPTY
+
+
+def _given(session: SessionTurns) -> Iterator[RedactedText]:
+    """Yield the titles that user and agent gave, the best kind first, the last of each first."""
+    given: dict[str, list[RedactedText]] = {}
+    for record in reversed(session.records):
+        if record.kind == "title":
+            given.setdefault(record.subtype, []).append(record.text)
+    for subtype in dict.fromkeys((*_TITLES, *sorted(given))):
+        yield from given.get(subtype, ())
+    # The last `leaf-summary` whose leaf is a record of this session; others are foreign.
+    own = {record.record_uuid for record in session.records}
+    leaves = [r for r in session.records if r.subtype == "leaf-summary" and r.parent_uuid in own]
+    yield from (leaf.text for leaf in leaves[-1:])
+
+
+def _clause(text: RedactedText) -> RedactedText:
+    """Return a text that fits, else its first clauses that do, else as many words as fit."""
+    if len(text) <= TITLE_LIMIT:
+        return text
+    found = (end.start() for end in _CLAUSE_END.finditer(text, _SHORTEST_CLAUSE, TITLE_LIMIT + 1))
+    ends = [end for end in found if text.count("(", 0, end) == text.count(")", 0, end)]
+    return text.cut(0, ends[-1]) if ends else shorten(text, TITLE_LIMIT)
 
 
 def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
@@ -67,8 +104,11 @@ def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
 
 
 def requests(session: SessionTurns) -> list[RedactedText]:
-    """Return the human's prompts that ask for something, oldest first."""
+    """Return the prompts that ask for something, oldest first: the human's and the plans that
+    they handed over; where there are none, a program's."""
     prompts = [turn.prompt for turn in session.turns if turn.prompt is not None]
+    of_humans = [prompt for prompt in prompts if prompt.subtype != PROGRAM]
+    prompts = of_humans or prompts
     return [own_words(prompt.text) for prompt in prompts if asks(prompt)]
 
 

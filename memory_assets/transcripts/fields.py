@@ -7,6 +7,7 @@ not look like an id or a name is never returned as one.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from datetime import UTC, datetime
@@ -186,10 +187,34 @@ def patch_paths(patch: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path.strip() for path in _PATCH_FILE.findall(patch)))
 
 
+def document_text(block: Any) -> str:
+    """Return title and text of a block that is an attached document; "" if it has no text."""
+    if not isinstance(block, dict) or block.get("type") != "document":
+        return ""
+    source = object_field(block, "source")
+    text = ""
+    if source.get("type") == "text":
+        text = text_field(source, "data")
+    elif source.get("type") == "content":
+        text = content_text(source.get("content"))
+    elif text_field(source, "media_type").startswith("text/"):
+        text = _decoded(text_field(source, "data"))
+    return "\n\n".join(part for part in (text_field(block, "title"), text) if part) if text else ""
+
+
+def _decoded(encoded: str) -> str:
+    """Return the text in base64; "" if it is none."""
+    try:
+        return base64.b64decode(encoded, validate=True).decode().replace("\0", "\ufffd")
+    except ValueError:
+        return ""
+
+
 def content_text(content: Any) -> str:
     """Return message content as text: a string, or a list of blocks joined by newlines.
 
-    Images and documents become placeholders; blocks of other kinds give their `text`.
+    Images, and documents without a text, become placeholders; blocks of other kinds give their
+    `text`.
     """
     if isinstance(content, str):
         return content
@@ -209,6 +234,8 @@ def block_text(block: Any) -> str:
         return text
     kind = block.get("type")
     if isinstance(kind, str):
+        if text := document_text(block):
+            return text
         if kind in _PLACEHOLDERS:
             return _PLACEHOLDERS[kind]
         if kind == "tool_reference":

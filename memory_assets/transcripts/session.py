@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -10,13 +11,18 @@ from typing import Any, NamedTuple
 
 from memory_assets.models import Kind, Record, Role
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.fields import mark, object_field, paths_in, text_field
+from memory_assets.transcripts.fields import mark, object_field, paths_in, text_field, type_name
 from memory_assets.transcripts.lines import JsonObject
 
 MAX_OPEN_CALLS = 2_000
 EMPTY = "empty"
 UNKNOWN_TYPE = "unknown-type"
 REPEATED_ID = "duplicate-uuid"
+UNKNOWN_TAG = "unknown-tag"
+"""Subtype of a text that a tag holds which no reader knows."""
+SIDE_QUESTION = "side-question"
+"""Subtype of a prompt that a human sent to a subagent; all others there are an agent's."""
+_TAG = re.compile(r"<([\w-]+)")
 
 Outcome = list[Record] | str
 """What became of one object: its records, or the reason why there are none."""
@@ -141,7 +147,9 @@ class Session(ABC):
         return [self._record(frame, role, kind, text, subtype=subtype, **details)]
 
     def _said(self, frame: Frame, said: Said) -> list[Record]:
-        """Return the record of a text; a prompt is the user's."""
+        """Return the record of a text; a prompt is the user's. An unknown tag is counted."""
+        if said.subtype == UNKNOWN_TAG and (tag := _TAG.match(said.text)):
+            self._report.see_unknown(f"tag/{type_name(tag.group(1))}")
         role: Role = "user" if said.kind == "prompt" else "system"
         return self._one(frame, role, said.kind, said.text, said.subtype)
 
@@ -174,10 +182,11 @@ class Session(ABC):
     def _record(self, frame: Frame, role: Role, kind: Kind, text: str, **details: Any) -> Record:
         """Return the next record; `details` are further fields of `Record`.
 
-        In a sidechain nobody is human: what would be a prompt there is an agent's.
+        In a sidechain nobody is human, but for side questions: what would be a prompt there is an
+        agent's.
         """
         report, source = self._report, self._source
-        if kind == "prompt" and frame.is_sidechain:
+        if kind == "prompt" and frame.is_sidechain and details.get("subtype") != SIDE_QUESTION:
             role, kind, details["subtype"] = "system", "system", "agent-prompt"
         record = Record(
             agent=source.agent,

@@ -148,11 +148,12 @@ def test_humans_go_before_machines(claude: ClaudeLines, read: Read) -> None:
     claude.queue("remove")
     found = read(claude)
     assert found.said == ["start", "why that migration?"]
-    assert found.kinds[-2:] == ["prompt", "assistant_text"]
+    assert found.kinds[-3:] == ["prompt", "assistant_text", "system"]
 
 
 def test_machine_texts_in_the_queue_are_no_prompts(claude: ClaudeLines, read: Read) -> None:
-    """Task notices in both shapes, and bare commands, are dropped wherever they end."""
+    """Task notices in both shapes are told as such wherever they end; bare commands to the CLI are
+    dropped."""
     working(claude)
     for text in (TASK, "<task-notification>b1</task-notification>", "/exit"):
         claude.queue("enqueue", text)
@@ -161,7 +162,9 @@ def test_machine_texts_in_the_queue_are_no_prompts(claude: ClaudeLines, read: Re
     claude.says("done")
     found = read(claude)
     assert found.said == ["start"]
-    assert found.report.dropped["queued-machine-text"] == 6
+    assert found.report.dropped["queued-machine-text"] == 2
+    told = [record.subtype for record in found.records if record.kind == "system"]
+    assert told == ["task-notification"] * 4
 
 
 def test_what_is_still_queued_at_the_end_is_told_last(claude: ClaudeLines, read: Read) -> None:

@@ -118,7 +118,7 @@ def test_both_kinds_of_event_are_one_prompt(codex: CodexLines, read: Read) -> No
         ("<subagent_notification>{}</subagent_notification>", "task-notification"),
         ("<turn_aborted>\nThe user interrupted</turn_aborted>", "interrupt"),
         ("<skill>\n<name>x</name></skill>", "meta"),
-        ("<some_new_context>x</some_new_context>", "meta"),
+        ("<some_new_context>x</some_new_context>", "unknown-tag"),
         ("The following is the Codex agent history whose request", "machine-prompt"),
     ],
 )

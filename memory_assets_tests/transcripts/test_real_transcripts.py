@@ -243,5 +243,5 @@ def assert_begins(prompts: list[Record], final: list[tuple[str, str]]) -> int:
             break
         agreeing += 1
     rest = prompts[agreeing:]
-    assert all(prompt.subtype == "queued" for prompt in rest)
+    assert all(prompt.subtype in ("queued", "program") for prompt in rest)
     return agreeing

@@ -104,7 +104,7 @@ def test_a_flat_subagent_file_belongs_to_the_session_it_names(
 ) -> None:
     """agent-<id>.jsonl beside its parent gives the parent's session id."""
     claude.sidechain = True
-    claude.user("Warmup")
+    claude.user("Explore the repository")
     [record] = read_session(write(claude, "agent-a1b2c3.jsonl"))
     assert (record.session_id, record.agent_id) == (claude.session, "a1b2c3")
     assert (record.kind, record.subtype) == ("system", "agent-prompt")

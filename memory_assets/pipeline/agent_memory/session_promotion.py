@@ -81,11 +81,11 @@ def candidates(sessions: Iterable[SessionTurns]) -> list[Candidate]:
 
 def _said(session: SessionTurns) -> Iterator[tuple[str, str, float, _Said]]:
     for turn in session.turns:
-        if turn.prompt is None or not is_typed(turn.prompt.text):
+        if turn.typed is None or not is_typed(turn.typed.text):
             continue
-        for sentence in sentences(turn.prompt.text):
+        for sentence in sentences(turn.typed.text):
             if (found := promotable(sentence.text)) is not None:
-                where = _Said(session.session_id, turn.id, turn.prompt.timestamp)
+                where = _Said(session.session_id, turn.id, turn.typed.timestamp)
                 yield str(sentence.text), found.type, found.confidence, where
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from memory_assets.chunking import build_turns
 from memory_assets.errors import MemoryAssetsError, NotFound, safe_reason
+from memory_assets.models import NOT_TYPED
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
 from memory_assets.pipeline.indexes.keywords import keywords_path
@@ -123,31 +124,42 @@ def count_sources(
         on_record = {session for where, session in found.by_session if where == project}
         main = {source.session_id for source in files if source.agent_id is None}
         count.archived += len(on_record - main - _on_disk(components, project))
+        of_agents: defaultdict[str, list[Source]] = defaultdict(list)
+        for source in files:
+            if source.agent_id is not None:
+                of_agents[source.session_id].append(source)
         for source in files:
             count.files += 1
             count.bytes += source.size
             progress(source.size, total)
             if source.agent_id is not None:
-                continue  # a human speaks in main files only
+                continue  # read with its session
             count.sessions += 1
-            gap = _compare(components, source, found, count)
+            gap = _compare(components, [source, *of_agents[source.session_id]], found, count)
             if gap.missing or gap.extra:
                 gap.reason = gap.reason or reasons.get(source.session_id, "")
                 count.gaps.append(gap)
     return count
 
 
-def _compare(components: Components, source: Source, found: _Findable, count: SourceCount) -> Gap:
-    gap, identity = Gap(source.project, source.session_id), components.identity
+def _compare(
+    components: Components, files: Sequence[Source], found: _Findable, count: SourceCount
+) -> Gap:
+    """Return what is missing of a session with these files, the main one first."""
+    source, identity = files[0], components.identity
+    gap = Gap(source.project, source.session_id)
+    first, contents, typed = "", dict[str, int](), set[str]()
     try:
-        first, contents = "", dict[str, int]()
-        for record in read_session(source.path, source=source):
-            first = first or record.record_uuid
-            if record.kind == "prompt":
-                said = identity.content_of(content_bytes(record.content))
-                contents[identity.stored(record.record_uuid)] = said
+        for file in files:
+            for record in read_session(file.path, source=file):
+                first = first or record.record_uuid
+                if record.kind == "prompt":
+                    said = identity.content_of(content_bytes(record.content))
+                    uuid = identity.stored(record.record_uuid)
+                    contents[uuid] = said
+                    typed |= set() if record.subtype in NOT_TYPED else {uuid}
     except (MemoryAssetsError, OSError) as error:
-        if not is_gone(source.path):  # else its agent deleted it just now
+        if not any(is_gone(file.path) for file in files):  # else its agent deleted it just now
             gap.missing["file"] += 1
             gap.reason = f"its file cannot be read: {safe_reason(error)}; {remedy_for(error)}"
         return gap
@@ -159,7 +171,7 @@ def _compare(components: Components, source: Source, found: _Findable, count: So
     for uuid in prompts:
         held = found.held(uuid, source)
         again = (uuid, held) in found.seen
-        for name in ("sessions", "prompts"):
+        for name in ("sessions", "prompts") if uuid in typed else ("sessions",):
             _note(name, found.places(name, held), count, gap, again=again)
         found.seen.add((uuid, held))
         if held is not None and held.session_id == source.session_id:

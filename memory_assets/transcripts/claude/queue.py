@@ -15,12 +15,12 @@ The records (observed in 1.0.x to 2.1.x):
 `remove` and `dequeue` do not name their entry. Human entries are taken before those of
 machines, and older ones first; this explains every sequence in the evaluation data.
 
-A removed prompt is held until the agent's next message, because a record of its own, with
+A removed text is held until the agent's next message, because a record of its own, with
 a uuid, may follow and replaces it. An equal text after the agent's message was typed again
-and counts again. A dequeued prompt is held until the next prompt record, which replaces it.
-Prompts that are held or queued when the file ends are emitted last, delivered ones first.
-When the file has grown, its prompts come in an unchanged order, except for those that were
-still queued.
+and counts again. A dequeued prompt is held until the next prompt record, which replaces it; a
+machine's text only until the agent answers. Prompts that are held or queued when the file ends
+are emitted last, delivered ones first. When the file has grown, its prompts come in an unchanged
+order, except for those that were still queued.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from memory_assets.transcripts.authorship import said_inside
 from memory_assets.transcripts.claude.prompts import classify_queued
 from memory_assets.transcripts.fields import content_text, derived_id, mark, text_field
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Frame, Held
+from memory_assets.transcripts.session import Frame, Held, Said
 
 
 class Resolved(NamedTuple):
@@ -51,13 +52,24 @@ def queued_text(record: JsonObject, frame: Frame) -> Held:
     """Return the text that an `enqueue` record puts into the queue."""
     said = classify_queued(content_text(record.get("content")))
     frame.record_uuid = derived_id("queued", text_field(record, "timestamp"), said.text)
-    if said.kind != "prompt":
-        said = said._replace(text="")
     return Held(said, frame)
 
 
-def _left_over(item: Held) -> Resolved:
-    return Resolved(item, "" if item.is_human else MACHINE)
+def _given(item: Held) -> Resolved:
+    """An entry that no other record has: it is told, but for commands to the CLI itself."""
+    of_the_cli = item.said.subtype == "local-command"
+    return Resolved(item, MACHINE if of_the_cli else "")
+
+
+def _same(item: Held, said: Said) -> bool:
+    """Whether a record says what was queued; frames of machines differ in their attributes."""
+    if item.is_human or said.kind == "prompt":
+        return item.said.text == said.text
+    return said_inside(item.said.text) == said_inside(said.text)
+
+
+def _mark(said: Said) -> int:
+    return mark(said.text if said.kind == "prompt" else said_inside(said.text))
 
 
 class PromptQueue:
@@ -74,7 +86,7 @@ class PromptQueue:
         self._waiting.append(queued)
         if len(self._waiting) <= MAX_WAITING:
             return []
-        return [_left_over(self._waiting.pop(0))]
+        return [_given(self._waiting.pop(0))]
 
     def remove(self) -> list[Resolved]:
         """The next text went into the running turn."""
@@ -92,47 +104,55 @@ class PromptQueue:
             self._waiting.remove(item)
         return [Resolved(item, WITHDRAWN) for item in taken]
 
-    def prompt_sent(self, text: str) -> list[Resolved]:
-        """A user record carries the human prompt `text`."""
+    def prompt_sent(self, said: Said) -> list[Resolved]:
+        """A user record carries a prompt, or a command to the CLI (with no text)."""
         resolved = [
-            Resolved(item, DUPLICATE if item.said.text == text else "") for item in self._removed
+            Resolved(item, DUPLICATE) if _same(item, said) else _given(item)
+            for item in self._removed
         ]
-        resolved += [Resolved(item, DUPLICATE) for item in self._dequeued]
+        resolved += [
+            Resolved(item, DUPLICATE) if item.is_human or _same(item, said) else _given(item)
+            for item in self._dequeued
+        ]
         self._removed, self._dequeued = [], []
-        return resolved + self._drop(self._waiting, text)
+        return resolved + self._drop(self._waiting, said)
 
-    def prompt_delivered(self, text: str) -> tuple[list[Resolved], bool]:
-        """A queued command or a tool result's text block carries the human prompt `text`.
+    def delivered(self, said: Said) -> tuple[list[Resolved], bool]:
+        """A queued command, a tool result's text block, or a machine's user record carries a text.
 
-        Returns the entries to emit, and whether `text` has been emitted before.
+        Returns the entries to emit, and whether the text has been emitted before.
         """
-        resolved = self._drop(self._removed, text)
-        if not resolved and self._emitted[mark(text)]:
-            self._emitted[mark(text)] -= 1
+        resolved = self._drop(self._removed, said)
+        if not resolved and said.kind != "prompt":
+            resolved = self._drop(self._dequeued, said)
+        if not resolved and self._emitted[_mark(said)]:
+            self._emitted[_mark(said)] -= 1
             return [], True
-        return resolved or self._drop(self._waiting, text), False
+        return resolved or self._drop(self._waiting, said), False
 
     def agent_spoke(self) -> list[Resolved]:
-        """Return the prompts that went into the running turn: the agent has read them."""
-        if not self._removed:
+        """Return the texts that went into the running turn: the agent has read them."""
+        answered = [item for item in self._dequeued if not item.is_human]
+        if not self._removed and not answered:
             return []
-        resolved = [Resolved(item, "") for item in self._removed]
-        self._emitted.update(mark(item.said.text) for item in self._removed)
+        read = [*self._removed, *answered]
+        self._dequeued = [item for item in self._dequeued if item.is_human]
         self._removed = []
-        return resolved
+        self._emitted.update(_mark(item.said) for item in read)
+        return [_given(item) for item in read]
 
     def end(self) -> list[Resolved]:
         """The file ends: resolve all that is left, delivered texts first."""
         left = [*self._removed, *self._dequeued, *self._waiting]
         self._removed, self._dequeued = [], []
         self._waiting.clear()
-        return [_left_over(item) for item in left]
+        return [_given(item) for item in left]
 
     @staticmethod
-    def _drop(items: list[Held], text: str) -> list[Resolved]:
-        """Take the first human prompt that says `text` from `items`, as a duplicate."""
+    def _drop(items: list[Held], said: Said) -> list[Resolved]:
+        """Take the first entry that says the same from `items`, as a duplicate."""
         for item in items:
-            if item.is_human and item.said.text == text:
+            if _same(item, said):
                 items.remove(item)
                 return [Resolved(item, DUPLICATE)]
         return []
@@ -142,7 +162,5 @@ class PromptQueue:
             return []
         item = next((item for item in self._waiting if item.is_human), self._waiting[0])
         self._waiting.remove(item)
-        if item.is_human:
-            destination.append(item)
-            return []
-        return [Resolved(item, MACHINE)]
+        destination.append(item)
+        return []

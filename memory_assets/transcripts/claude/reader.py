@@ -5,7 +5,7 @@ Where: `projects/<slug>/<sessionId>.jsonl`; subagents in
 `<slug>/agent-<id>.jsonl`. Everything else is left out: `journal.jsonl` of workflows,
 `history.jsonl`, `*.meta.json`, `tool-results/`, and the files of agents that did no work
 of their own (`agent-aprompt_suggestion-*`: speculative next prompts,
-`agent-acompact-*`: compaction).
+`agent-acompact-*`: compaction). `agent-aside_question-*` are read (`side_question.py`).
 
 Records are parsed in `records.py`, `prompts.py` and `queue.py`.
 """
@@ -21,6 +21,7 @@ from memory_assets.errors import TranscriptError
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
 from memory_assets.transcripts.claude.records import ClaudeSession
+from memory_assets.transcripts.claude.side_question import PREFIX, SideQuestion
 from memory_assets.transcripts.discovery import SUFFIX, Walk
 from memory_assets.transcripts.fields import safe_id
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
@@ -41,7 +42,7 @@ class ClaudeCodeReader(Reader):
     """Reads Claude Code's transcripts."""
 
     agent = "claude-code"
-    version = "3"
+    version = "4"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a typed record that names its session, parent or leaf."""
@@ -84,6 +85,8 @@ class ClaudeCodeReader(Reader):
         """Return the state of reading a transcript, or one session of the history."""
         if source.path.name == HISTORY_FILE:
             return HistorySession(source, report)
+        if source.agent_id is not None and source.agent_id.startswith(PREFIX):
+            return SideQuestion(source, report)
         return ClaudeSession(source, report)
 
 

@@ -12,11 +12,24 @@ sessions are two titles.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from memory_assets.models import Kind, Record
+from memory_assets.models import ATTACHED, NOT_TYPED, PLAN, PROGRAM, Kind, Record
+from memory_assets.transcripts.authorship import (
+    BY_PROGRAM,
+    UNSAID,
+    Origin,
+    planned_in,
+    unknown_command,
+)
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.claude.prompts import classify_queued, classify_record
+from memory_assets.transcripts.claude.prompts import (
+    classify_queued,
+    classify_record,
+    record_origin,
+    session_origin,
+)
 from memory_assets.transcripts.claude.queue import DUPLICATE, PromptQueue, Resolved, queued_text
 from memory_assets.transcripts.claude.types import (
     ATTACHMENT_NOISE,
@@ -26,8 +39,10 @@ from memory_assets.transcripts.claude.types import (
     TITLES,
 )
 from memory_assets.transcripts.fields import (
+    DOCUMENT,
     content_text,
     derived_id,
+    document_text,
     mark,
     object_field,
     parse_time,
@@ -52,6 +67,10 @@ from memory_assets.transcripts.session import (
 
 _PARTS_WITH_TEXT = ("message", "attachment", "content")
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_UNTYPED_ARGUMENTS = re.compile(r"Args from unknown [a-z ]+: *(.*\S)\s*", re.DOTALL)
+"""How the CLI says what was typed behind a command that does not exist."""
+_WARM_UP = "warmup"
+"""What versions from 2.0.60 to 2.1.1x sent to agents to have them ready: no work."""
 
 
 class ClaudeSession(Session):
@@ -63,6 +82,9 @@ class ClaudeSession(Session):
         self._latest: dict[str, int] = {}
         self._message_id = ""
         self._forked = False
+        self._origin = UNSAID
+        self._unknown_command = ""
+        self._warming_up = False
 
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
@@ -136,11 +158,22 @@ class ClaudeSession(Session):
         if self._met(frame.record_uuid):
             return self._resolve(REPEATED_ID)
         self._note_origin(record)
+        self._origin = session_origin(record)
         uuid = frame.record_uuid
-        made = self._by_type(name, record, frame)
+        if frame.is_sidechain and self._is_warm_up(name, record):
+            made = self._resolve("warm-up")
+        else:
+            made = self._by_type(name, record, frame)
         if not any(block.record_uuid == uuid for block in made):
             self._report.pass_over(uuid, frame.content)
         return made
+
+    def _is_warm_up(self, name: str, record: JsonObject) -> bool:
+        """Whether an agent was only asked to be ready, until it is asked for work."""
+        if name == "user":
+            content = object_field(record, "message").get("content")
+            self._warming_up = content_text(content).strip(" .!\n").lower() == _WARM_UP
+        return self._warming_up
 
     def _by_type(self, name: str, record: JsonObject, frame: Frame) -> list[Record]:
         if name == "assistant":
@@ -206,14 +239,40 @@ class ClaudeSession(Session):
             results = [block for block in content if _is_tool_result(block)]
             if results:
                 return self._tool_results(record, frame, results, content)
-        said = classify_record(record, content_text(content))
-        released: list[Record] = []
-        if not frame.is_sidechain:
-            if said.kind == "prompt":
-                released = self._release(self._queue.prompt_sent(said.text))
-            elif said.subtype == "local-command":
-                released = self._release(self._queue.prompt_sent(""))
-        return released + self._resolve(self._said(frame, said))
+        typed, documents = _typed(content)
+        said = classify_record(record, typed, self._origin_of(record))
+        self._unknown_command = unknown_command(said.text)
+        released, told = self._sent(said, frame)
+        if told:
+            return released + self._resolve(DUPLICATE)
+        return released + self._resolve(self._said(frame, said) + self._attached(frame, documents))
+
+    def _origin_of(self, record: JsonObject) -> Origin:
+        return record_origin(record, self._origin, self._report.see_unknown)
+
+    def _sent(self, said: Said, frame: Frame) -> tuple[list[Record], bool]:
+        """Return what a user record releases from the queue, and whether that has told it."""
+        if frame.is_sidechain:
+            return [], False
+        if said.kind == "prompt":
+            return self._release(self._queue.prompt_sent(said)), False
+        if said.subtype == "local-command":
+            return self._release(self._queue.prompt_sent(said._replace(text=""))), False
+        resolved, told = self._queue.delivered(said)
+        return self._release(resolved), told
+
+    def _said(self, frame: Frame, said: Said) -> list[Record]:
+        if said.subtype == PLAN and (planned := planned_in(said.text)):
+            return self._one(frame, "user", said.kind, said.text, PLAN, paths=(planned,))
+        return super()._said(frame, said)
+
+    def _attached(self, frame: Frame, documents: list[str]) -> list[Record]:
+        """Return the documents that the human attached to a prompt, titles and texts."""
+        return [
+            made
+            for text in documents
+            for made in self._one(frame, "user", "attachment", text, ATTACHED)
+        ]
 
     def _tool_results(
         self, record: JsonObject, frame: Frame, results: list[JsonObject], content: list[Any]
@@ -222,14 +281,14 @@ class ClaudeSession(Session):
         versions put a prompt typed while the tool ran there, and nowhere else."""
         spawned = safe_id(object_field(record, "toolUseResult").get("agentId"))
         made = [self._tool_result(block, frame, spawned) for block in results]
-        beside = [block for block in content if not _is_tool_result(block)]
-        said = classify_record(record, content_text(beside))
+        typed, documents = _typed([block for block in content if not _is_tool_result(block)])
+        said = classify_record(record, typed, self._origin_of(record))
         released: list[Record] = []
         if said.kind == "prompt" and not frame.is_sidechain:
-            resolved, emitted = self._queue.prompt_delivered(said.text)
+            resolved, emitted = self._queue.delivered(said)
             released = self._release(resolved)
-            said = Said("system", "", "") if emitted else said._replace(subtype="queued")
-        made += self._said(frame, said)
+            said = Said("system", "", "") if emitted else _queued(said)
+        made += self._said(frame, said) + self._attached(frame, documents)
         return released + self._resolve(made)
 
     def _tool_result(self, block: JsonObject, frame: Frame, spawned: str) -> Record:
@@ -251,8 +310,10 @@ class ClaudeSession(Session):
             return self._one(frame, "system", "summary", text, "away-summary")
         if subtype == "compact_boundary":
             return self._one(frame, "system", "system", text, "compact-boundary")
+        if subtype == "informational" and (typed := _UNTYPED_ARGUMENTS.fullmatch(text)):
+            return self._typed_behind(frame, typed.group(1))
         if subtype == "local_command":
-            said = classify_record(record, text)
+            said = classify_record(record, text, UNSAID)
             if said.kind == "prompt" and (said.subtype != "command" or frame.is_sidechain):
                 said = Said("system", "local-command", said.text)
             return self._said(frame, said)
@@ -261,19 +322,27 @@ class ClaudeSession(Session):
         self._report.see_unknown(f"system/{type_name(subtype)}")
         return UNKNOWN_TYPE
 
+    def _typed_behind(self, frame: Frame, arguments: str) -> list[Record]:
+        """Return what was typed behind a command that does not exist, with its name."""
+        name = f"/{self._unknown_command.removeprefix('/')} " if self._unknown_command else ""
+        subtype = PROGRAM if self._origin == BY_PROGRAM else "command"
+        return self._said(frame, Said("prompt", subtype, f"{name}{arguments}"))
+
     def _queued_command(self, attachment: JsonObject, frame: Frame) -> list[Record]:
-        said = classify_queued(content_text(attachment.get("prompt")))
-        origin = object_field(attachment, "origin").get("kind", "human")
-        human = attachment.get("commandMode", "prompt") == "prompt" and origin == "human"
-        if said.kind == "prompt" and not human:
-            said = Said("system", "task-notification", said.text)
-        if said.kind != "prompt" or frame.is_sidechain:
+        typed, documents = _typed(attachment.get("prompt"))
+        of_prompts = attachment.get("commandMode", "prompt") == "prompt"
+        origin = self._origin_of(attachment)
+        if not of_prompts and origin.by != "machine":
+            origin = Origin("machine", "task-notification")
+        said = classify_queued(typed, origin)
+        if frame.is_sidechain:
             return self._resolve(self._said(frame, said))
-        resolved, emitted = self._queue.prompt_delivered(said.text)
+        resolved, emitted = self._queue.delivered(said)
         released = self._release(resolved)
         if emitted:
-            return released + self._resolve("queued-duplicate")
-        return released + self._resolve(self._said(frame, said._replace(subtype="queued")))
+            return released + self._resolve(DUPLICATE)
+        said = _queued(said) if said.kind == "prompt" else said
+        return released + self._resolve(self._said(frame, said) + self._attached(frame, documents))
 
     def _attachment(self, kind: str, attachment: JsonObject, frame: Frame) -> Outcome:
         path = text_field(attachment, "filename") or text_field(attachment, "planFilePath")
@@ -331,7 +400,9 @@ class ClaudeSession(Session):
     def _release(self, resolved: list[Resolved]) -> list[Record]:
         made: list[Record] = []
         for queued, reason in resolved:
-            said = queued.said._replace(subtype="queued")
+            said = queued.said
+            if said.kind == "prompt" and said.subtype not in NOT_TYPED:
+                said = said._replace(subtype=PROGRAM if self._origin == BY_PROGRAM else "queued")
             # Nobody types a text twice in one millisecond: a record with its time is a copy.
             if not reason and self._met(queued.frame.record_uuid):
                 reason = DUPLICATE
@@ -342,6 +413,19 @@ class ClaudeSession(Session):
 def _call(block: JsonObject) -> tuple[str, Call]:
     """Return the id and the call of a block that calls a tool."""
     return safe_id(block.get("id")), Call.of_block(block, "input")
+
+
+def _queued(said: Said) -> Said:
+    return said if said.subtype in NOT_TYPED else said._replace(subtype="queued")
+
+
+def _typed(content: Any) -> tuple[str, list[str]]:
+    """Return what a message's content says, and the texts of the documents attached to it."""
+    if not isinstance(content, list):
+        return content_text(content), []
+    documents = {at: text for at, block in enumerate(content) if (text := document_text(block))}
+    rest = content_text([block for at, block in enumerate(content) if at not in documents])
+    return rest or (DOCUMENT if documents else ""), list(documents.values())
 
 
 def _is_tool_result(block: Any) -> bool:

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.fields import (
     IMAGE,
     block_text,
@@ -73,22 +74,6 @@ NOISE_EVENTS = names(
     "collab_agent_spawn_end collab_agent_interaction_begin collab_agent_interaction_end "
     "collab_waiting_begin collab_waiting_end collab_close_begin collab_close_end"
 )
-_INJECTED_PREFIXES = (
-    ("<environment_context>", "environment"),
-    ("# AGENTS.md instructions", "instructions"),
-    ("<user_instructions>", "instructions"),
-    ("<INSTRUCTIONS>", "instructions"),
-    ("<permissions instructions>", "instructions"),
-    ("<subagent_notification>", "task-notification"),
-    ("<turn_aborted>", "interrupt"),
-    ("<user_shell_command>", "bash-input"),
-    ("<recommended_plugins>", "meta"),
-    ("<skill>", "meta"),
-    ("<codex_delegation>", "machine-prompt"),
-    ("The following is the Codex agent history", "machine-prompt"),
-    ("Another language model started to solve this problem", "compact-summary"),
-)
-_WRAPPED = re.compile(r"<([a-z]+_[a-z_]+)>.*</\1>", re.DOTALL)
 _REQUEST_HEADING = "## My request for Codex:"
 _EDITOR_CONTEXT = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _IMAGE_TAG = re.compile(r"<image name=[^>\n]*>\n?|</image>\n?")
@@ -146,15 +131,9 @@ def event_of(payload: JsonObject) -> tuple[str, JsonObject]:
 def classify_submitted(text: str) -> Said:
     """Classify `text`, without the context that an editor put above the request."""
     text = text.strip()
-    for prefix, subtype in _INJECTED_PREFIXES:
-        if text.startswith(prefix):
-            kind: Any = "summary" if subtype == "compact-summary" else "system"
-            return Said(kind, subtype, text)
-    if _WRAPPED.fullmatch(text):
-        return Said("system", "meta", text)
     if text.startswith(_EDITOR_CONTEXT) and _REQUEST_HEADING in text:
         text = text.partition(_REQUEST_HEADING)[2].strip()
-    return Said("prompt", "", text)
+    return authored(text)
 
 
 def event_text(event: JsonObject) -> str:

@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_assets.models import Record
+from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
     content_text,
@@ -134,7 +135,7 @@ class PiSession(Session):
     def _message(self, role: str, message: JsonObject, frame: Frame) -> Outcome:
         content = message.get("content")
         if role == "user":
-            return self._one(frame, "user", "prompt", prompt_text(content_text(content)))
+            return self._said(frame, authored(prompt_text(content_text(content))))
         if role == "assistant":
             return self._assistant(message, content, frame)
         if role == "toolResult":

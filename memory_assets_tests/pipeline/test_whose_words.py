@@ -1,0 +1,188 @@
+"""Whose words are found as what: an ingest of sessions in which persons, plans, programs and
+machines speak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline.checks.source_turns import count_sources
+from memory_assets.pipeline.checks.verify import prompts_in_one_chunk
+from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.transcripts.conftest import ClaudeLines, CodexLines
+
+SIDE = (
+    "<system-reminder>This is a side question from the user. You must answer this question "
+    "directly in a single response.\n</system-reminder>\n\n"
+)
+
+
+class _Desk:
+    """Writes sessions of one project into the directories of the agents."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._number = 0
+
+    def claude(self, **given: Any) -> ClaudeLines:
+        """A new session's lines."""
+        self._number += 1
+        session = f"11111111-0000-4000-8000-{self._number:012x}"
+        return ClaudeLines(session=session, **given)
+
+    def keep(self, project: str, lines: ClaudeLines, name: str = "") -> str:
+        """Write a session's file, or one of its agents'; return its session's id."""
+        place = self.root / "claude/projects" / project / (name or f"{lines.session}.jsonl")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(lines.bytes())
+        return lines.session
+
+    def keep_codex(self, lines: CodexLines) -> str:
+        """Write a rollout; return its thread."""
+        place = self.root / "codex/sessions/2026/03/01"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"rollout-2026-03-01T09-00-00-{lines.thread}.jsonl").write_bytes(lines.bytes())
+        return lines.thread
+
+
+SHED = "-home-ada-engine"
+
+
+@pytest.fixture(scope="module")
+def sessions() -> dict[str, str]:
+    """The ids of the sessions by what they are about."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def spoken(
+    tmp_path_factory: pytest.TempPathFactory, engines: dict[str, Any], sessions: dict[str, str]
+) -> Iterator[SampleMemory]:
+    """A memory, without vectors, of the sessions of this module."""
+    root = tmp_path_factory.mktemp("whose-words")
+    desk = _Desk(root / "transcripts")
+    _sessions_of_persons(desk, sessions)
+    made = SampleMemory(root, engines, vectors=False)
+    made.run()
+    yield made
+    made.close()
+
+
+def _sessions_of_persons(desk: _Desk, sessions: dict[str, str]) -> None:
+    plan = desk.claude()
+    plan.user([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
+    plan.user("Implement the following plan:\n\n# Move the tool inventory to SQLite\n\n1. Schema")
+    plan.says("schema.sql and scanner.py are done; 212 tools were imported.")
+    plan.user("Also add a unique index on the barcode")
+    plan.says("Added unique index tools_barcode.")
+    sessions["plan"] = desk.keep(SHED, plan)
+
+    asked = desk.claude()
+    asked.user("Rename the database tables")
+    asked.says("I rename them now.")
+    aside = desk.claude(sidechain=True, agent_id="aside_question-00aa")
+    aside.session, aside.lines = asked.session, list(asked.lines)
+    aside.user(f"{SIDE}what was the name of the old customers table?")
+    aside.says("It was tbl_kunden.")
+    asked.lines += [b""] * 4  # the main agent goes on for longer
+    asked.says("All tables are renamed.")
+    asked.user("And now the views")
+    asked.says("Done.")
+    sessions["aside"] = desk.keep(SHED, asked)
+    desk.keep(SHED, aside, f"{asked.session}/subagents/agent-aside_question-00aa.jsonl")
+
+    kiosk = desk.claude()
+    source = {"type": "text", "data": "# Requirements\n\nThe kiosk prints a receipt in Faroese.\n"}
+    document = {"type": "document", "source": source, "title": "requirements_4.2.md"}
+    kiosk.user([document, {"type": "text", "text": "build this receipt printer"}])
+    kiosk.says("I read the requirements.")
+    sessions["document"] = desk.keep(SHED, kiosk)
+
+    note = desk.claude()
+    note.user("<user-memory-input>always run the weft tests</user-memory-input>")
+    note.user("Why does the shuttle stall?")
+    note.says("The counter wraps.")
+    sessions["note"] = desk.keep(SHED, note)
+
+    warm = desk.claude(sidechain=True, agent_id="a1")
+    warm.user("Warmup")
+    warm.says("Hello! I'm ready.")
+    sessions["warm-up"] = desk.keep(SHED, warm, "agent-a1.jsonl")
+
+    codex = CodexLines()
+    codex.meta()
+    codex.prompt("A previous agent produced the plan below. Implement it.\n\n# Label printer queue")
+    codex.says("queue.py is there and prints labels in order.")
+    sessions["codex"] = desk.keep_codex(codex)
+
+
+def _prompts(memory: SampleMemory, session: str) -> list[str]:
+    rows = [row for row in memory.rows("user_prompts") if row["session_id"] == session]
+    return [row["text"] for row in sorted(rows, key=lambda row: row["turn_index"])]
+
+
+def _turns(memory: SampleMemory, session: str) -> dict[int, str]:
+    told: dict[int, str] = {}
+    for row in memory.rows("turn_chunks"):
+        if row["session_id"] == session:
+            told[row["turn_index"]] = told.get(row["turn_index"], "") + row["text"]
+    return told
+
+
+def test_a_plan_begins_a_turn_and_is_no_typed_prompt(
+    spoken: SampleMemory, sessions: dict[str, str]
+) -> None:
+    """It is found with the turn, and only what was typed is among the prompts."""
+    assert _prompts(spoken, sessions["plan"]) == ["Also add a unique index on the barcode"]
+    assert _prompts(spoken, sessions["codex"]) == []
+    turns = _turns(spoken, sessions["plan"])
+    assert "Move the tool inventory to SQLite" in turns[0] and "212 tools" in turns[0]
+    assert turns[1].startswith("Also add")
+    titles = {row["session_id"]: row["title"] for row in spoken.rows("session_summaries")}
+    assert titles[sessions["plan"]] == "Move the tool inventory to SQLite"
+    assert titles[sessions["codex"]] == "Label printer queue"
+    counts = {row["session_id"]: row["prompts"] for row in spoken.rows("session_summaries")}
+    assert counts[sessions["plan"]] == 1 and counts[sessions["codex"]] == 0
+
+
+def test_a_side_question_is_a_turn_between_those_of_the_main_agent(
+    spoken: SampleMemory, sessions: dict[str, str]
+) -> None:
+    """What the main agent still says to its own prompt stays there."""
+    said = ["Rename the database tables", "what was the name of the old customers table?"]
+    assert _prompts(spoken, sessions["aside"]) == [*said, "And now the views"]
+    turns = _turns(spoken, sessions["aside"])
+    assert "All tables are renamed." in turns[0] and "tbl_kunden" not in turns[0]
+    assert "tbl_kunden" in turns[1] and "renamed" not in turns[1]
+    records = [
+        row for row in spoken.rows("redacted_records") if row["session_id"] == sessions["aside"]
+    ]
+    assert len(records) == len({row["record_uuid"] for row in records}) == 7
+
+
+def test_a_document_and_a_note_are_found_with_their_turn(
+    spoken: SampleMemory, sessions: dict[str, str]
+) -> None:
+    """They are a person's words, though no prompts."""
+    assert _prompts(spoken, sessions["document"]) == ["build this receipt printer"]
+    told = _turns(spoken, sessions["document"])[0]
+    assert "requirements_4.2.md" in told and "Faroese" in told
+    assert _prompts(spoken, sessions["note"]) == ["Why does the shuttle stall?"]
+    assert "always run the weft tests" in _turns(spoken, sessions["note"])[0]
+
+
+def test_a_warm_up_is_no_session(spoken: SampleMemory, sessions: dict[str, str]) -> None:
+    """Nothing of it can be found."""
+    for table in ("redacted_records", "turn_chunks", "session_summaries"):
+        assert sessions["warm-up"] not in {row["session_id"] for row in spoken.rows(table)}
+
+
+def test_the_comparison_with_the_files_agrees(spoken: SampleMemory) -> None:
+    """It knows which prompts were typed, and reads the files of side questions."""
+    count = count_sources(spoken.components, spoken.projects())
+    assert count.gaps == [] and count.passed
+    assert count.sets["sessions"].at_source == count.sets["prompts"].at_source + 2
+    assert all(prompts_in_one_chunk(spoken.components, each).passed for each in spoken.projects())
