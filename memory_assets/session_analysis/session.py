@@ -14,9 +14,11 @@ from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import EMPTY
 
 T = TypeVar("T")
-_POLLS = re.compile(r"^session_id: \"?(\d+)", re.MULTILINE)
+_POLLS = re.compile(r"\b(?:session_id|cell_id)\"?: ?[\"']?([\w-]+)")
+_POLLING = frozenset({"write_stdin", "wait"})
 _STILL_RUNNING = re.compile(
-    r"Process running with session ID (\d+)|Command running in background|running in the background"
+    r"(?:Process running with session|Script running with cell) ID ([\w-]+)"
+    r"|Command running in background|running in the background"
 )
 _HEAD = 600
 
@@ -50,12 +52,10 @@ class SessionTurns:
 
     @cached_property
     def failed_calls(self) -> frozenset[str]:
-        """The ids of the tool calls whose result is an error."""
-        return frozenset(
-            record.tool_use_id
-            for record in self.records
-            if record.kind == "tool_result" and record.is_error and record.tool_use_id
-        )
+        """The ids of the tool calls whose results are errors, all of them."""
+        results = [record for record in self.records if record.kind == "tool_result"]
+        worked = {record.tool_use_id for record in results if not record.is_error}
+        return frozenset({record.tool_use_id for record in results} - worked - {""})
 
 
 def session_turns(records: Iterable[RedactedRecord], turns: Iterable[Turn]) -> SessionTurns:
@@ -112,8 +112,8 @@ def _results_after_calls(turn: Turn) -> Turn:
 class Calls:
     """The open calls, and the commands that still ran when their call returned.
 
-    Codex gives a slow command a session id and polls it by `write_stdin`. Must be passed
-    every record of a session in order.
+    Codex gives a slow command a session id and polls it by `write_stdin`, a slow script a cell id
+    and polls it by `wait`. Must be passed every record of a session in order.
     """
 
     asked: dict[str, RedactedText] = field(default_factory=dict)
@@ -134,5 +134,6 @@ class Calls:
 
     def _polled(self, record: RedactedRecord) -> RedactedText:
         asked = self.asked.get(record.tool_use_id, EMPTY)
-        polled = _POLLS.search(asked) if record.tool_name == "write_stdin" else None
+        polls = record.tool_name in _POLLING or "tools.write_stdin(" in asked
+        polled = _POLLS.search(asked) if polls else None
         return self._running.get(polled.group(1), EMPTY) if polled else EMPTY

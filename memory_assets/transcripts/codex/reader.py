@@ -41,7 +41,7 @@ class CodexReader(Reader):
     """Reads Codex's rollouts."""
 
     agent = "codex"
-    version = "4"
+    version = "5"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a typed payload, or a bare item of the oldest files."""

@@ -27,7 +27,7 @@ class PiReader(Reader):
     """Reads Pi's sessions."""
 
     agent = "pi"
-    version = "3"
+    version = "4"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a session header or an entry with a message in it."""
