@@ -136,12 +136,16 @@ def _refreshed(source: Source) -> Source | None:
     if source.path.name == HISTORY_FILE:
         return source  # its size and time are not those of the file
     try:
-        status = source.path.stat()
+        states = [path.stat() for path in source.files]
     except FileNotFoundError:
         return None
     except OSError:
         return source
-    return replace(source, size=status.st_size, mtime_ns=status.st_mtime_ns)
+    return replace(
+        source,
+        size=sum(state.st_size for state in states),
+        mtime_ns=max(state.st_mtime_ns for state in states),
+    )
 
 
 class _UnnamedPrompts:

@@ -34,7 +34,7 @@ class Script:
     commands: tuple[str, ...]
     paths: tuple[str, ...]
     patches: list[str]
-    """Those whose end is not yet told."""
+    """The patches whose end was not told yet."""
 
     @property
     def call(self) -> Call:
