@@ -65,11 +65,17 @@ def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
 
 
 def head_objects(head: bytes) -> Iterator[JsonObject]:
-    """Yield the objects of those lines of `head` that parse; the cut-off last one rarely does."""
-    for line in head.split(b"\n"):
+    """Yield the objects of those lines of `head` that parse, and what can be recovered from the
+    others; the cut-off last one rarely gives any."""
+    *lines, last = head.split(b"\n")
+    for line in lines:
         value = _load(line)
-        if isinstance(value, dict):
+        if value is _BROKEN and line.strip():
+            yield from (found for _, _, found in _recover(line, 0)[0])
+        elif isinstance(value, dict):
             yield value
+    if isinstance(value := _load(last), dict):
+        yield value
 
 
 def read_objects(

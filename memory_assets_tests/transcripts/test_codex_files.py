@@ -145,6 +145,32 @@ def test_the_files_of_a_thread_are_one_session_in_order(
     assert starts == sorted(starts)
 
 
+TURN = (
+    b'{"timestamp": "2026-09-05T09:15:10.000Z", "type": "turn_context", "payload": {"cwd": "/k"}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("torn", "project"),
+    [
+        (lambda first: first[:90] + first, "-home-ada-engine"),
+        (lambda first: first[:90] + b"\0" * 30 + first, "-home-ada-engine"),
+        (lambda first: first[:90], "-k"),
+        (lambda first: first[:90] + b"\n" + first, "-home-ada-engine"),
+        (lambda first: b"", "-k"),
+    ],
+)
+def test_a_torn_first_line_does_not_hide_the_directory(
+    tmp_path: Path, torn: Pack, project: str
+) -> None:
+    """What can be recovered of it names the project, else the first turn does."""
+    first, *others = rollout("fix it").split(b"\n")
+    put(tmp_path, b"\n".join([torn(first), TURN, *others]))
+    (source,), _ = found_in(tmp_path)
+    assert (source.project, source.session_id) == (project, THREAD)
+    assert said(source) == ["fix it"]
+
+
 def test_a_thread_whose_first_file_is_gone_is_still_that_thread(tmp_path: Path) -> None:
     """Its later files name it."""
     segments(tmp_path, (2, 1))

@@ -45,7 +45,7 @@ CALLS = names("function_call custom_tool_call local_shell_call web_search_call t
 BARE_ITEMS = (CALLS - {"tool_search_call"}) | OUTPUTS | {"message", "reasoning"}
 """Items that the oldest files hold without `{timestamp, type, payload}` around them."""
 
-NOISE_LINES = names("world_state inter_agent_communication_metadata state")
+NOISE_LINES = names("world_state inter_agent_communication_metadata state token_usage_record")
 """Types without a word of the conversation."""
 NOISE_ITEMS = {
     "ghost_snapshot": "file-history",
@@ -74,7 +74,9 @@ NOISE_EVENTS = names(
     "agent_reasoning_raw_content session_configured thread_goal_updated exec_approval_request "
     "apply_patch_approval_request request_user_input collab_agent_spawn_begin "
     "collab_agent_spawn_end collab_agent_interaction_begin collab_agent_interaction_end "
-    "collab_waiting_begin collab_waiting_end collab_close_begin collab_close_end"
+    "collab_waiting_begin collab_waiting_end collab_close_begin collab_close_end "
+    "thread_settings_applied mcp_startup_update mcp_startup_complete skills_update_available "
+    "deprecation_notice shutdown_complete model_reroute"
 )
 _INJECTED_PREFIXES = (
     ("<environment_context>", "environment"),
@@ -92,8 +94,13 @@ _INJECTED_PREFIXES = (
     ("Another language model started to solve this problem", "compact-summary"),
 )
 _WRAPPED = re.compile(r"<([a-z]+_[a-z_]+)>.*</\1>", re.DOTALL)
-_REQUEST_HEADING = "## My request for Codex:"
-_EDITOR_CONTEXT = ("# Context from my IDE setup:", "# Files mentioned by the user:")
+_REQUEST_HEADING = re.compile(r"^#{1,4} My request for Codex:?[ \t]*$", re.MULTILINE)
+_ABOVE = re.compile(
+    r"(?>(?:# AGENTS\.md instructions[^\n]*\n\s*)?"
+    r"<(INSTRUCTIONS|user_instructions|environment_context|recommended_plugins)>.*?</\1>\s*)++"
+    r"(?=[^\s<])",
+    re.DOTALL,
+)
 _IMAGE_TAG = re.compile(r"<image name=[^>\n]*>\n?|</image>\n?")
 _SHELL = re.compile(
     r"(?:.*[/\\])?(?:bash|sh|zsh|dash|fish|powershell|pwsh|cmd)(?:\.exe)?", re.DOTALL
@@ -156,16 +163,29 @@ def event_of(payload: JsonObject) -> tuple[str, JsonObject]:
 
 def classify_submitted(text: str) -> Said:
     """Classify `text`, without the context that an editor put above the request."""
-    text = text.strip()
+    text = _below_wrappers(text.strip())
     for prefix, subtype in _INJECTED_PREFIXES:
         if text.startswith(prefix):
             kind: Any = "summary" if subtype == "compact-summary" else "system"
             return Said(kind, subtype, text)
     if _WRAPPED.fullmatch(text):
         return Said("system", "meta", text)
-    if text.startswith(_EDITOR_CONTEXT) and _REQUEST_HEADING in text:
-        text = text.partition(_REQUEST_HEADING)[2].strip()
-    return Said("prompt", "", text)
+    return Said("prompt", "", _request(text))
+
+
+def _below_wrappers(text: str) -> str:
+    """Return what stands below the instructions and the environment that Codex put above a text,
+    or the whole where nothing does."""
+    return text[wrappers.end() :] if (wrappers := _ABOVE.match(text)) else text
+
+
+def _request(text: str) -> str:
+    """Return the text below the heading that editors put between their context and what was typed;
+    the last one, because the context can quote earlier ones."""
+    if not text.startswith("#"):
+        return text
+    headings = list(_REQUEST_HEADING.finditer(text))
+    return (text[headings[-1].end() :].strip() if headings else "") or text
 
 
 def event_text(event: JsonObject) -> str:

@@ -37,9 +37,10 @@ _HEAD_BYTES = 256 << 10
 
 _LINE_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _ENVELOPE = re.compile(
-    rb'\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"(?:session_meta|response_item|event_msg)"'
+    rb'\{"timestamp":\s*"[^"]*",\s*(?:"ordinal":\s*\d+,\s*)?"type":\s*"(?:session_meta'
+    rb'|response_item|event_msg)"'
 )
-_META_STRING = rb'"%s":"((?:[^"\\]|\\.)*)"'
+_META_STRING = rb'"%s":\s*"((?:[^"\\]|\\.)*)"'
 
 
 class CodexReader(Reader):
@@ -157,21 +158,25 @@ def _identify(path: Path, meta: JsonObject) -> tuple[str, str | None]:
 
 
 def _first_meta(head: bytes) -> JsonObject:
-    """Return the first session_meta; of one that is cut off, the fields that were there."""
+    """Return the first session_meta; of one that is cut off, the fields that were there, and the
+    directory of the first turn."""
+    context: JsonObject = {}
     for line in head_objects(head):
         payload = line.get("payload")
         if line.get("type") == "session_meta" and isinstance(payload, dict):
             return payload
         if "type" not in line and "id" in line:
             return line
+        if line.get("type") == "turn_context" and isinstance(payload, dict):
+            context = context or {"cwd": text_field(payload, "cwd")}
     first = head.partition(b"\n")[0]
     if not _ENVELOPE.match(first):
-        return {}
-    found: JsonObject = {}
+        return context
+    found: JsonObject = dict(context)
     for name in (b"id", b"cwd", b"parent_thread_id", b"forked_from_id"):
         if match := re.search(_META_STRING % name, first):
             found[name.decode()] = match.group(1).decode("utf-8", "replace")
-    if b'"source":{"subagent":' in first:
+    if re.search(rb'"source":\s*\{"subagent":', first):
         found["source"] = {"subagent": "unknown"}
     return found
 
