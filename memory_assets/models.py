@@ -35,6 +35,9 @@ Kind = Literal[
     "attachment",
 ]
 
+ABANDONED = "abandoned"
+"""Subtype of what was said on a branch that somebody went back from, to say something else."""
+
 Int32 = Annotated[int, np.int32]
 Project = Annotated[str, "Partition key: the project's directory name."]
 ProjectRoot = Annotated[RedactedText, "Git root (or first cwd) of the project, redacted."]

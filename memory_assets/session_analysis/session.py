@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, cast
 
-from memory_assets.models import RedactedRecord, Turn
+from memory_assets.models import ABANDONED, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import EMPTY
 
@@ -27,9 +27,9 @@ _HEAD = 600
 class SessionTurns:
     """One redacted session: its records in the lake's order, and its turns.
 
-    `records` includes those of subagents, and those that belong to no turn: titles
-    before the first prompt, and `leaf-summary` records of other sessions' files that name
-    a record of this one (`parent_uuid` is the leaf).
+    `records` includes those of subagents, those of abandoned branches, and those that belong to no
+    turn: titles before the first prompt, and `leaf-summary` records of other sessions' files that
+    name a record of this one (`parent_uuid` is the leaf).
     """
 
     project: str
@@ -78,8 +78,17 @@ def session_turns(records: Iterable[RedactedRecord], turns: Iterable[Turn]) -> S
         agent=first.agent,
         session_id=first.session_id,
         records=kept,
-        turns=tuple(_results_after_calls(turn) for turn in turns),
+        turns=tuple(_results_after_calls(_without_abandoned(turn)) for turn in turns),
     )
+
+
+def _without_abandoned(turn: Turn) -> Turn:
+    """Return a turn without what was said on an abandoned branch: nothing of it holds."""
+    kept = tuple(record for record in turn.records if record.subtype != ABANDONED)
+    if len(kept) == len(turn.records):
+        return turn
+    is_abandoned = turn.prompt is not None and turn.prompt.subtype == ABANDONED
+    return replace(turn, prompt=None if is_abandoned else turn.prompt, records=kept)
 
 
 def _results_after_calls(turn: Turn) -> Turn:

@@ -38,8 +38,8 @@ class Reader(ABC):
         """
 
     @abstractmethod
-    def begin(self, source: Source, report: ReadReport) -> Session:
-        """Return the state of reading a file at its start."""
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
+        """Return the state of reading a source's first `end` bytes, or all, at its start."""
 
     def read(self, source: Source, report: ReadReport, end: int | None = None) -> Iterator[Record]:
         """Yield the records of the source's files in order, filling `report`; of the first
@@ -48,7 +48,7 @@ class Reader(ABC):
         Raises:
             TranscriptError: a file cannot be opened or read.
         """
-        session = self.begin(source, report)
+        session = self.begin(source, report, end)
         for path in source.files:
             before = report.bytes_read
             unpacked = is_compressed(path)  # what is packed never grows: it is read whole

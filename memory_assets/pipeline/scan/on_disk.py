@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import ConfigurationError, TranscriptError
-from memory_assets.paths import HOME_VARIABLES, is_gone
+from memory_assets.paths import home_variables, is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status.disk import remembered, roots_to_read
@@ -55,8 +55,8 @@ def require_directories(components: Components) -> dict[str, Path]:
         raise ConfigurationError("no agent is selected; see MEMORY_AGENTS and --agent")
     for agent, path in roots.items():
         if is_gone(path) or os.path.isfile(path):  # noqa: PTH113 - one that may not be read: later
-            variable = HOME_VARIABLES.get(agent, "")
-            named = f"{variable} is {os.environ[variable]}. " if os.environ.get(variable) else ""
+            variable = home_variables().get(agent)
+            named = f"{variable} is {os.environ[variable]}. " if variable else ""
             raise ConfigurationError(
                 f"the {agent} directory {path} does not exist. {named}Set --projects-dir, or "
                 "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR, to where it is."

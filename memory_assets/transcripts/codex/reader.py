@@ -81,7 +81,7 @@ class CodexReader(Reader):
                 source = replace(source, session_id=top.session_id, project=top.project)
             yield source
 
-    def begin(self, source: Source, report: ReadReport) -> CodexSession:
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CodexSession:
         """Return the state of reading a rollout, each message once."""
         return CodexSession(source, report)
 
