@@ -56,6 +56,16 @@ class TranscriptError(MemoryAssetsError):
     """A transcript file cannot be read at all."""
 
 
+class DamagedTranscript(TranscriptError):
+    """A compressed transcript cannot be unpacked, for a `reason` that quotes nothing of it."""
+
+    remedy = "restore it, or unpack what can be unpacked; it is read again when it changes"
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class RedactionUnavailable(MemoryAssetsError):
     """The redactor cannot be loaded; nothing may be written."""
 

@@ -43,6 +43,8 @@ over, and what a program asked."""
 ATTACHED = "document"
 MEMORY_INPUT = "memory-input"
 """Subtypes of what else a person gave an agent: a text attached to a prompt, a note to keep."""
+ABANDONED = "abandoned"
+"""Subtype of what was said on a branch that somebody went back from, to say something else."""
 
 Int32 = Annotated[int, np.int32]
 Project = Annotated[str, "Partition key: the project's directory name."]

@@ -8,6 +8,7 @@ commands that must start fast can import it.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -126,13 +127,42 @@ def on_this_machine(named: str) -> Path:
         return Path(named)
 
 
-HOME_VARIABLES = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
-"""The agents' own variables that name their homes."""
+_PI_SESSIONS = "PI_CODING_AGENT_SESSION_DIR"
+_HOME_VARIABLES = {
+    "claude-code": ("CLAUDE_CONFIG_DIR",),
+    "codex": ("CODEX_HOME",),
+    "pi": (_PI_SESSIONS, "PI_CODING_AGENT_DIR"),
+}
+"""The agents' own variables that name their homes, or what of them has the transcripts; the first
+that is set counts."""
+
+
+def home_variables() -> dict[str, str]:
+    """Return the variable that names each agent's home, of those that are set."""
+    return {
+        agent: next(name for name in names if os.environ.get(name))
+        for agent, names in _HOME_VARIABLES.items()
+        if any(map(os.environ.get, names))
+    }
 
 
 def _named_homes() -> dict[str, Path]:
-    names = HOME_VARIABLES.items()
-    return {agent: Path(path) for agent, name in names if (path := os.environ.get(name))}
+    named = home_variables()
+    homes = {agent: on_this_machine(os.environ[name]) for agent, name in named.items()}
+    if named.get("pi") != _PI_SESSIONS:
+        moved = _pi_sessions(homes.get("pi", Path.home() / ".pi" / "agent"))
+        homes |= {"pi": moved} if moved is not None else {}
+    return homes
+
+
+def _pi_sessions(agent_dir: Path) -> Path | None:
+    """Return the directory that Pi's own settings name for its sessions."""
+    try:
+        settings = json.loads((agent_dir / "settings.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    named = settings.get("sessionDir") if isinstance(settings, dict) else None
+    return on_this_machine(named) if isinstance(named, str) and named.strip() else None
 
 
 def _agent_homes() -> dict[str, Path]:
@@ -140,4 +170,5 @@ def _agent_homes() -> dict[str, Path]:
     home, named = Path.home(), _named_homes()
     claude = named.get("claude-code", home / ".claude")
     codex = named.get("codex", home / ".codex")
-    return {"claude-code": claude / "projects", "codex": codex, "pi": home / ".pi"}
+    pi = named.get("pi", home / ".pi")
+    return {"claude-code": claude / "projects", "codex": codex, "pi": pi}

@@ -9,8 +9,8 @@ from typing import Literal
 
 from memory_assets.chunking.digest import digest
 from memory_assets.chunking.recalled import without_recalled
-from memory_assets.models import ATTACHED, MEMORY_INPUT, RedactedRecord, Turn
-from memory_assets.redacted_text import RedactedText, join
+from memory_assets.models import ABANDONED, ATTACHED, MEMORY_INPUT, RedactedRecord, Turn
+from memory_assets.redacted_text import RedactedText, compose, join
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,12 @@ def spoken(turn: Turn) -> Iterator[tuple[RedactedRecord, Segment]]:
 def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> Segment | None:
     """Return the text of a record; all blocks of a message are placed at its first one."""
     if record.kind == "prompt":
-        segment = Segment("user", without_recalled(record.text).trimmed(), is_prompt=True)
+        said = _marked(record, without_recalled(record.text).trimmed())
+        segment = Segment("user", said, is_prompt=True)
     elif record.kind == "assistant_text":
         blocks = messages.pop(record.message_id, []) if record.message_id else [record.text]
-        segment = Segment("assistant", without_recalled(join("\n\n", blocks)).trimmed())
+        said = _marked(record, without_recalled(join("\n\n", blocks)).trimmed())
+        segment = Segment("assistant", said)
     elif record.subtype in _GIVEN:
         segment = Segment("user", record.text.trimmed())
     elif record.kind == "tool_result":
@@ -69,6 +71,13 @@ def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> 
     else:
         return None
     return segment if segment.text else None
+
+
+def _marked(record: RedactedRecord, text: RedactedText) -> RedactedText:
+    """Return a text, with a mark if its branch of the conversation was abandoned."""
+    if record.subtype != ABANDONED or not text:
+        return text
+    return compose("[abandoned branch] {}", text)
 
 
 def _reply(record: RedactedRecord) -> RedactedText:

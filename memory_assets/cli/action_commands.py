@@ -53,7 +53,7 @@ def resume(asked: ResumeRequest, as_json: bool) -> None:
     found = open_memory().ask(asked)
     if asked.run:
         _run(found)
-    missing = (f"note: {why}" for why in found["missing"])
+    missing = (f"note: {why}" for why in (*found["missing"], *found["notes"]))
     if as_json:
         rendering.print_recalled(found, as_json, ())
     else:  # without a frame, because a shell may read it; it has an id and paths, no recalled text

@@ -20,9 +20,9 @@ from memory_assets.cli.printing import rendering
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.install_key import KEY_FILE, load_install_key
 from memory_assets.paths import (
-    HOME_VARIABLES,
     IS_CHECKOUT,
     SETTINGS_FILE,
+    home_variables,
     is_sample,
     user_cache_dir,
     user_config_dir,
@@ -118,7 +118,7 @@ def _transcripts(name: str, settings: Settings) -> Finding:
     roots = _roots(settings)
     missing = [f"{agent}: {path}" for agent, path in roots.items() if not path.is_dir()]
     if missing:
-        variables = ", ".join(name for name in HOME_VARIABLES.values() if os.environ.get(name))
+        variables = ", ".join(home_variables().values())
         remedy = f"Correct {variables or 'MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR'}."
         return Finding(name, False, f"no directory {', '.join(missing)}", remedy)
     if not settings.transcript_roots():

@@ -110,7 +110,7 @@ def plain_context(given: Sequence[str]) -> Callable[[], object] | None:
 def ingest_plainly(settings: Settings, *, as_json: bool) -> int:
     """Ingest all that is new or changed, report, and return the exit code. In a first ingest, the
     independent scanner, which is what takes longest to start, is compiled during the imports."""
-    transcripts = (root.rglob("*.jsonl") for root in settings.transcript_roots().values())
+    transcripts = (root.rglob("*.jsonl*") for root in settings.transcript_roots().values())
     if not (settings.data_dir / "catalog.db").exists() and any(map(any, transcripts)):
         from memory_assets.pipeline.checks.kingfisher import compile_kingfisher
 

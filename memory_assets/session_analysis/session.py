@@ -9,14 +9,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, cast
 
-from memory_assets.models import RedactedRecord, Turn
+from memory_assets.models import ABANDONED, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import EMPTY
 
 T = TypeVar("T")
-_POLLS = re.compile(r"^session_id: \"?(\d+)", re.MULTILINE)
+_POLLS = re.compile(r"\b(?:session_id|cell_id)\"?: ?[\"']?([\w-]+)")
+_POLLING = frozenset({"write_stdin", "wait"})
 _STILL_RUNNING = re.compile(
-    r"Process running with session ID (\d+)|Command running in background|running in the background"
+    r"(?:Process running with session|Script running with cell) ID ([\w-]+)"
+    r"|Command running in background|running in the background"
 )
 _HEAD = 600
 
@@ -25,9 +27,9 @@ _HEAD = 600
 class SessionTurns:
     """One redacted session: its records in the lake's order, and its turns.
 
-    `records` includes those of subagents, and those that belong to no turn: titles
-    before the first prompt, and `leaf-summary` records of other sessions' files that name
-    a record of this one (`parent_uuid` is the leaf).
+    `records` includes those of subagents, those of abandoned branches, and those that belong to no
+    turn: titles before the first prompt, and `leaf-summary` records of other sessions' files that
+    name a record of this one (`parent_uuid` is the leaf).
     """
 
     project: str
@@ -50,12 +52,10 @@ class SessionTurns:
 
     @cached_property
     def failed_calls(self) -> frozenset[str]:
-        """The ids of the tool calls whose result is an error."""
-        return frozenset(
-            record.tool_use_id
-            for record in self.records
-            if record.kind == "tool_result" and record.is_error and record.tool_use_id
-        )
+        """The ids of the tool calls whose results are errors, all of them."""
+        results = [record for record in self.records if record.kind == "tool_result"]
+        worked = {record.tool_use_id for record in results if not record.is_error}
+        return frozenset({record.tool_use_id for record in results} - worked - {""})
 
 
 def session_turns(records: Iterable[RedactedRecord], turns: Iterable[Turn]) -> SessionTurns:
@@ -78,8 +78,17 @@ def session_turns(records: Iterable[RedactedRecord], turns: Iterable[Turn]) -> S
         agent=first.agent,
         session_id=first.session_id,
         records=kept,
-        turns=tuple(_results_after_calls(turn) for turn in turns),
+        turns=tuple(_results_after_calls(_without_abandoned(turn)) for turn in turns),
     )
+
+
+def _without_abandoned(turn: Turn) -> Turn:
+    """Return a turn without what was said on an abandoned branch: nothing of it holds."""
+    kept = tuple(record for record in turn.records if record.subtype != ABANDONED)
+    if len(kept) == len(turn.records):
+        return turn
+    is_abandoned = turn.prompt is not None and turn.prompt.subtype == ABANDONED
+    return replace(turn, prompt=None if is_abandoned else turn.prompt, records=kept)
 
 
 def _results_after_calls(turn: Turn) -> Turn:
@@ -112,8 +121,8 @@ def _results_after_calls(turn: Turn) -> Turn:
 class Calls:
     """The open calls, and the commands that still ran when their call returned.
 
-    Codex gives a slow command a session id and polls it by `write_stdin`. Must be passed
-    every record of a session in order.
+    Codex gives a slow command a session id and polls it by `write_stdin`, a slow script a cell id
+    and polls it by `wait`. Must be passed every record of a session in order.
     """
 
     asked: dict[str, RedactedText] = field(default_factory=dict)
@@ -134,5 +143,6 @@ class Calls:
 
     def _polled(self, record: RedactedRecord) -> RedactedText:
         asked = self.asked.get(record.tool_use_id, EMPTY)
-        polled = _POLLS.search(asked) if record.tool_name == "write_stdin" else None
+        polls = record.tool_name in _POLLING or "tools.write_stdin(" in asked
+        polled = _POLLS.search(asked) if polls else None
         return self._running.get(polled.group(1), EMPTY) if polled else EMPTY

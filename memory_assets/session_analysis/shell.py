@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory_assets.redacted_text import RedactedText, join
-from memory_assets.session_analysis.phrases import names, shorten, unescaped
+from memory_assets.redacted_text import RedactedText
+from memory_assets.session_analysis.phrases import names, shorten
 from memory_assets.session_analysis.session import SessionTurns
 
 MAX_SCANNED = 4_000
@@ -22,7 +22,6 @@ _TOKEN = re.compile(
     r"|(?P<word>(?:\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|\\.|\$\((?:[^()]|\([^()]*\))*\)|[^\s\"'\\|&;<>])+)",
     re.DOTALL,
 )
-_SCRIPTED = re.compile(r"cmd:\s*\"((?:[^\"\\]|\\.)*)\"")
 _ASSIGNMENT = re.compile(r"\w+=")
 _WRAPPERS = names(
     "sudo time timeout nice env nohup command npx bunx pnpx xvfb-run exec stdbuf then do if while"
@@ -102,12 +101,7 @@ def segments(command: RedactedText) -> tuple[Segment, ...]:
     """Return the simple commands of a command line, wrappers and assignments taken off.
 
     Those of recent commands are cached, because several callers read each session.
-
-    Newer Codex runs commands from a script: those are the commands then.
     """
-    if "tools.exec_command(" in command:
-        calls = (command.cut(*call.span(1)) for call in _SCRIPTED.finditer(command))
-        command = join("\n", (unescaped(call) for call in calls))
     return tuple(_scan(command.cut(0, MAX_SCANNED)))
 
 

@@ -3,6 +3,7 @@ Dagster's own SQLite file, without importing Dagster, which takes longer than `m
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import time
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _FILE = Path("history") / "runs.db"
 _DAYS = 7
 _LISTED = 5
-_SUFFIX = ".jsonl"
+_ENDINGS = (".jsonl", ".jsonl.zst", ".jsonl.gz")
 _DEPTH = 8
 _OTHERS = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
 _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
@@ -156,11 +157,15 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
     """Return the state of the files on disk, at the cost of one `stat` per file."""
     known: dict[str, tuple[int, int, bool]] = {}
     projects: dict[str, str] = {}
-    for row in catalog.rows("SELECT path, size, mtime_ns, gone_at, project FROM sources"):
+    parts = dict[str, str]()
+    for row in catalog.rows(
+        "SELECT path, size, mtime_ns, gone_at, project, facts ->> '$.parts' FROM sources"
+    ):
         known[row[0]], projects[row[0]] = (row[1], row[2], row[3] is not None), row[4]
+        parts |= dict.fromkeys(json.loads(row[5]) if row[5] else (), row[0])
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
     for root in roots.values():
-        for path, facts in _files(root, _DEPTH, disk):
+        for path, facts in _together(_files(root, _DEPTH, disk), parts):
             noted = known.get(path)
             if noted is None:
                 unknown[path] = facts
@@ -181,6 +186,22 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
     return disk
 
 
+def _together(
+    files: Iterable[tuple[str, Facts]], parts: Mapping[str, str]
+) -> Iterator[tuple[str, Facts]]:
+    """Yield path and facts of each source: those of a file whose `parts` (path of the first file by
+    that of a further one) are other files are the sum of their sizes and the newest time."""
+    several, sums = set(parts.values()), dict[str, Facts]()
+    for path, facts in files:
+        first = parts.get(path, path)
+        if first not in several:
+            yield path, facts
+            continue
+        size, newest = sums.get(first, (0, 0))
+        sums[first] = size + facts[0], max(newest, facts[1])
+    yield from sums.items()
+
+
 def _count(disk: Disk, facts: Facts) -> None:
     disk.files += 1
     disk.bytes += facts[0]
@@ -197,7 +218,7 @@ def _files(directory: Path | str, depth: int, disk: Disk) -> Iterator[tuple[str,
         if not entry.name.isprintable():
             disk.troubled = True
         try:
-            if entry.name.endswith(_SUFFIX):
+            if entry.name.endswith(_ENDINGS):
                 if entry.name not in _OTHERS and not entry.name.startswith(_OTHER_PREFIXES):
                     status = entry.stat()
                     yield entry.path, (status.st_size, status.st_mtime_ns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from memory_assets.models import ABANDONED
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import subjects
 from memory_assets.session_analysis.files import Touched
@@ -148,10 +149,12 @@ def _facts(session: SessionTurns) -> RedactedText:
     subtypes = Counter(record.subtype for record in records)
     agents = {record.agent_id for record in records if record.agent_id}
     redactions = sum(record.redactions for record in records)
+    abandoned = sum(one.kind == "prompt" and one.subtype == ABANDONED for one in records)
     # Boundaries where the format marks them, else the summaries that replace history.
     compactions = subtypes["compact-boundary"] or subtypes["compact-summary"]
     for count, one, many in (
         (subtypes["interrupt"], compose("Interrupted once."), compose("interruptions")),
+        (abandoned, compose("One prompt abandoned."), compose("prompts abandoned")),
         (compactions, compose("Compacted once."), compose("compactions")),
         (len(agents), compose("One subagent."), compose("subagents")),
         (redactions, compose("One redaction."), compose("redactions")),

@@ -15,6 +15,8 @@ from memory_assets.transcripts.base import (
     ignore,
 )
 from memory_assets.transcripts.claude.history import HISTORY_FILE
+from memory_assets.transcripts.containers import COMPRESSED, is_compressed, plain_name
+from memory_assets.transcripts.discovery import ENDINGS
 from memory_assets.transcripts.fields import content_bytes, mark
 from memory_assets.transcripts.fingerprints import take_fingerprint
 from memory_assets.transcripts.reader import Reader
@@ -27,6 +29,8 @@ from memory_assets.transcripts.registry import (
 )
 
 __all__ = [
+    "COMPRESSED",
+    "ENDINGS",
     "HISTORY_FILE",
     "READERS",
     "READER_VERSIONS",
@@ -39,7 +43,9 @@ __all__ = [
     "content_bytes",
     "discover",
     "ignore",
+    "is_compressed",
     "mark",
+    "plain_name",
     "read_session",
     "reader_by_agent",
     "take_fingerprint",

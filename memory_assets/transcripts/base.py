@@ -15,6 +15,7 @@ MAX_LISTED_BAD_LINES = 1_000
 MAX_DISTINCT = 500
 """Names counted apart in one counter of a report, so that no file can make it large."""
 OTHERS = "(others)"
+CUT_OFF = "cut off at the end of its file"
 
 
 def _count(counter: Counter[str], name: str) -> None:
@@ -27,6 +28,8 @@ class Source:
 
     `session_id` is the conversation the file belongs to: for a subagent's file that
     of its parent, as far as it is known, and `agent_id` is then the subagent's own id.
+    `parts` are further files that go on where the one at `path` ends, in order; `size` is that of
+    all together, `mtime_ns` that of the newest.
     """
 
     agent: str
@@ -36,6 +39,12 @@ class Source:
     path: Path
     size: int
     mtime_ns: int
+    parts: tuple[Path, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All its files, in order."""
+        return (self.path, *self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +144,16 @@ class ReadReport:
         self.bad_line_count += 1
         if len(self.bad_lines) < MAX_LISTED_BAD_LINES:
             self.bad_lines.append(bad_line)
+
+    def end_file(self, start: int) -> None:
+        """Count a half-written last line as bad, in a file that begins at `start` and that nobody
+        goes on to write."""
+        if self.pending_bytes:
+            self.lines += 1
+            end = self.bytes_read
+            begin = max(end - self.pending_bytes, start)
+            self.add_bad_line(BadLine(self.lines, begin, end, CUT_OFF))
+            self.pending_bytes = 0
 
     def pass_over(self, record_uuid: str, content: Any = None) -> None:
         """Note an object that gave no `Record`, by its id and the part of it with texts."""

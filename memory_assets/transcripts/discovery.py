@@ -8,10 +8,13 @@ from errno import ELOOP
 from pathlib import Path
 from stat import S_ISDIR
 
-from memory_assets.errors import TranscriptError, environment, printable
+from memory_assets.errors import DamagedTranscript, TranscriptError, environment, printable
 from memory_assets.transcripts.base import Known, Note, Source, Unlisted
+from memory_assets.transcripts.containers import COMPRESSED
 
 SUFFIX = ".jsonl"
+ENDINGS = (SUFFIX, *(f"{SUFFIX}{ending}" for ending in COMPRESSED))
+"""Endings of transcripts, compressed ones included."""
 
 _VANISHED = (FileNotFoundError, NotADirectoryError)
 _NOT_UTF8 = "its name is not UTF-8"
@@ -43,6 +46,9 @@ class Walk:
 
     def note(self, path: str | os.PathLike[str], error: Exception) -> None:
         """Note that a path could not be looked at, unless it has vanished."""
+        if isinstance(error, DamagedTranscript):
+            self._note(Unlisted(self._agent, printable(path), error.reason, error.remedy))
+            return
         failure = error.__cause__ if isinstance(error, TranscriptError) else error
         cause = environment(failure)
         if isinstance(failure, _VANISHED) or cause is None:
@@ -123,20 +129,22 @@ class Walk:
                 source = Source(self._agent, project, session_id, agent_id, path, size, mtime_ns)
             yield source
 
-    def transcripts(self, root: Path, depth: int) -> Iterator[tuple[os.DirEntry[str], int, int]]:
-        """Yield (entry, size, mtime_ns) of the *.jsonl files at most `depth` directories under
-        `root`, in order of path. Symbolic links to directories are not followed."""
+    def transcripts(
+        self, root: Path, depth: int, endings: tuple[str, ...] = (SUFFIX,)
+    ) -> Iterator[tuple[os.DirEntry[str], int, int]]:
+        """Yield (entry, size, mtime_ns) of the files with these endings at most `depth` directories
+        under `root`, in order of path. Symbolic links to directories are not followed."""
         for entry in self.entries(root):
-            if entry.name.endswith(SUFFIX):
+            if entry.name.endswith(endings):
                 facts = self.file_facts(entry)
                 if facts is not None:
                     yield entry, *facts
             elif depth and self.is_directory(entry, follow_symlinks=False):
-                yield from self.transcripts(Path(entry.path), depth - 1)
+                yield from self.transcripts(Path(entry.path), depth - 1, endings)
 
     def _has_transcripts(self, entry: os.DirEntry[str], depth: int = _SEARCHED_DEPTH) -> bool:
         """Return whether an entry is a *.jsonl file, or a directory with one in or below it."""
-        if entry.name.endswith(SUFFIX):
+        if entry.name.endswith(ENDINGS):
             return True
         searched = depth > 0 and self.is_directory(entry, follow_symlinks=False)
         inside = self._listed(entry.path) if searched else []

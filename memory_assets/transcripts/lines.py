@@ -18,17 +18,16 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 
-from memory_assets.errors import unreadable
 from memory_assets.transcripts.base import BadLine, ReadReport
+from memory_assets.transcripts.containers import read_blocks
 
-BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 << 20
 MAX_DEPTH = 200
@@ -61,19 +60,22 @@ _RECORD_OPENING = re.compile(
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """Return the first `size` bytes of `path`; raise `TranscriptError` if it can't be read."""
-    try:
-        with path.open("rb", buffering=0) as file:
-            return file.read(size)
-    except OSError as error:
-        raise unreadable(path, error) from error
+    with closing(read_blocks(path, size)) as blocks:
+        return next(blocks, b"")[:size]
 
 
 def head_objects(head: bytes) -> Iterator[JsonObject]:
-    """Yield the objects of those lines of `head` that parse; the cut-off last one rarely does."""
-    for line in head.split(b"\n"):
+    """Yield the objects of those lines of `head` that parse, and what can be recovered from the
+    others; the cut-off last one rarely gives any."""
+    *lines, last = head.split(b"\n")
+    for line in lines:
         value = _load(line)
-        if isinstance(value, dict):
+        if value is _BROKEN and line.strip():
+            yield from (found for _, _, found in _recover(line, 0)[0])
+        elif isinstance(value, dict):
             yield value
+    if isinstance(value := _load(last), dict):
+        yield value
 
 
 def read_objects(
@@ -85,25 +87,15 @@ def read_objects(
 ) -> Iterator[Located]:
     """Yield (byte_start, byte_end, object) for each JSON object of `path`, in file order.
 
-    Counts lines, bytes and objects in `report` and lists bad lines there. Holds at most
-    one line of `max_line_bytes` and one block. Reads up to byte `end`, or all.
+    Offsets are those of the unpacked text. Counts lines, bytes and objects in `report` and lists
+    bad lines there. Holds at most one line of `max_line_bytes` and one block. Reads up to byte
+    `end`, or all.
     Raises `TranscriptError` if the file cannot be opened or read.
     """
-    try:
-        with path.open("rb", buffering=0) as file:
-            for begin, line, complete in _lines(_blocks(file, end), report, max_line_bytes):
-                for located in _objects_of_line(line, begin, report, complete):
-                    report.records += 1
-                    yield located
-    except OSError as error:
-        raise unreadable(path, error) from error
-
-
-def _blocks(file: BinaryIO, end: int | None) -> Iterator[bytes]:
-    left = sys.maxsize if end is None else end
-    while left > 0 and (block := file.read(min(BLOCK_BYTES, left))):
-        left -= len(block)
-        yield block
+    for begin, line, complete in _lines(read_blocks(path, end), report, max_line_bytes):
+        for located in _objects_of_line(line, begin, report, complete):
+            report.records += 1
+            yield located
 
 
 def _lines(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memory_assets.models import Record
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.containers import is_compressed, size_of
 from memory_assets.transcripts.lines import read_objects
 from memory_assets.transcripts.session import Session
 
@@ -37,17 +38,24 @@ class Reader(ABC):
         """
 
     @abstractmethod
-    def begin(self, source: Source, report: ReadReport) -> Session:
-        """Return the state of reading a file at its start."""
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
+        """Return the state of reading a source's first `end` bytes, or all, at its start."""
 
     def read(self, source: Source, report: ReadReport, end: int | None = None) -> Iterator[Record]:
-        """Yield the records of `source.path` in file order, filling `report`; of its first
-        `end` bytes, or of all.
+        """Yield the records of the source's files in order, filling `report`; of the first
+        `end` bytes on disk, or of all. Offsets count through all files.
 
         Raises:
-            TranscriptError: the file cannot be opened or read.
+            TranscriptError: a file cannot be opened or read.
         """
-        session = self.begin(source, report)
-        for begins, ends, record in read_objects(source.path, report, end=end):
-            yield from session.take(record, begins, ends)
+        session = self.begin(source, report, end)
+        for path in source.files:
+            before = report.bytes_read
+            unpacked = is_compressed(path)  # what is packed never grows: it is read whole
+            for begins, ends, record in read_objects(path, report, end=None if unpacked else end):
+                yield from session.take(record, before + begins, before + ends)
+            if path != source.files[-1] or unpacked:
+                report.end_file(before)
+            if end is not None and source.parts:
+                end = max(end - size_of(path), 0)
         yield from session.end()

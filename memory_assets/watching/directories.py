@@ -25,7 +25,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserverVFS
 
-from memory_assets.transcripts.discovery import is_utf8
+from memory_assets.transcripts.discovery import ENDINGS, is_utf8
 from memory_assets.watching.pending import Changes
 
 Mode = Literal["events", "polling"]
@@ -56,7 +56,7 @@ Entered = Callable[[str], bool]
 
 def is_transcript(path: str, is_directory: bool) -> bool:
     """Whether a path is that of a transcript."""
-    return not is_directory and path.endswith(".jsonl")
+    return not is_directory and path.endswith(ENDINGS)
 
 
 class Directories(FileSystemEventHandler):

@@ -58,9 +58,10 @@ class Transcripts:
                 self._note(project, path, projects)
         if unknown:
             new = {
-                str(source.path): project
+                str(path): project
                 for project, sources in look_for_sources(self._components).sources.items()
                 for source in sources
+                for path in source.files
             }
             for path in unknown:
                 if path in new:
@@ -82,11 +83,13 @@ class Transcripts:
         self._changed.setdefault(project, set()).add(path)
 
     def _differs(self, path: str) -> bool:
+        paths = self._known.files_of(path)
         try:
-            status = os.stat(path)  # noqa: PTH116 - a string from the event, on the hot path
+            states = [os.stat(each) for each in paths]  # noqa: PTH116 - of events, on the hot path
         except OSError:
-            return self._known.is_present(path)
-        return not self._known.is_present(path, (status.st_size, status.st_mtime_ns))
+            return self._known.is_present(paths[0])
+        state = sum(each.st_size for each in states), max(each.st_mtime_ns for each in states)
+        return not self._known.is_present(paths[0], state)
 
     def _tell_unlisted(self, unlisted: Sequence[Unlisted]) -> None:
         """Report each file and directory that cannot be taken in, once."""

@@ -17,7 +17,7 @@ from memory_assets.chunking import (
     prompt_passages,
 )
 from memory_assets.embedding import WordPieces, load_word_pieces
-from memory_assets.models import Chunk, Turn
+from memory_assets.models import ABANDONED, Chunk, Turn
 from memory_assets.redacted_text import RedactedText
 from memory_assets_tests.chunking.conftest import Script
 
@@ -46,6 +46,17 @@ def test_short_turn_is_one_chunk_with_the_turns_id(script: Script) -> None:
     assert (chunk.role, chunk.prompt_uuid) == ("turn", "main-0")
     assert chunk.chunker_version == CHUNKER_VERSION
     assert chunk.content_hash == content_hash("why is CI red?\n\nThe linker broke.")
+
+
+def test_what_was_said_on_an_abandoned_branch_says_so(script: Script) -> None:
+    """In the text that is searched and shown; the prompt itself is as it was typed."""
+    script.prompt("use SQLite").says("We decided on SQLite.")
+    script.records = [replace(record, subtype=ABANDONED) for record in script.records]
+    (chunk,) = _chunks(script)
+    assert chunk.text == (
+        "[abandoned branch] use SQLite\n\n[abandoned branch] We decided on SQLite."
+    )
+    assert [prompt.text for prompt in prompt_passages(_turn(script), PIECES)] == ["use SQLite"]
 
 
 def test_parts_of_a_long_turn_are_numbered(script: Script) -> None:

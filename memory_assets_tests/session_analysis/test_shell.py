@@ -32,12 +32,6 @@ def test_programs_are_found_past_wrappers_and_quotes(command: str, programs: lis
     assert _programs(command) == programs
 
 
-def test_a_codex_script_is_read_for_the_commands_it_runs() -> None:
-    """Newer Codex calls a JavaScript tool that runs the shell command."""
-    script = 'const r = await tools.exec_command({cmd:"pnpm test && git push",workdir:"/x"});'
-    assert _programs(script) == ["pnpm", "git"]
-
-
 def test_setting_up_and_filtering_is_not_meaningful() -> None:
     """cd, echo and a piped tail say nothing about what was run."""
     found = meaningful(seal("cd /x && go test ./... 2>&1 | grep -v ok | tail -3 && echo done"))

@@ -88,21 +88,22 @@ def test_a_python_traceback_is_told_by_its_last_line(script: Make) -> None:
     )
 
 
-def test_a_slow_codex_command_fails_where_it_is_polled(script: Make) -> None:
-    """Codex returns early with a session id; the output comes by write_stdin."""
-    command = seal("cargo test")
+@pytest.mark.parametrize(
+    ("first", "tool", "polled"),
+    [
+        ("Process running with session ID 7\nOutput:\n", "write_stdin", "session_id: 7\nchars: "),
+        ("Process running with session ID 7\n", "exec", "tools.write_stdin({session_id:7})"),
+        ("Process running with session ID 7\n", "exec", 'tools.write_stdin({"session_id": "7"})'),
+        ("Script running with cell ID 8\nWall time 11 seconds\n", "wait", "cell_id: 8\nmax: 4"),
+    ],
+)
+def test_a_slow_codex_command_fails_where_it_is_polled(
+    script: Make, first: str, tool: str, polled: str
+) -> None:
+    """Codex returns early with an id of the session, or of the script; the output comes later."""
     session = script().prompt("test it")
-    session.call(
-        "exec_command",
-        "cmd: cargo test",
-        "Process running with session ID 7\nOutput:\n",
-        command=command,
-    )
-    session.call(
-        "write_stdin",
-        "session_id: 7\nchars: ",
-        "Process exited with code 101\nerror[E0308]: mismatch",
-    )
+    session.call("exec_command", "cmd: cargo test", first, command=seal("cargo test"))
+    session.call(tool, polled, "Process exited with code 101\nerror[E0308]: mismatch")
     assert _met(session) == [("cargo test: error[E0308]: mismatch", "not retried")]
 
 

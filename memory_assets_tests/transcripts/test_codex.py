@@ -140,12 +140,65 @@ def test_a_delegated_prompt_is_no_humans(codex: CodexLines, read: Read) -> None:
     assert (found.report.prompts, found.records[0].subtype) == (0, "machine-prompt")
 
 
-def test_editor_context_is_cut_from_the_prompt(codex: CodexLines, read: Read) -> None:
-    """Editors put open files above a heading; the request is what stands below."""
-    codex.prompt(
-        "# Context from my IDE setup:\n\n## Open tabs\n- a.py\n\n## My request for Codex:\nfix it\n"
-    )
+@pytest.mark.parametrize(
+    "context",
+    [
+        "# Context from my IDE setup:\n\n## Open tabs\n- a.py",
+        '## Prior conversation with Codex:\n{"conversation": []}',
+        "# Review findings:\n\n## Finding 1 (src/db.ts:49) [added]\n[P2] Loss detection",
+        "## Code review guidelines:\n# Review guidelines:\n\nYou are acting as a reviewer.",
+        "# Files mentioned by the user:\n\n## a.md\n## My request for Codex:\nan earlier one",
+        "## Something that a later version puts there:\n- x",
+    ],
+)
+@pytest.mark.parametrize("heading", ["## My request for Codex:", "# My request for Codex"])
+def test_editor_context_is_cut_from_the_prompt(
+    codex: CodexLines, read: Read, context: str, heading: str
+) -> None:
+    """Editors put it above a heading; the request is what stands below the last one."""
+    codex.prompt(f"{context}\n\n{heading}\nfix it\n")
     assert read(codex).said == ["fix it"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "why does it say\n## My request for Codex:\nabove it?",
+        "# My plan\n\nsays 'My request for Codex:' somewhere",
+        "# Context from my IDE setup:\n\n## My request for Codex:",
+    ],
+)
+def test_what_a_person_wrote_is_not_cut(codex: CodexLines, read: Read, text: str) -> None:
+    """The heading alone makes no context, and there must be something below it."""
+    codex.prompt(text)
+    assert read(codex).said == [text]
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>\n",
+        "<user_instructions>\nUse tabs.\n</user_instructions>\n\n",
+        "# AGENTS.md instructions\n\n<INSTRUCTIONS>a</INSTRUCTIONS>\n"
+        "<environment_context><cwd>/x</cwd></environment_context>",
+    ],
+)
+def test_the_preamble_is_no_prompt(codex: CodexLines, read: Read, above: str) -> None:
+    """By itself it is Codex's; of one item with a prompt below, the prompt is the person's."""
+    codex.user_item(above)
+    codex.user_item(f"{above}fix it")
+    codex.item("message", role="assistant", content=[{"type": "output_text", "text": "ok"}])
+    assert read(codex).said == ["fix it"]
+
+
+@pytest.mark.parametrize(
+    "kind", ["thread_settings_applied", "mcp_startup_complete", "skills_update_available"]
+)
+def test_settings_of_a_thread_are_no_words(codex: CodexLines, read: Read, kind: str) -> None:
+    """They are known, and dropped."""
+    codex.event(kind, thread_settings={"model": "gpt-5.6", "cwd": "/x"})
+    report = read(codex).report
+    assert not report.unknown_types and report.dropped["session-state"] == 1
 
 
 def test_an_image_alone_is_a_placeholder(codex: CodexLines, read: Read) -> None:

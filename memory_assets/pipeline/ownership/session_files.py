@@ -167,4 +167,5 @@ def source_of(row: SourceRow) -> Source:
         Path(row.path),
         row.size,
         row.mtime_ns,
+        tuple(map(Path, row.facts.get("parts", ()))),
     )

@@ -123,8 +123,8 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
     for row in catalog.sources.rows():
         session = at(row.project, row.session_id)
         session.agent = row.agent
-        if row.path and not is_gone(row.path):
-            session.files.append(Path(row.path))
+        named = (row.path, *row.facts.get("parts", ()))
+        session.files += [Path(path) for path in named if path and not is_gone(path)]
         if last := row.facts.get("last_timestamp"):
             moment = datetime.fromisoformat(last)
             session.last_at = max(session.last_at or moment, moment)
@@ -150,8 +150,7 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
         if key in on_record or key not in tombstone_store:
             session = at(*key)
             session.agent = session.agent or source.agent
-            if source.path not in session.files:
-                session.files.append(source.path)
+            session.files += [path for path in source.files if path not in session.files]
     return known
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import ConfigurationError, TranscriptError
-from memory_assets.paths import HOME_VARIABLES, is_gone
+from memory_assets.paths import home_variables, is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status.disk import remembered, roots_to_read
@@ -55,8 +55,8 @@ def require_directories(components: Components) -> dict[str, Path]:
         raise ConfigurationError("no agent is selected; see MEMORY_AGENTS and --agent")
     for agent, path in roots.items():
         if is_gone(path) or os.path.isfile(path):  # noqa: PTH113 - one that may not be read: later
-            variable = HOME_VARIABLES.get(agent, "")
-            named = f"{variable} is {os.environ[variable]}. " if os.environ.get(variable) else ""
+            variable = home_variables().get(agent)
+            named = f"{variable} is {os.environ[variable]}. " if variable else ""
             raise ConfigurationError(
                 f"the {agent} directory {path} does not exist. {named}Set --projects-dir, or "
                 "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR, to where it is."
@@ -136,12 +136,16 @@ def _refreshed(source: Source) -> Source | None:
     if source.path.name == HISTORY_FILE:
         return source  # its size and time are not those of the file
     try:
-        status = source.path.stat()
+        states = [path.stat() for path in source.files]
     except FileNotFoundError:
         return None
     except OSError:
         return source
-    return replace(source, size=status.st_size, mtime_ns=status.st_mtime_ns)
+    return replace(
+        source,
+        size=sum(state.st_size for state in states),
+        mtime_ns=max(state.st_mtime_ns for state in states),
+    )
 
 
 class _UnnamedPrompts:

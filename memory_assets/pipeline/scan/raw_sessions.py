@@ -20,7 +20,13 @@ from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.catalog.sources import SourceKey
-from memory_assets.transcripts import READER_VERSIONS, ReadReport, Source, take_fingerprint
+from memory_assets.transcripts import (
+    READER_VERSIONS,
+    ReadReport,
+    Source,
+    is_compressed,
+    take_fingerprint,
+)
 
 STAGE = "raw_sessions"
 _LISTED_BAD_LINES = 20
@@ -182,16 +188,19 @@ def _read_facts(components: Components, source: Source) -> SourceRow:
     """Read a file, and return its ledger row."""
     keep = components.read_records.has_room(source.size)
     reading = read_file(source, components.identity, keep=keep)
-    complete = reading.report.complete_offset
+    whole = source.parts or is_compressed(source.path)
+    pending = reading.report.pending_bytes
+    complete = source.size - pending if whole else reading.report.complete_offset
     row = SourceRow(
         *_key(source),
         path=str(source.path),
         size=source.size,
         mtime_ns=source.mtime_ns,
-        fingerprint=take_fingerprint(source.path, complete, components.install_key),
+        fingerprint=take_fingerprint(source.files, complete, components.install_key),
         reader_version=READER_VERSIONS[source.agent],
         family=reading.family,
-        facts=_facts(components, source.project, reading.report),
+        facts=_facts(components, source.project, reading.report)
+        | ({"parts": [str(path) for path in source.parts]} if source.parts else {}),
         records=reading.ids,
     )
     if reading.records is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_assets.errors import (
     DamagedFile,
+    DamagedTranscript,
     EmbedderUnavailable,
     RedactionUnavailable,
     StoreError,
@@ -42,11 +43,15 @@ def hold_back(
 def may_pass(error: Exception) -> bool:
     """Return whether the next run may succeed although nothing about the session changed: after
     an error of the environment, or one of reading a file."""
+    if isinstance(error, DamagedTranscript):
+        return False
     return isinstance(error, TranscriptError) or environment(error) is not None
 
 
 def remedy_for(error: Exception) -> str:
     """Return what the user can do about a failure."""
+    if isinstance(error, DamagedTranscript):
+        return error.remedy
     cause = environment(error)
     if cause is not None:
         return cause.remedy

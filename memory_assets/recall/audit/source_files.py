@@ -50,9 +50,9 @@ def source_states(
 
 
 def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
-    path = Path(row.path)
+    paths = [Path(path) for path in (row.path, *row.facts.get("parts", ()))]
     try:
-        size = path.stat().st_size if row.path else None
+        size = sum(path.stat().st_size for path in paths) if row.path else None
     except OSError:
         size = None
     if size is None:
@@ -61,7 +61,7 @@ def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
     if size < complete:
         return "rewritten", size
     try:
-        same = take_fingerprint(path, complete, key) == row.fingerprint
+        same = take_fingerprint(paths, complete, key) == row.fingerprint
     except TranscriptError:
         return "unreadable", size
     if not same:

@@ -12,11 +12,13 @@ from memory_assets.paths import KNOWN_AGENTS, is_gone, on_this_machine, project_
 from memory_assets.recall.names import session_named
 from memory_assets.recall.rows import rows_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.transcripts import COMPRESSED, is_compressed, plain_name
 
 if TYPE_CHECKING:
     from memory_assets.stores.stores import Stores
 
 _CLAUDE_CODE = KNOWN_AGENTS[0]
+_COMPRESSED = "the transcript is compressed; the agent unpacks it when it resumes the session"
 _COMMANDS: dict[str, Callable[[str, str], list[str]]] = {
     _CLAUDE_CODE: lambda session_id, _: ["claude", "--resume", session_id],
     "codex": lambda session_id, _: ["codex", "resume", session_id],
@@ -27,8 +29,8 @@ _COMMANDS: dict[str, Callable[[str, str], list[str]]] = {
 
 def resume_command(memory: Stores, session: str) -> dict[str, Any]:
     """Return how a session is resumed: `session_id`, `agent`, `directory`, `command` (a list),
-    `line` (directory and command for a shell), and `missing`: what the agent needs for it and is
-    not on this machine.
+    `line` (directory and command for a shell), `missing`: what the agent needs for it and is
+    not on this machine, and `notes`: what else is worth knowing.
 
     `session` is its id, the beginning of the id, or the id of any of its rows.
 
@@ -47,7 +49,7 @@ def resume_command(memory: Stores, session: str) -> dict[str, Any]:
     agent = str(rows[0]["agent"]) if rows else sources[0].agent
     if agent not in _COMMANDS:
         raise ConfigurationError(f"{agent} has no command that resumes a session")
-    path = next((row.path for row in sources), "")
+    path = _present(next((row.path for row in sources), ""))
     own = [row["cwd"] for row in rows if row["agent_id"] is None]
     directory = _directory([*own, *(row["project_root"] for row in rows[:1])], project)
     command = _COMMANDS[agent](session_id, path)
@@ -66,7 +68,15 @@ def resume_command(memory: Stores, session: str) -> dict[str, Any]:
         "command": command,
         "line": f"cd {shlex.quote(directory)} && {line}" if directory else line,
         "missing": missing,
+        "notes": [_COMPRESSED] if path and is_compressed(path) else [],
     }
+
+
+def _present(path: str) -> str:
+    """Return a transcript's path, or the one that it has since it was compressed or unpacked."""
+    plain = plain_name(path)
+    others = (plain, *(f"{plain}{ending}" for ending in COMPRESSED)) if path else ()
+    return next((each for each in (path, *others) if each and not is_gone(each)), path)
 
 
 def _directory(paths: Iterable[str], project: str) -> str:

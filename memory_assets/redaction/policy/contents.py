@@ -219,7 +219,7 @@ class ContentPolicy:
 
     def _command_text_cuts(self, text: str, command: str, roots: tuple[str, ...]) -> Iterator[Cut]:
         """Cut what a command writes; `text` holds it verbatim, or escaped in JSON or code."""
-        is_code = _calls_tools(command)
+        is_code = _calls_tools(text)
         if not (
             self._is_large(text)
             or "*** " in text

@@ -35,6 +35,8 @@ class SourceFacts(TypedDict, total=False):
     """The session that most records name as their own: another one in a fork."""
     parent_session: str | None
     agent_versions: Sequence[str]
+    parts: Sequence[str]
+    """Paths of the files that go on where the file at the row's path ends, in order."""
 
 
 class RecordFacts(TypedDict, total=False):

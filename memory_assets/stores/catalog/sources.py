@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from typing import Literal
@@ -16,6 +16,7 @@ SourceKey = tuple[str, str, str, str]
 """Agent, project, session and subagent ("" for the main file)."""
 
 _FACTS = list(SOURCE_COLUMNS).index("facts")
+_HAS_PART = "facts LIKE '%\"parts\"%' AND ? IN (SELECT value FROM json_each(facts, '$.parts'))"
 _OF_SOURCE = "agent = ? AND project = ? AND session_id = ? AND agent_id = ?"
 
 
@@ -69,8 +70,20 @@ class Sources(CatalogPart):
 
     def project_of(self, path: str) -> str | None:
         """Return the project of a file; None if it is not known."""
-        rows = self._connection.rows("SELECT project FROM sources WHERE path = ? LIMIT 1", path)
+        rows = self._rows_with(path)
         return str(rows[0]["project"]) if rows else None
+
+    def files_of(self, path: str) -> list[str]:
+        """Return all files, in order, of the source that a file belongs to, or the file alone."""
+        rows = self._rows_with(path)
+        parts = source_facts(rows[0]["facts"]).get("parts", ()) if rows else ()
+        return [str(rows[0]["path"]) if rows else path, *parts]
+
+    def _rows_with(self, path: str) -> Sequence[sqlite3.Row]:
+        """Return the row of the source that a file is, or else is a further part of."""
+        select = "SELECT path, project, facts FROM sources WHERE"
+        rows = self._connection.rows(f"{select} path = ? LIMIT 1", path)
+        return rows or self._connection.rows(f"{select} {_HAS_PART} LIMIT 1", path)
 
     def is_present(self, path: str, state: tuple[int, int] | None = None) -> bool:
         """Return True if a file is known and not gone; with `state` (size, mtime in ns), if it

@@ -81,7 +81,7 @@ class ClaudeCodeReader(Reader):
             except (OSError, TranscriptError) as error:
                 walk.note(history, error)
 
-    def begin(self, source: Source, report: ReadReport) -> Session:
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
         """Return the state of reading a transcript, or one session of the history."""
         if source.path.name == HISTORY_FILE:
             return HistorySession(source, report)

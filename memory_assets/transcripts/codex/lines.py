@@ -10,9 +10,10 @@ Editors put their context above a heading.
 
 Shapes of calls by version: `shell` with an argument list, `shell_command` and `exec_command`
 with a string, `local_shell_call` with an action, `apply_patch` as a custom tool whose input is
-the patch. Outputs are JSON (`{"output", "metadata": {"exit_code"}}`), text with a line
-"Process exited with code N" or "Exit code: N", or a list of content blocks, of which one may be
-the JSON of how a command ended (`{"chunk_id", "exit_code", "output"}`).
+the patch, `exec` with a script that calls these (`code_mode.py`). Outputs are JSON
+(`{"output", "metadata": {"exit_code"}}`), text with a line "Process exited with code N" or "Exit
+code: N", or a list of content blocks, of which some may be the JSON of how commands ended
+(`{"chunk_id", "exit_code", "output"}`, of a running one `session_id` in place of the code).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ CALLS = names("function_call custom_tool_call local_shell_call web_search_call t
 BARE_ITEMS = (CALLS - {"tool_search_call"}) | OUTPUTS | {"message", "reasoning"}
 """Items that the oldest files hold without `{timestamp, type, payload}` around them."""
 
-NOISE_LINES = names("world_state inter_agent_communication_metadata state")
+NOISE_LINES = names("world_state inter_agent_communication_metadata state token_usage_record")
 """Types without a word of the conversation."""
 NOISE_ITEMS = {
     "ghost_snapshot": "file-history",
@@ -63,6 +64,8 @@ DOUBLED_EVENTS = names(
     "dynamic_tool_call_response view_image_tool_call"
 )
 """Events that repeat what a call's items say; only their failure is noted."""
+_ITEM_EVENTS = {"FileChange": "patch_apply_end", "CommandExecution": "exec_command_end"}
+"""Completed items that newer builds write in place of these events."""
 NOISE_EVENTS = names(
     "token_count task_started task_complete turn_started turn_complete turn_aborted "
     "context_compacted sub_agent_activity item_started exec_command_begin "
@@ -72,10 +75,17 @@ NOISE_EVENTS = names(
     "agent_reasoning_raw_content session_configured thread_goal_updated exec_approval_request "
     "apply_patch_approval_request request_user_input collab_agent_spawn_begin "
     "collab_agent_spawn_end collab_agent_interaction_begin collab_agent_interaction_end "
-    "collab_waiting_begin collab_waiting_end collab_close_begin collab_close_end"
+    "collab_waiting_begin collab_waiting_end collab_close_begin collab_close_end "
+    "thread_settings_applied mcp_startup_update mcp_startup_complete skills_update_available "
+    "deprecation_notice shutdown_complete model_reroute"
 )
-_REQUEST_HEADING = "## My request for Codex:"
-_EDITOR_CONTEXT = ("# Context from my IDE setup:", "# Files mentioned by the user:")
+_REQUEST_HEADING = re.compile(r"^#{1,4} My request for Codex:?[ \t]*$", re.MULTILINE)
+_ABOVE = re.compile(
+    r"(?>(?:# AGENTS\.md instructions[^\n]*\n\s*)?"
+    r"<(INSTRUCTIONS|user_instructions|environment_context|recommended_plugins)>.*?</\1>\s*)++"
+    r"(?=[^\s<])",
+    re.DOTALL,
+)
 _IMAGE_TAG = re.compile(r"<image name=[^>\n]*>\n?|</image>\n?")
 _SHELL = re.compile(
     r"(?:.*[/\\])?(?:bash|sh|zsh|dash|fish|powershell|pwsh|cmd)(?:\.exe)?", re.DOTALL
@@ -84,7 +94,12 @@ _RUN_FLAGS = frozenset({"-c", "-lc", "-ic", "-Command", "/c"})
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
 _EXIT_CODE_WITHIN = 400
 """Characters of an output's head in which its exit code stands."""
-_FAILURES = ("error:", "failed in sandbox", "apply_patch verification failed", "execution error")
+_FAILURES = (
+    *("error:", "failed in sandbox", "apply_patch verification failed", "execution error"),
+    "Script failed",
+)
+_END_FIELDS = names("chunk_id exit_code session_id wall_time_seconds original_token_count")
+"""Fields of the JSON of how a command ended, beside its output."""
 
 
 def unwrap(line: JsonObject) -> tuple[str, JsonObject]:
@@ -124,16 +139,31 @@ def event_of(payload: JsonObject) -> tuple[str, JsonObject]:
         return kind, payload
     item = object_field(payload, "item")
     older = {"UserMessage": "user_message", "AgentMessage": "agent_message"}
-    event = {"message": content_text(item.get("content"))}
+    event = {"message": content_text(item.get("content")) or text_field(item, "text")}
+    if (ended := _ITEM_EVENTS.get(text_field(item, "type"))) is not None:
+        failed = text_field(item, "status") in ("failed", "declined")
+        return ended, item | {"call_id": item.get("id"), "success": not failed}
     return older.get(text_field(item, "type"), "item_completed"), event
 
 
 def classify_submitted(text: str) -> Said:
     """Classify `text`, without the context that an editor put above the request."""
-    text = text.strip()
-    if text.startswith(_EDITOR_CONTEXT) and _REQUEST_HEADING in text:
-        text = text.partition(_REQUEST_HEADING)[2].strip()
-    return authored(text)
+    return authored(_request(_below_wrappers(text.strip())))
+
+
+def _below_wrappers(text: str) -> str:
+    """Return what stands below the instructions and the environment that Codex put above a text,
+    or the whole where nothing does."""
+    return text[wrappers.end() :] if (wrappers := _ABOVE.match(text)) else text
+
+
+def _request(text: str) -> str:
+    """Return the text below the heading that editors put between their context and what was typed;
+    the last one, because the context can quote earlier ones."""
+    if not text.startswith("#"):
+        return text
+    headings = list(_REQUEST_HEADING.finditer(text))
+    return (text[headings[-1].end() :].strip() if headings else "") or text
 
 
 def event_text(event: JsonObject) -> str:
@@ -149,12 +179,21 @@ def item_text(content: Any) -> str:
     return _IMAGE_TAG.sub("", content_text(content)).strip()
 
 
+class Piece(NamedTuple):
+    """A part of an output, and whether it tells how one command ended."""
+
+    text: str
+    exit_code: int | None = None
+    is_end: bool = False
+
+
 class Output(NamedTuple):
     """A tool's output as text, and its exit code where it says one."""
 
     text: str
     exit_code: int | None
     failed: bool
+    pieces: tuple[Piece, ...] = ()
 
 
 def parse_arguments(value: Any) -> Any:
@@ -186,8 +225,7 @@ def describe_call(item: JsonObject) -> tuple[Call, str]:
     name = text_field(item, "name")
     if kind == "custom_tool_call":
         given = text_field(item, "input")
-        command = given if name == "exec" else ""
-        return Call(name, patch_paths(given), command), given
+        return Call(name, patch_paths(given)), given
     arguments = parse_arguments(item.get("arguments"))
     command = command_line(arguments) if isinstance(arguments, dict) else ""
     paths = paths_in(arguments) or patch_paths(command)
@@ -219,27 +257,71 @@ def parse_output(value: Any) -> Output:
     if isinstance(value, str) and value.startswith('{"'):
         parsed = parse_arguments(value)
         value = parsed if isinstance(parsed, dict) and "output" in parsed else value
+    if isinstance(value, dict) and _tells_end(value):
+        value = [value]
     if isinstance(value, dict):
         metadata = object_field(value, "metadata")
         failed = value.get("success") is False
         value = value.get("output", value.get("content"))
-    if isinstance(value, list):
-        value = [_opened(block) for block in value]
-    text = content_text(value)
+    pieces = (
+        [piece for block in value for piece in _pieces(block)] if isinstance(value, list) else []
+    )
+    text = "\n".join(piece.text for piece in pieces if piece.text) or content_text(value)
     code = metadata.get("exit_code")
     if not isinstance(code, int) or isinstance(code, bool):
-        found = _EXIT_CODE.search(text, 0, _EXIT_CODE_WITHIN)
-        code = int(found.group(1)[:9]) if found else None
-    return Output(text, code, failed or bool(code) or text.startswith(_FAILURES))
+        codes = [piece.exit_code for piece in pieces if piece.exit_code is not None]
+        code = next(filter(None, codes), codes[0] if codes else _exit_code(text))
+    return Output(text, code, failed or bool(code) or text.startswith(_FAILURES), tuple(pieces))
 
 
-def _opened(block: Any) -> Any:
-    """Return a content block; of one that is the JSON of how a command ended, the text that other
-    versions write in its place."""
+def _exit_code(text: str) -> int | None:
+    found = _EXIT_CODE.search(text, 0, _EXIT_CODE_WITHIN)
+    return int(found.group(1)[:9]) if found else None
+
+
+def _pieces(block: Any) -> list[Piece]:
+    """Return a content block as it is; of one that is the JSON of how commands ended, for each the
+    text that other versions write in its place."""
+    if isinstance(block, dict) and _tells_end(block):
+        return [_piece(block)]
     text = block_text(block)
-    ended = parse_arguments(text) if text.startswith('{"chunk_id"') else None
-    if not isinstance(ended, dict) or not isinstance(ended.get("output"), str):
-        return block
-    code = ended.get("exit_code")
-    head = f"Process exited with code {code}\n" if isinstance(code, int) else ""
-    return f"{head}Output:\n{ended['output']}"
+    ended = _ended(_json(text)) if text.lstrip()[:1] in ("{", "[") else []
+    if ended:
+        return [_piece(each) for each in ended]
+    found = _EXIT_CODE.match(text)
+    return [Piece(text, int(found.group(1)[:9]) if found else None, found is not None)]
+
+
+def _ended(value: Any) -> list[JsonObject]:
+    """Return the ends of commands that a value is: one, a list of them, or an object of them;
+    also as `Promise.allSettled` wraps them."""
+    if isinstance(value, dict) and _tells_end(value):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ended = [object_field(item, "value") or item for item in items if isinstance(item, dict)]
+    return ended if ended and len(ended) == len(items) and all(map(_tells_end, ended)) else []
+
+
+def _tells_end(value: JsonObject) -> bool:
+    return isinstance(value.get("output"), str) and not _END_FIELDS.isdisjoint(value)
+
+
+def _piece(ended: JsonObject) -> Piece:
+    code, running = ended.get("exit_code"), ended.get("session_id")
+    head = ""
+    if isinstance(code, int):
+        head = f"Process exited with code {code}\n"
+    elif isinstance(running, int | str) and str(running).isalnum():
+        head = f"Process running with session ID {running}\n"
+    exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    return Piece(f"{head}Output:\n{ended['output']}", exit_code, True)
+
+
+def _json(text: str) -> Any:
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    if exceeds_depth(value, MAX_DEPTH):
+        return None
+    return clean(value) if "\\u0000" in text else value

@@ -1,8 +1,10 @@
 """Codex CLI, its editor and desktop versions: rollouts of 0.x.
 
 Where: `~/.codex/sessions/YYYY/MM/DD/rollout-<local time>-<thread id>.jsonl`, and flat in
-`archived_sessions/`. Everything else there is left out: `history.jsonl`, databases, logs.
-A file's first line names its directory (`cwd`), and for a subagent the parent thread.
+`archived_sessions/`. Since 0.137 files that rest are compressed (`.jsonl.zst`) until they are
+resumed; since 0.146 a resumed thread goes on in a file of its own (`..-<thread>_<segment>.jsonl`).
+Everything else there is left out: `history.jsonl`, databases, logs. A file's first line names its
+directory (`cwd`), and for a subagent the parent thread.
 
 Lines are parsed in `records.py`.
 """
@@ -10,7 +12,7 @@ Lines are parsed in `records.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,22 +21,26 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.codex.lines import BARE_ITEMS
 from memory_assets.transcripts.codex.records import CodexSession
-from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.containers import is_compressed, plain_name
+from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
 
 _FOLDERS = ("sessions", "archived_sessions")
 _DEPTH = 3
-_THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_THREAD = re.compile(f"({_UUID})(?:_({_UUID}))?$")
+"""The end of a file's name: the thread, and the segment where it is not the thread's first."""
 _HEAD_BYTES = 256 << 10
 """Enough for a first line with its instructions; the directory stands before them."""
 
 _LINE_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _ENVELOPE = re.compile(
-    rb'\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"(?:session_meta|response_item|event_msg)"'
+    rb'\{"timestamp":\s*"[^"]*",\s*(?:"ordinal":\s*\d+,\s*)?"type":\s*"(?:session_meta'
+    rb'|response_item|event_msg)"'
 )
-_META_STRING = rb'"%s":"((?:[^"\\]|\\.)*)"'
+_META_STRING = rb'"%s":\s*"((?:[^"\\]|\\.)*)"'
 
 
 class CodexReader(Reader):
@@ -62,22 +68,20 @@ class CodexReader(Reader):
         folders = [folder for folder in inner if folder is not None]
         if not folders and walk.complete and (outer := walk.root(root)) is not None:
             folders = [outer]
-        sources = [
+        files = [
             source for folder in folders for source in self._walk(walk, folder, known, waiting)
         ]
+        sources = _threads(files)
         threads = {source.agent_id or source.session_id: source for source in sources}
-        seen: set[tuple[str, str | None]] = set()
         for source in sources:
             top = _top(source, threads)
             if top.agent_id is not None and top.session_id in waiting:
                 continue
             if top is not source:
                 source = replace(source, session_id=top.session_id, project=top.project)
-            if (key := (source.session_id, source.agent_id)) not in seen:
-                seen.add(key)
-                yield source
+            yield source
 
-    def begin(self, source: Source, report: ReadReport) -> CodexSession:
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CodexSession:
         """Return the state of reading a rollout, each message once."""
         return CodexSession(source, report)
 
@@ -92,9 +96,39 @@ class CodexReader(Reader):
                 raise
             return project_of(text_field(meta, "cwd")), *_identify(path, meta)
 
-        files = walk.transcripts(folder, _DEPTH)
+        files = walk.transcripts(folder, _DEPTH, ENDINGS)
         rollouts = (file for file in files if file[0].name.startswith("rollout-"))
         return walk.sources(rollouts, known, identify)
+
+
+def _threads(files: Sequence[Source]) -> list[Source]:
+    """Return one source a thread, of its segments in order. Of copies of a segment the first plain
+    one counts, else the first."""
+    threads: dict[str, dict[str, Source]] = {}
+    for file in sorted(files, key=lambda file: is_compressed(file.path)):
+        segments = threads.setdefault(file.agent_id or file.session_id, {})
+        segments.setdefault(_named(file.path)[1], file)
+    made = {}
+    for thread, segments in threads.items():
+        first, *others = (segments[name] for name in sorted(segments))
+        made[thread] = first
+        if others:
+            made[thread] = replace(
+                first,
+                size=sum(file.size for file in segments.values()),
+                mtime_ns=max(file.mtime_ns for file in segments.values()),
+                parts=tuple(file.path for file in others),
+            )
+    order = dict.fromkeys(file.agent_id or file.session_id for file in files)
+    return [made[thread] for thread in order]
+
+
+def _named(path: Path) -> tuple[str, str]:
+    """Return the thread and the segment that a file's name says; segments are UUIDs of version 7,
+    so that they sort by time, and the first has none."""
+    stem = plain_name(path.name).removesuffix(SUFFIX)
+    named = _THREAD.search(stem)
+    return (named[1], named[2] or "") if named else (safe_id(stem), "")
 
 
 def _top(source: Source, threads: dict[str, Source]) -> Source:
@@ -110,8 +144,7 @@ def _top(source: Source, threads: dict[str, Source]) -> Source:
 
 
 def _identify(path: Path, meta: JsonObject) -> tuple[str, str | None]:
-    named = _THREAD.search(path.stem)
-    thread = named.group() if named else safe_id(path.stem)
+    thread, _ = _named(path)
     spawned_by = object_field(meta, "source").get("subagent")
     if spawned_by is None:
         return thread, None
@@ -125,21 +158,25 @@ def _identify(path: Path, meta: JsonObject) -> tuple[str, str | None]:
 
 
 def _first_meta(head: bytes) -> JsonObject:
-    """Return the first session_meta; of one that is cut off, the fields that were there."""
+    """Return the first session_meta; of one that is cut off, the fields that were there, and the
+    directory of the first turn."""
+    context: JsonObject = {}
     for line in head_objects(head):
         payload = line.get("payload")
         if line.get("type") == "session_meta" and isinstance(payload, dict):
             return payload
         if "type" not in line and "id" in line:
             return line
+        if line.get("type") == "turn_context" and isinstance(payload, dict):
+            context = context or {"cwd": text_field(payload, "cwd")}
     first = head.partition(b"\n")[0]
     if not _ENVELOPE.match(first):
-        return {}
-    found: JsonObject = {}
+        return context
+    found: JsonObject = dict(context)
     for name in (b"id", b"cwd", b"parent_thread_id", b"forked_from_id"):
         if match := re.search(_META_STRING % name, first):
             found[name.decode()] = match.group(1).decode("utf-8", "replace")
-    if b'"source":{"subagent":' in first:
+    if re.search(rb'"source":\s*\{"subagent":', first):
         found["source"] = {"subagent": "unknown"}
     return found
 

@@ -16,6 +16,17 @@ from dataclasses import replace
 
 from memory_assets.models import Record
 from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.codex.code_mode import (
+    PATCH,
+    Script,
+    applied,
+    changes_of,
+    end_of,
+    ends_by_command,
+    opened,
+    rendered,
+    script_in,
+)
 from memory_assets.transcripts.codex.doubles import Doubles, RecentTexts
 from memory_assets.transcripts.codex.envelope import Envelopes
 from memory_assets.transcripts.codex.lines import (
@@ -25,7 +36,9 @@ from memory_assets.transcripts.codex.lines import (
     NOISE_ITEMS,
     NOISE_LINES,
     OUTPUTS,
+    Output,
     classify_submitted,
+    command_line,
     describe_call,
     event_of,
     event_text,
@@ -41,12 +54,15 @@ from memory_assets.transcripts.fields import (
     mark,
     object_field,
     parse_time,
+    patch_paths,
     safe_id,
     text_field,
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
+    MAX_OPEN_CALLS,
     UNKNOWN_TYPE,
+    Call,
     Frame,
     Held,
     Outcome,
@@ -68,6 +84,8 @@ class CodexSession(Session):
         self._envelopes = Envelopes(source, report)
         self._title = mark("")
         self._failed_calls: set[str] = set()
+        self._known_calls: set[int] = set()
+        self._scripts: dict[str, Script] = {}
 
     # --- lines -------------------------------------------------------------------------
 
@@ -103,14 +121,15 @@ class CodexSession(Session):
         return released + self._resolve(UNKNOWN_TYPE)
 
     def end(self) -> list[Record]:
-        """Return the messages of which only one copy was written."""
-        return self._release(at_end=True)
+        """Return the messages of which only one copy was written, and patches without an end."""
+        left = [record for script in self._scripts.values() for record in self._patched(script)]
+        return self._release(at_end=True) + left
 
     def _reason_to_drop(self, kind: str, payload: JsonObject) -> str:
         """Return why a line without words is dropped, or ""; a third of all lines."""
         if kind == "event_msg":
             event = text_field(payload, "type")
-            if event in DOUBLED_EVENTS:
+            if event in DOUBLED_EVENTS and not self._ends_in_script(event, payload):
                 self._note_failure(payload)
                 return "doubled-output"
             return "session-state" if event in NOISE_EVENTS else ""
@@ -173,13 +192,22 @@ class CodexSession(Session):
 
     def _call(self, item: JsonObject, frame: Frame) -> Outcome:
         self._doubles.agent_acted()
-        call, text = describe_call(item)
         call_id = safe_id(item.get("call_id")) or safe_id(item.get("id"))
+        self._known_calls.add(mark(call_id))
+        if code := script_in(item):
+            script = opened(code, call_id, frame)
+            self._scripts[call_id] = script
+            if len(self._scripts) > MAX_OPEN_CALLS:
+                self._scripts.pop(next(iter(self._scripts)))
+            return [self._called(frame, call_id, script.call, code)]
+        call, text = describe_call(item)
         return [self._called(frame, call_id, call, text)]
 
     def _output(self, item: JsonObject, frame: Frame) -> Outcome:
         call_id = safe_id(item.get("call_id"))
         output = parse_output(item.get("output"))
+        if script := self._scripts.pop(call_id, None):
+            return self._script_ended(script, output, frame)
         failed_outside = call_id in self._failed_calls
         self._failed_calls.discard(call_id)
         failed = output.failed or (output.exit_code is None and failed_outside)
@@ -190,6 +218,66 @@ class CodexSession(Session):
             spawned = safe_id(given.get("agent_id")) or safe_id(given.get("agent_thread_id"))
             record = replace(record, spawned_agent_id=spawned)
         return [record]
+
+    # --- scripts -----------------------------------------------------------------------
+
+    def _script_ended(self, script: Script, output: Output, frame: Frame) -> list[Record]:
+        """Return the results of a script's patches and commands."""
+        made = self._patched(script, output)
+        unknown = self._calls.close(script.call_id) or script.call
+        for command, text, failed in ends_by_command(script, output):
+            call = replace(unknown, command=command)
+            made.append(self._answered(frame, script.call_id, text, call, is_error=failed))
+        return made
+
+    def _patched(self, script: Script, output: Output | None = None) -> list[Record]:
+        """Return the calls of a script's patches whose end no event told, and their results if the
+        script has ended: it stops at a patch that fails."""
+        made: list[Record] = []
+        for patch in script.patches:
+            uuid = derived_id("codex", "", "script", script.call_id, patch)
+            frame = replace(script.frame, record_uuid=uuid, content={"input": patch})
+            made.append(self._called(frame, uuid, Call(PATCH, patch_paths(patch)), patch))
+            if output is not None:
+                failed = output.text.startswith("Script failed")
+                made.append(self._answered(frame, uuid, "", is_error=failed))
+        script.patches.clear()
+        return made
+
+    def _ends_in_script(self, event: str, payload: JsonObject) -> bool:
+        """Return whether an event tells the end of a call that only a script's text may have."""
+        if mark(safe_id(payload.get("call_id"))) in self._known_calls:
+            return False
+        if event == "exec_command_end":
+            command = command_line(payload)
+            written = (code for script in self._scripts.values() for code in script.commands)
+            return bool(self._scripts and command) and command not in written
+        return event == "patch_apply_end" and bool(changes_of(payload))
+
+    def _ended(self, kind: str, event: JsonObject, frame: Frame) -> list[Record]:
+        """Return the call and the result that an event tells of."""
+        call_id = safe_id(event.get("call_id"))
+        self._known_calls.add(mark(call_id))
+        if kind == "exec_command_end":
+            call = Call("exec_command", (), command_line(event))
+            given, text = f"cmd: {call.command}", text_field(event, "aggregated_output")
+            failed = bool(event.get("exit_code"))
+        else:
+            changes = changes_of(event)
+            given = rendered(changes)
+            for script in self._scripts.values():
+                if patch := applied(script.patches, changes):
+                    script.patches.remove(patch)
+                    given = patch
+                    break
+            call = Call(PATCH, tuple(changes))
+            text, failed = end_of(event)
+        uuid = derived_id("codex", "", kind, call_id)
+        frame = replace(frame, record_uuid=uuid, content={"input": given, "output": text})
+        return [
+            self._called(frame, call_id, call, given),
+            self._answered(frame, call_id, text, is_error=failed),
+        ]
 
     # --- events: what the UI showed ----------------------------------------------------
 
@@ -207,6 +295,11 @@ class CodexSession(Session):
             )
         if kind == "item_completed":
             return self._resolve(DOUBLED)
+        if kind in DOUBLED_EVENTS:
+            if not self._ends_in_script(kind, event):
+                self._note_failure(event)
+                return self._resolve("doubled-output")
+            return self._release() + self._resolve(self._ended(kind, event, frame))
         released = self._release()
         notice = self._notice(kind, event, frame)
         if notice is None:

@@ -1,14 +1,18 @@
 """Pi coding agent, session formats 1 to 3.
 
-Where: `~/.pi/agent/sessions/--<directory>--/<ISO time>_<session id>.jsonl`. The first
-line is the session's header with its directory, and where it was forked from.
+Where: `~/.pi/agent/sessions/--<directory>--/<ISO time>_<session id>.jsonl`, or flat in a directory
+of the user's. Runs of subagents lie in a directory named after the session's file:
+`<ISO time>_<session id>/<run>/run-<n>/session.jsonl`. The first line is the session's header with
+its id, its directory, and where it was forked from.
 
-Entries are parsed in `records.py`.
+Entries are parsed in `records.py`, abandoned branches found in `branches.py`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from memory_assets.paths import project_of
@@ -16,11 +20,14 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.pi.branches import abandoned_entries
 from memory_assets.transcripts.pi.records import PiSession
 from memory_assets.transcripts.reader import Reader
 
 _FOLDERS = (Path("agent", "sessions"), Path("sessions"))
-_DEPTH = 2
+_DEPTH = 6
+_NAMED_AFTER_SESSION = re.compile(r"\d{4}-\d\d-\d\dT[\dZ-]+_([0-9A-Za-z-]+)")
+"""The name of a directory of runs: that of the session's file, with its id at the end."""
 
 
 class PiReader(Reader):
@@ -34,20 +41,33 @@ class PiReader(Reader):
         return any(_is_header(entry) or _is_message(entry) for entry in head_objects(head))
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return (the id at the end of the file's name, None): Pi has no subagent files."""
-        return safe_id(path.name.removesuffix(".jsonl").rpartition("_")[2]), None
+        """Return (the id at the end of the file's name, None), of a subagent's run (that in the
+        name of the directory above it, the run's own); a name without an id gives way to the
+        header's."""
+        stem = path.name.removesuffix(".jsonl")
+        own = safe_id(stem.rpartition("_")[2])
+        if "_" not in stem:
+            header = next((item for item in head_objects(head) if _is_header(item)), {})
+            own = safe_id(header.get("id")) or own
+        above = (_NAMED_AFTER_SESSION.fullmatch(folder.name) for folder in path.parents[:_DEPTH])
+        session = next((found[1] for found in above if found), "")
+        return (session, own) if session and session != own else (own, None)
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield sessions under `~/.pi`, its `agent` folder, or the `sessions` in it."""
+        """Yield sessions under `~/.pi`, its `agent` folder, the `sessions` in it, or a directory of
+        sessions. A subagent's run has the project of its session."""
         walk = Walk(self.agent, note)
         found = walk.root(*(root / folder for folder in _FOLDERS), root)
         if found is None:
             return
-        yield from walk.sources(walk.transcripts(found, _DEPTH), known, self._identified)
+        sources = list(walk.sources(walk.transcripts(found, _DEPTH), known, self._identified))
+        projects = {one.session_id: one.project for one in sources if one.agent_id is None}
+        for source in sources:
+            yield replace(source, project=projects.get(source.session_id, source.project))
 
-    def begin(self, source: Source, report: ReadReport) -> PiSession:
-        """Return the state of reading a session, dead branches included."""
-        return PiSession(source, report)
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> PiSession:
+        """Return the state of reading a session, abandoned branches included."""
+        return PiSession(source, report, abandoned_entries(source.path, end))
 
     def _identified(self, path: Path) -> tuple[str, str, str | None]:
         head = read_head(path)

@@ -1,8 +1,9 @@
 """Pi's entries, one JSON object at a time, turned into `Record`s.
 
-Versions 2 and 3 hold a tree in one file: `/tree` leaves dead branches inline, and the
-last line is the active leaf. All entries are kept in file order, those of dead branches
-included. A fork copies entries into a new file and names the old one.
+Versions 2 and 3 hold a tree in one file (`branches.py`). All entries are kept in file order;
+what is said on an abandoned branch has the subtype `ABANDONED`; what tools did there was done. A
+fork copies entries into a new file and names the old one; a subagent's fork repeats what its
+session has, and is read from where it began.
 
 `record_uuid` is derived from the entry's id (8 hex digits, unique per file only) and its
 timestamp, and in version 1, which has no ids, from timestamp, role and content: copies
@@ -16,7 +17,7 @@ from collections import OrderedDict
 from datetime import datetime
 from typing import Any
 
-from memory_assets.models import Record
+from memory_assets.models import ABANDONED, Record
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
@@ -42,6 +43,7 @@ from memory_assets.transcripts.session import (
     Session,
 )
 
+COPIED = "copied-history"
 NOISE = frozenset({"model_change", "thinking_level_change", "label", "custom"})
 SUMMARIES = {
     "compaction": "compact-summary",
@@ -59,8 +61,12 @@ _FILE = re.compile(r'<file name="([^"\n]*)">.*?</file>', re.DOTALL)
 class PiSession(Session):
     """The state of reading one file."""
 
-    def __init__(self, source: Source, report: ReadReport) -> None:
+    def __init__(
+        self, source: Source, report: ReadReport, abandoned: frozenset[int] = frozenset()
+    ) -> None:
         super().__init__(source, report)
+        self._abandoned = abandoned
+        self._is_abandoned = False
         self._uuids: OrderedDict[int, str] = OrderedDict()
         self._started: datetime | None = None
         self._cwd = self._version = ""
@@ -79,13 +85,21 @@ class PiSession(Session):
             outcome = self._header(entry)
         else:
             frame = self._frame(entry, message, start, end)
+            self._is_abandoned = mark(text_field(entry, "id")) in self._abandoned
+            self._report.copied += self._is_copied(frame)
             if self._met(frame.record_uuid):
                 outcome = REPEATED_ID
+            elif frame.is_sidechain and self._is_copied(frame):
+                outcome = COPIED
             elif name == "message":
                 outcome = self._message(role, message, frame)
             else:
                 outcome = self._other(name, entry, frame)
         return self._resolve(outcome)
+
+    @property
+    def _branch(self) -> str:
+        return ABANDONED if self._is_abandoned else ""
 
     def _header(self, header: JsonObject) -> Outcome:
         report = self._report
@@ -109,8 +123,6 @@ class PiSession(Session):
         timestamp = parse_time(entry.get("timestamp")) or parse_time(message.get("timestamp"))
         stamp = timestamp.isoformat() if timestamp is not None else str(start)
         self._report.see_time(timestamp)
-        if timestamp and self._report.parent_session and self._started:
-            self._report.copied += timestamp < self._started
         entry_id = text_field(entry, "id")
         content = entry_id or render_value(message or entry)
         uuid = derived_id("pi", stamp, text_field(message, "role"), content)
@@ -132,10 +144,19 @@ class PiSession(Session):
             content=message or entry,
         )
 
+    def _is_copied(self, frame: Frame) -> bool:
+        """Return whether an entry is older than the session, which is a fork then."""
+        began, written = self._started, frame.timestamp
+        forked = self._report.parent_session is not None
+        return forked and began is not None and written is not None and written < began
+
     def _message(self, role: str, message: JsonObject, frame: Frame) -> Outcome:
         content = message.get("content")
         if role == "user":
-            return self._said(frame, authored(prompt_text(content_text(content))))
+            said = authored(prompt_text(content_text(content)))
+            if said.kind == "prompt" and not said.subtype:
+                said = said._replace(subtype=self._branch)
+            return self._said(frame, said)
         if role == "assistant":
             return self._assistant(message, content, frame)
         if role == "toolResult":
@@ -167,9 +188,11 @@ class PiSession(Session):
     def _assistant_block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind = block.get("type")
         if kind == "text":
-            return self._one(frame, "assistant", "assistant_text", text_field(block, "text"))
+            text = text_field(block, "text")
+            return self._one(frame, "assistant", "assistant_text", text, self._branch)
         if kind == "thinking":
-            return self._one(frame, "assistant", "thinking", text_field(block, "thinking"))
+            text = text_field(block, "thinking")
+            return self._one(frame, "assistant", "thinking", text, self._branch)
         if kind != "toolCall":
             self._report.see_unknown(f"assistant/{type_name(kind)}")
             return []
