@@ -91,6 +91,10 @@ class HashEmbedder:
             rows.append(row / np.linalg.norm(row))
         return np.array(rows, dtype=np.float32).reshape(-1, DIMENSION)
 
+    def knows(self, text: str) -> bool:
+        """Whether its vector says something of a text: always."""
+        return True
+
 
 def use_hash_embedder() -> None:
     """Let whoever loads an embedder from now on get the hashing one."""

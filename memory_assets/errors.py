@@ -13,6 +13,7 @@
     ├── StoreError              the lake, the catalogue or Chroma cannot be used
     │   ├── DamagedFile         one file of the lake cannot be read; names it
     │   ├── StoreDamaged        its files were found damaged and set aside; says what to run
+    │   ├── StoreReadOnly       the data directory cannot be written, as in an agent's sandbox
     │   ├── StoreBusy           another process holds it; says which and how long we waited
     │   └── StoreMismatch       it was built with other versions; names the command to run
     ├── GitFailed               git is missing, took too long, or refused
@@ -96,6 +97,10 @@ class DamagedFile(StoreError):
 
 class StoreDamaged(StoreError):
     """The files of a store that can be made again were found damaged, and set aside."""
+
+
+class StoreReadOnly(StoreError):
+    """The data directory can be read, but not written."""
 
 
 class StoreBusy(StoreError):

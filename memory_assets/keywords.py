@@ -13,7 +13,18 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import cache, lru_cache
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, NamedTuple
+
+from memory_assets.writing_systems import (
+    ALPHABETIC,
+    IDEOGRAPHIC,
+    UNSPACED,
+    has_marks_in_words,
+    in_one_form,
+    marks_in_words,
+    pieces,
+    shorter_pieces,
+)
 
 _WEAK = """
 a about above after again all also am an and any are as at be because been before being
@@ -60,7 +71,7 @@ BASE_FORMS = {
 }
 """The base form of each irregular form."""
 # Changes whenever the same text would give other terms.
-TERMS_VERSION = "2"
+TERMS_VERSION = "3"
 
 WEAK = 0.2
 """How much a word of the question counts that is only there to make it one."""
@@ -71,30 +82,79 @@ IDENTIFIER = re.compile(
 """A name as code has it: `read_footer`, `readFooter`, `TypeError`, `TS2345`."""
 
 _LONGEST = 64
-_COMPOUND = re.compile(r"[^\W_]+(?:[_\-./:'’][^\W_]+)*")
-_PART = re.compile(r"[^\W_]+")
-_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 _SYMBOL = re.compile(r"[(){}\[\]=_;<>:*+/\\|&#\"'`]")
 _TOKEN = re.compile(r"\w+")
 _COLOUR = re.compile(r"\x1b?\[[\d;]*m")
-_UNSPACED = re.compile(r"[⺀-鿿぀-ヿ가-힯豈-﫿]")
+_CYRILLIC = re.compile(r"[а-яѐ-џ]+")
 _MONTHS = """
 january february march april may june july august september october november december
 """
 
 
+class _Patterns(NamedTuple):
+    """A word with all that it is composed of, its parts, and the words that a part is written
+    together of."""
+
+    compound: re.Pattern[str]
+    part: re.Pattern[str]
+    word: re.Pattern[str]
+
+
+@cache
+def _patterns(with_marks: bool) -> _Patterns:
+    marks = marks_in_words() if with_marks else ""
+    letter = rf"(?:[^\W_]|[{marks}])" if marks else r"[^\W_]"
+    other = (
+        rf"(?:[^\W\d_A-Za-z{IDEOGRAPHIC}{ALPHABETIC}]|[{marks}])"
+        if marks
+        else (rf"[^\W\d_A-Za-z{IDEOGRAPHIC}{ALPHABETIC}]")
+    )
+    words = (
+        *(r"[A-Z]+(?=[A-Z][a-z])", r"[A-Z]?[a-z]+", "[A-Z]+", r"\d+"),
+        *(f"[{IDEOGRAPHIC}]+", f"[{ALPHABETIC}]+", f"{other}+"),
+    )
+    return _Patterns(
+        re.compile(rf"{letter}+(?:[_\-./:'’]{letter}+)*"),
+        re.compile(f"{letter}+"),
+        re.compile("|".join(words)),
+    )
+
+
 def text_terms(text: str) -> Iterator[str]:
     """Yield the terms of a text, in reading order, as often as they occur."""
-    return chain.from_iterable(map(_terms_of, _COMPOUND.findall(text)))
+    return chain.from_iterable(map(_terms_of, _compounds(text)))
+
+
+def indexed_terms(text: str) -> Iterator[str]:
+    """Yield the terms that a text is found by: its own, and of what is written without blanks
+    (Chinese, Thai) also what is shorter than a term."""
+    return chain(text_terms(text), shorter_terms(text))
+
+
+def shorter_terms(text: str) -> Iterator[str]:
+    """Yield what a text is found by beside its terms: single syllables of a script without blanks,
+    or two letters."""
+    if not text.isascii():
+        text = in_one_form(text)
+        if UNSPACED.search(text):
+            for run in _patterns(has_marks_in_words(text)).word.findall(text):
+                if UNSPACED.match(run):
+                    yield from shorter_pieces(run)
+
+
+def _compounds(text: str) -> list[str]:
+    """Return the words of a text, in one form, each with all that it is composed of."""
+    text = in_one_form(text)
+    return _patterns(has_marks_in_words(text)).compound.findall(text)
 
 
 def query_terms(query: str) -> dict[str, float]:
     """Return the terms of a question with their weights: 1, or `WEAK` for words that only
     make it a question. A question of weak words alone asks for those."""
     weights: dict[str, float] = {}
-    for match in _COMPOUND.finditer(query):
-        weak = is_weak(match[0])
-        for term in _terms_of(match[0]):
+    for compound in _compounds(query):
+        weak = is_weak(compound)
+        for term in _terms_of(compound):
             weights[term] = max(weights.get(term, 0.0), WEAK if weak or is_weak(term) else 1.0)
     return weights
 
@@ -115,15 +175,18 @@ def identifier_terms(text: str) -> set[str]:
 
 
 def content_words(query: str) -> list[str]:
-    """Return the words of a question that carry content, as they were typed."""
-    words = (match[0] for match in _COMPOUND.finditer(query))
-    return [word for word in words if len(word) > 1 and not is_weak(word)]
+    """Return the words of a question that carry content, in the case in which they were typed."""
+    words = _compounds(query)
+    return [word for word in words if (len(word) > 1 or UNSPACED.match(word)) and not is_weak(word)]
 
 
 def named_words(query: str) -> list[str]:
     """Return the capitalised words of a question but for its first: names, and acronyms."""
-    words = (match for match in _COMPOUND.finditer(query) if match.start())
-    return [word[0] for word in words if word[0][0].isupper() and not is_weak(word[0])]
+    query = in_one_form(query)
+    words = _compounds(query)
+    if words and query.startswith(words[0]):
+        words = words[1:]
+    return [word for word in words if word[0].isupper() and not is_weak(word)]
 
 
 def date_terms(moment: datetime | None) -> tuple[str, ...]:
@@ -147,39 +210,39 @@ def symbol_share(text: str) -> float:
 
 @lru_cache(maxsize=100_000)
 def _terms_of(compound: str) -> tuple[str, ...]:
-    parts = _PART.findall(compound)
-    words = [word for part in parts for word in _words_of(part)]
+    _, part_of, word_of = _patterns(has_marks_in_words(compound))
+    parts = part_of.findall(compound)
+    words = [word for part in parts for word in _words_of(part, word_of)]
     terms = [_stem(word) for word in words if len(word) <= _LONGEST]
-    if len(words) > 1 and len(compound) <= _LONGEST and not _UNSPACED.search(compound):
-        terms.append(_stem(compound.lower()))
+    if len(words) > 1 and len(compound) <= _LONGEST and not UNSPACED.search(compound):
+        terms.append(_stem(compound.casefold()))
     if len(parts) > 1:
-        terms += [_stem(part.lower()) for part in parts if 1 < len(_CAMEL.findall(part)) < _LONGEST]
+        terms += [
+            _stem(part.casefold()) for part in parts if 1 < len(word_of.findall(part)) < _LONGEST
+        ]
         last = compound.rpartition("/")[2]
         if last != compound and len(last) <= _LONGEST and not last.isalnum():
-            terms.append(last.lower())
+            terms.append(last.casefold())
     return tuple(terms)
 
 
-def _words_of(part: str) -> list[str]:
-    words = []
-    for word in _CAMEL.findall(part) or [part]:
-        if len(word) > 2 and _UNSPACED.match(word):
-            words += [word[at : at + 2] for at in range(len(word) - 1)]
-        else:
-            words.append(word.lower())
+def _words_of(part: str, word_of: re.Pattern[str]) -> list[str]:
+    words: list[str] = []
+    for word in word_of.findall(part) or [part]:
+        words += pieces(word) if UNSPACED.match(word) else [word.casefold()]
     return words
 
 
 @lru_cache(maxsize=100_000)
 def _stem(word: str) -> str:
     word = BASE_FORMS.get(word, word)
-    if not (word.isascii() and word.isalpha()):
-        return word
-    return str(_stemmer().stemWord(word))
+    if word.isascii():
+        return str(_stemmer("english").stemWord(word)) if word.isalpha() else word
+    return str(_stemmer("russian").stemWord(word)) if _CYRILLIC.fullmatch(word) else word
 
 
 @cache
-def _stemmer() -> Any:
+def _stemmer(language: str) -> Any:
     import snowballstemmer  # 15 ms, for the stemmers of all languages
 
-    return snowballstemmer.stemmer("english")
+    return snowballstemmer.stemmer(language)

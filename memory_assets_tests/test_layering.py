@@ -39,12 +39,15 @@ DOMAIN = {
     "documents",
     "embedding",
     "keywords",
+    "writing_systems",
     "session_analysis",
     "agent_memory",
 } | READS_SESSIONS
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
     "chunking": {"models", "errors", "redacted_text", "keywords"},
+    "keywords": {"writing_systems"},
+    "writing_systems": set(),
     "embedding": {"errors", "redacted_text", "http"},
     "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
     "transcripts": {"models", "errors", "redacted_text", "record_identity", "paths"},

@@ -29,6 +29,8 @@ from memory_assets.paths import (
 )
 from memory_assets.settings import Settings
 from memory_assets.status import counted, in_words
+from memory_assets.stores.files.shared import is_writable
+from memory_assets.stores.stores import CATALOG_FILE
 
 _LOW_DISK_BYTES = 1_000_000_000
 _GIT_SECONDS = 10
@@ -88,11 +90,16 @@ def _settings(name: str, settings: Settings) -> Finding:
 
 def _data_directory(name: str, settings: Settings) -> Finding:
     existing = settings.data_dir
+    if not is_writable(existing):
+        remedy = "Set MEMORY_DATA_DIR to a directory that you can write."
+        if (existing / CATALOG_FILE).exists():
+            remedy = (
+                "What is there can be searched as it is. To change it, run `memory` where the "
+                "directory can be written, or correct its permissions."
+            )
+        return Finding(name, False, f"{existing} cannot be written", remedy)
     while not existing.exists():
         existing = existing.parent
-    if not os.access(existing, os.W_OK | os.X_OK):
-        remedy = "Set MEMORY_DATA_DIR to a directory that you can write."
-        return Finding(name, False, f"{settings.data_dir} cannot be written", remedy)
     free = shutil.disk_usage(existing).free
     found = f"{settings.data_dir}, {free / 1e9:.1f} GB free"
     remedy = "Free some room: a memory takes about as much as the transcripts."

@@ -22,6 +22,7 @@ from memory_assets.requests.actions import ForgetRequest
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
+from memory_assets.stores.files.shared import require_writable
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from memory_assets.pipeline.removal.forget import ForgetReport, Names
     from memory_assets.pipeline.removal.selection import SessionOnRecord
     from memory_assets.pipeline.stage.components import Components
+
+
+_WHOLE = (
+    "That id is of one {} of it: only whole sessions are forgotten, so all that is listed would go."
+)
 
 
 @takes(ForgetRequest)
@@ -45,9 +51,12 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     from memory_assets.stores.workspaces import Workspace
 
     settings = load_settings()
+    if not asked.dry_run:
+        require_writable(settings.data_dir, "Forgetting deletes there; --dry-run only lists.")
     components = Components(settings)
+    session, part = _session(asked.session)
     selection = Selection(
-        session=_session(asked.session),
+        session=session,
         project=_project(components, asked.project)
         if asked.workspace is None
         else Workspace(asked.workspace, Path()).partition,
@@ -61,6 +70,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     answer: dict[str, Any] = {"sessions": [_as_json(each) for each in found], "forgotten": False}
     if not as_json:
         rendering.print_lines(_selected(answer["sessions"]))
+        rendering.print_lines([_WHOLE.format(part)] if part else ())
     if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
         rendering.print_answer(answer, as_json, ())
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
@@ -78,14 +88,16 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
 
 
-def _session(any_id: str | None) -> str | None:
-    """Return the session of an id, or the hash of a memory's."""
+def _session(any_id: str | None) -> tuple[str | None, str]:
+    """Return the session of an id, or the hash of a memory's, and what part of its session the id
+    means: "" for all of it."""
     from memory_assets.recall.ids import parse_id
     from memory_assets.stores.agents.partitions import MEMORY_HEAD
 
     if any_id is None or any_id.startswith(MEMORY_HEAD):
-        return any_id and any_id.removeprefix(MEMORY_HEAD)
-    return parse_id(any_id).session_id
+        return any_id and any_id.removeprefix(MEMORY_HEAD), ""
+    parsed = parse_id(any_id)
+    return parsed.session_id, "" if parsed.kind in ("session", "summary") else parsed.kind
 
 
 def _project(components: Components, text: str | None) -> str | None:

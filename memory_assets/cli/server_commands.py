@@ -195,6 +195,7 @@ def chroma(
         return
     from memory_assets.recall import Memory
     from memory_assets.stores.chroma import server as chroma_server
+    from memory_assets.stores.files.shared import require_writable
 
     settings = load_settings()
     if settings.vector_backend != "chromadb":
@@ -207,6 +208,7 @@ def chroma(
     if url is None:
         if not stores.has_chroma_files:
             raise NotFound(f"there is no Chroma in {stores.chroma_dir} yet; run `memory ingest`")
+        require_writable(stores.data_dir, "Chroma's server writes in its files.")
         url = chroma_server.ensure_running(stores.data_dir, settings.chroma_idle_seconds).url
     answer: dict[str, Any] = {"url": url, "collections": stores.vectors.names()}
     notes: list[str] = []

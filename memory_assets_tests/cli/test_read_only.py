@@ -56,7 +56,7 @@ def read_only(made: Cli, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
     for path in paths:
         path.chmod(0o500 if path.is_dir() else 0o400)
     yield cli
-    for path in paths:
+    for path in filter(Path.exists, paths):
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
@@ -88,17 +88,38 @@ def test_questions_are_answered_and_nothing_is_written(read_only: Cli) -> None:
         ("status",),
         ("context",),
         ("memories",),
+        ("audit", turn),
+        ("forget", turn, "--dry-run"),
     ):
         done = _run(read_only, *command)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
-    for command in (("ingest", "--full"), ("verify",)):
+    for command in (("ingest", "--full"), ("verify",), ("chroma",), ("forget", turn, "--yes")):
         refused = _run(read_only, *command)
         assert refused.returncode == 1
         printed = (refused.stdout + refused.stderr).lower()
-        assert "cannot write" in printed, command
-        assert not [word for word in ("delete", "traceback", ".py") if word in printed]
+        assert f"cannot write in {directory}".lower() in printed, command
+        assert not [word for word in ("delete ", "traceback", ".py", ".lock") if word in printed]
     after = {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
     assert after == before
+
+
+def test_what_cannot_be_asked_is_said(read_only: Cli) -> None:
+    """Collections of others are in a Chroma that needs to write; a turn is forgotten with its
+    session; what agents wrote is read from its copy, where the journal is gone, or is nothing."""
+    done = _run(read_only, "cross-query", _QUERY)
+    assert done.returncode == 2 and "no workspace is on record" in done.stderr, done.stderr
+    turn = json.loads(_run(read_only, "search", _QUERY, "--json").stdout)["hits"][0]["id"]
+    listed = _run(read_only, "forget", turn, "--dry-run")
+    assert "only whole sessions are forgotten" in listed.stdout
+    directory = Path(read_only.own["MEMORY_DATA_DIR"])
+    journal = ["agent_memory.db", "agent_memory.db-wal", "agent_memory.db-shm"]
+    for gone, remembered in ((journal, 0), (["agent_memory.db.copy"], 3)):
+        directory.chmod(0o700)
+        for name in gone:
+            (directory / name).unlink(missing_ok=True)
+        directory.chmod(0o500)
+        assert _run(read_only, "memories").returncode == remembered
+        assert "read-only" in _run(read_only, "remember", "Use it.", "--confidence", "1").stderr
 
 
 def test_agents_are_answered_over_stdio(read_only: Cli) -> None:

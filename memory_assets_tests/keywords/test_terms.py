@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 from memory_assets.keywords import (
     WEAK,
     content_words,
     date_terms,
+    indexed_terms,
     named_words,
     query_terms,
     symbol_share,
@@ -34,11 +36,47 @@ from memory_assets_tests.sweep import sweep
         ("migrations were failing", "migration failed"),
         ("サーバーが落ちた", "サーバー"),
         ("don't retry", "don't"),
+        ("the straße table", "STRASSE"),
+        ("Łódź, Größe, naïve", "lodz grosse naive"),
+        ("ΑΘΉΝΑ", "αθήνα"),
+        ("Tiếng Việt", "tieng viet"),
+        ("שָׁלוֹם עולם", "שלום"),
+        ("отчёт о складе", "ОТЧЕТ СКЛАД"),
+        ("мой край", "край"),
+        ("ﬁle ＡＰＩ ﾃﾞｰﾀ", "file api データ"),
+        ("\u1112\u1161\u11a8 책이", "학"),
+        ("先看日志", "看"),
+        ("ລາຍງານ", "ງານ"),
+        ("हिन्दी में", "हिन्दी"),
+        ("foo\u00adbar", "foobar"),
     ],
 )
 def test_what_was_said_is_found_by_what_is_asked(said: str, asked: str) -> None:
-    """Every term of the question is a term of the text."""
-    assert set(query_terms(asked)) <= set(text_terms(said))
+    """Every term of the question is a term that the text is indexed by."""
+    assert set(query_terms(asked)) <= set(indexed_terms(said))
+
+
+def test_letters_that_differ_are_not_one() -> None:
+    """й is another letter than и, and a word of Thai is more than its letters."""
+    assert set(text_terms("йод")) != set(text_terms("иод"))
+    assert not set(query_terms("รายงาน")) & set(text_terms("ภาษี"))
+
+
+@sweep(
+    "hostile",
+    [
+        "a" + "\u0327\u0301" * 50_000,
+        "ก" + "\u0e48\u0e38" * 50_000,
+        "\u1ab0\u0327" * 50_000,
+        "\ufdfa" * 20_000,
+        "가" * 50_000,
+    ],
+)
+def test_marks_that_follow_each_other_take_no_ages(hostile: str) -> None:
+    """To sort 100,000 of them takes minutes."""
+    started = time.process_time()
+    assert sum(1 for _ in indexed_terms(hostile)) < 1_000_000
+    assert time.process_time() - started < 5
 
 
 def test_words_that_make_it_a_question_weigh_little() -> None:

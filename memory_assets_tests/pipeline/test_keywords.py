@@ -11,7 +11,7 @@ import pytest
 
 from memory_assets.pipeline.checks.checks import forget_notes
 from memory_assets.pipeline.checks.verify import keywords_match
-from memory_assets.pipeline.indexes import keywords
+from memory_assets.pipeline.indexes import keyword_rows, keywords
 from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.ingest.passes import PASSES, Task, failed_asset, run_task
 from memory_assets.pipeline.stage.components import Components
@@ -53,6 +53,19 @@ def test_a_lost_index_is_noticed_and_made_again(memory: SampleMemory) -> None:
     assert any("keyword_index" in work.reason for work in memory.behind())
     for project in memory.projects():
         keywords.index_keywords(memory.components, project)
+    assert _all_match(memory) and memory.behind() == []
+
+
+def test_other_terms_make_the_index_again(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a version that splits text otherwise; ids stay, and nothing else is behind."""
+    assert memory.behind() == []
+    for module in (keywords, keyword_rows):
+        monkeypatch.setattr(module, "TERMS_VERSION", "next")
+    assert {work.reason for work in memory.behind()} == {"keyword_index behind turn_chunks"}
+    for project in memory.projects():
+        assert keywords.index_keywords(memory.components, project).rows_written
     assert _all_match(memory) and memory.behind() == []
 
 

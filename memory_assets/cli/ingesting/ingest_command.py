@@ -34,6 +34,7 @@ from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.recall.names import project_named
 from memory_assets.serving.visible_text import visible
 from memory_assets.settings import Settings
+from memory_assets.stores.files.shared import require_writable
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 from memory_assets.stores.workspaces import is_workspace
 from memory_assets.transcripts import Source
@@ -107,6 +108,7 @@ def _ingest_once(
 ) -> int:
     console = rendering.open_console(stderr=as_json)
     started = time.perf_counter()
+    require_writable(settings.data_dir, "An ingest writes all that it makes there.")
     components = components_of(settings)
     roots = on_disk.require_directories(components)
     reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())

@@ -17,6 +17,7 @@ from memory_assets.keywords import (
     date_terms,
     identifier_terms,
     pasted_terms,
+    shorter_terms,
     symbol_share,
     text_terms,
 )
@@ -87,7 +88,8 @@ def keyword_row(row: LakeRow, unit: int, time: str) -> KeywordRow:
     `time` is the column that says when it was.
     A turn's date and facts stand with its first passage."""
     said = Counter(text_terms(row.text))
-    terms = {term: count * TERM_UNIT for term, count in said.items()}
+    found_by = said + Counter(shorter_terms(row.text))
+    terms = {term: count * TERM_UNIT for term, count in found_by.items()}
     part = int(row.values.get("part", 0))
     moment: datetime | None = row.values[time]
     marks: list[str] = []

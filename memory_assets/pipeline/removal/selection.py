@@ -24,6 +24,7 @@ from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.agents.partitions import AGENT, is_agent_memory
+from memory_assets.stores.files.shared import is_writable
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
 from memory_assets.stores.tombstones import is_unique
 from memory_assets.stores.workspaces import is_workspace
@@ -81,8 +82,9 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
             "say what to forget: a session, --project, --workspace, --file, --conversation, "
             "--containing-tag or --before"
         )
-    adopt_archive(components)
-    complete_journal(components)
+    if is_writable(components.data_dir):
+        adopt_archive(components)
+        complete_journal(components)
     known = sessions_on_record(components)
     wanted = set(known)
     if selection.session is not None:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from memory_assets.chunking import content_hash
-from memory_assets.errors import NotFound, StoreError
+from memory_assets.errors import NotFound, StoreError, StoreReadOnly
 from memory_assets.models import RedactedRecord
 from memory_assets.paths import NO_VECTORS
 from memory_assets.recall.agent_rows import (
@@ -87,7 +87,8 @@ not hold it), and the column with the version that made the row."""
 @dataclass(frozen=True)
 class Audit:
     """The origin of an id. `rows` are the rows of the table, each with the state of its document in
-    Chroma ("present", "differs", "missing", "unreachable", or "none" if Chroma need not hold it);
+    Chroma ("present", "differs", "missing", "unreachable", "not asked" where the data directory
+    cannot be written, or "none" if Chroma need not hold it);
     `records` are the records they were made from, with byte ranges into `sources`; `redactions`
     counts what was redacted in these records; `runs` has the Dagster run of each stage of the
     session (`_runs`); `trail` is what happened to a memory of an agent."""
@@ -106,10 +107,9 @@ class Audit:
 
     @property
     def intact(self) -> bool:
-        """True if every document in Chroma equals the row of the lake."""
-        return all(
-            row["document"] in ("present", "none") and row["hash_matches"] for row in self.rows
-        )
+        """True if every document in Chroma that could be asked for equals the row of the lake."""
+        fine = ("present", "none", "not asked")
+        return all(row["document"] in fine and row["hash_matches"] for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON contract of `memory audit`."""
@@ -288,7 +288,7 @@ def _with_documents(
         searched, reason = None, "not ingested yet"
     (file, *_) = [*stores.lake.files(table, project, session_id), ""]
     vectors: dict[str, tuple[str, Any]] = {}
-    documents: dict[str, str] | None = None
+    documents: dict[str, str] | str = "none"
     if searched is not None:
         indexed = products.get(searched.asset)
         collection = indexed.facts["collection"] if indexed is not None else ""
@@ -298,7 +298,7 @@ def _with_documents(
         {
             "id": row["id"],
             "collection": collection,
-            "document": _document_state(row, documents) if searched else "none",
+            "document": _document_state(row, documents),
             "reason": reason,
             "table": table.name,
             "file": str(file),
@@ -313,9 +313,9 @@ def _with_documents(
     ]
 
 
-def _document_state(row: Mapping[str, Any], documents: Mapping[str, str] | None) -> str:
-    if documents is None:
-        return "unreachable"
+def _document_state(row: Mapping[str, Any], documents: Mapping[str, str] | str) -> str:
+    if isinstance(documents, str):
+        return documents
     if row["id"] not in documents:
         return "missing"
     return "present" if documents[row["id"]] == row["text"] else "differs"
@@ -323,17 +323,19 @@ def _document_state(row: Mapping[str, Any], documents: Mapping[str, str] | None)
 
 def _documents(
     stores: Stores, collection: str, ids: list[str], vectors: Mapping[str, tuple[str, Any]]
-) -> tuple[dict[str, str] | None, str]:
-    """Return the documents of Chroma by id. If Chroma cannot be asked, return None and the
-    reason."""
+) -> tuple[dict[str, str] | str, str]:
+    """Return the documents of Chroma by id. If Chroma cannot be asked, return the state of them
+    all, and the reason."""
     if not collection:
         return {}, "not indexed yet"
     if vectors.keys().isdisjoint(ids):
         return {}, "not embedded yet"
     try:
         found = stores.vectors.get(collection).documents(ids)
+    except StoreReadOnly:
+        return "not asked", "its server cannot be started in a directory that is read-only here"
     except (StoreError, NotFound) as error:
-        return None, str(error)
+        return "unreachable", str(error)
     return {document.id: document.text for document in found}, ""
 
 

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from memory_assets.errors import BadArgument, ConfigurationError, NotFound, StoreError
+from memory_assets.errors import (
+    BadArgument,
+    ConfigurationError,
+    NotFound,
+    StoreError,
+    StoreReadOnly,
+)
 from memory_assets.paths import KNOWN_AGENTS, NO_EMBEDDER
 from memory_assets.recall.cross_query.shared_space import Space, require_same_space
 from memory_assets.recall.documents import chunk_rows, document_named
@@ -37,6 +43,11 @@ _MOST_ASKED = 2_000
 _PATH_KEYS = ("path", "file_path", "filepath", "relative_path", "rel_path", "file", "source")
 _DOCUMENT_ID = re.compile(r"[^:]+::(?P<path>.+)::\d+")
 _PATH = re.compile(r"[^\n\0:*?\"<>|]*[/\\][^\n\0:*?\"<>|/\\]+\.\w{1,8}")
+_NONE_TO_READ = (
+    "there are no documents to ask beside the sessions: no workspace is on record, and collections "
+    "of others are in a Chroma that cannot be started in a data directory that is read-only here. "
+    "Search the sessions alone, or run `memory index ROOT` where the directory can be written."
+)
 _NO_VECTOR = np.empty(0, dtype=np.float32)
 _Scored = tuple[Document, float]
 
@@ -75,9 +86,11 @@ def document_source(memory: Searchable, asked: CrossQueryRequest) -> DocumentSou
         return _Workspaces(memory, asked.n)
     try:
         names = other_collections(memory)
-    except (NotFound, StoreError):
+    except (NotFound, StoreError) as error:
         if name is None and indexed:
             return _Workspaces(memory, asked.n)
+        if name is None and isinstance(error, StoreReadOnly):
+            raise ConfigurationError(_NONE_TO_READ) from error
         raise
     names += [WORKSPACE] if indexed else []
     none = "there is none besides ours; `memory index ROOT` makes documents one"

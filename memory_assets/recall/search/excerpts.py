@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memory_assets.keywords import query_terms, text_terms
+from memory_assets.keywords import indexed_terms, query_terms
 
 _ANSWERS = 1.0
 """Score of a first sentence that gives an answer. Scores count words of the question; a question
@@ -93,7 +93,7 @@ def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
     terms = query_terms(query)
     asked = {term for term, weight in terms.items() if weight == max(terms.values())}
     for word in line.split(" "):
-        yield word, not asked.isdisjoint(text_terms(word))
+        yield word, not asked.isdisjoint(indexed_terms(word))
 
 
 def _sentences(text: str) -> Iterator[_Sentence]:
@@ -135,7 +135,7 @@ def _best_start(sentences: Sequence[_Sentence], asked: dict[str, float], room: i
     held = [
         {
             term: asked[term] * (_IN_CODE if each.code or each.digest else 1.0)
-            for term in text_terms(each.text)
+            for term in indexed_terms(each.text)
             if term in asked
         }
         for each in sentences

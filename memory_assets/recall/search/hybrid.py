@@ -41,6 +41,7 @@ from memory_assets.recall.search.ranking import (
 from memory_assets.recall.search.spelling import Vocabulary, corrections, replaced
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
+from memory_assets.writing_systems import in_one_form
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -90,8 +91,8 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
             if translated := in_english(request.query, known.knows):
                 query, corrected = translated
                 request = replace(request, query=query)
-            elif corrected := corrections(request.query, known):
-                request = replace(request, query=replaced(request.query, corrected))
+            elif corrected := corrections(plain := in_one_form(request.query), known):
+                request = replace(request, query=replaced(plain, corrected))
         question = None if embedder is None else _Question(embedder)
         for kind in request.kinds:
             found, by_meaning = _find_kind(request, kind, corpora, question, pasted[kind])
@@ -107,6 +108,7 @@ class _Question:
     def __init__(self, embedder: Embedder) -> None:
         self.embedder_id = embedder.embedder_id
         self.vector = cache(lambda text: embedder.embed([text])[0])
+        self.knows = cache(embedder.knows)
 
 
 def _pasted(request: SearchRequest, kind: str, corpora: Corpora) -> Floats | None:
@@ -130,7 +132,8 @@ def _find_kind(
     vectors = corpora.vectors(kind, question.embedder_id) if question is not None else None
     scope = corpus.scope(request.project)
     words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
-    if question is None or vectors is None:
+    known = question is None or question.knows(request.query)
+    if question is None or vectors is None or not (known or request.mode == "semantic"):
         ranking = field = _by_words(words, pasted)
         cosines = None
     else:
@@ -158,11 +161,14 @@ def _find_kind(
         evidence = Evidence(
             request.query, corpus, corpora.index, nearest, field.scores, words, cosines, meaning
         )
-        judged = confidences(turns, evidence)
+        told = known or cosines is None
+        judged = sure = (
+            confidences(turns, evidence) if told else [Confidence(0.0, weak=True)] * len(turns)
+        )
         if pasted is not None:
             judged = [
                 replace(each, weak=each.weak and not pasted[turn])
-                for turn, each in zip(turns, judged, strict=True)
+                for turn, each in zip(turns, sure, strict=True)
             ]
     hits = _hits(turns, judged, ranking, corpus, corpora, copies)
     if ranking.meaning is None and pasted is None and len(request.kinds) > 1:

@@ -39,6 +39,10 @@ class RedactingEmbedder:
             raise EmbedderUnavailable(f"the question cannot be redacted: {error}") from None
         return embed_redacted(self._embedder, redacted)
 
+    def knows(self, text: str) -> bool:
+        """Whether the model knows what a text consists of."""
+        return self._embedder.knows(text)
+
 
 def endpoint_for_queries(settings: Settings) -> RedactingEmbedder:
     """Return the embedder of a setting `openai:MODEL@URL` for questions: one that fails is asked

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memory_assets.keywords import is_weak, text_terms
 from memory_assets.recall.search.corpus import Corpora, Corpus, Integers
+from memory_assets.writing_systems import in_one_form
 
 _WORD = re.compile(r"(?<![\w./-])[A-Z]?[a-z]+(?![\w/-]|\.\w)")
 """A plain word: no acronym, and no part of a path or an identifier."""
@@ -44,9 +45,9 @@ class Vocabulary:
         return self._index.terms_with(start)
 
     def texts_with(self, term: str) -> list[str]:
-        """Return the texts of the first rows that contain a term."""
+        """Return the texts of the first rows that contain a term, without accents."""
         return [
-            row.text
+            in_one_form(row.text)
             for corpus, scope in self._parts
             for row in corpus.rows_at(self._index, self._rows(term, corpus, scope)[:_READ].tolist())
             if row is not None

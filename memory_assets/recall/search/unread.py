@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
-from memory_assets.keywords import query_terms, text_terms
+from memory_assets.keywords import indexed_terms, query_terms
 from memory_assets.recall.search.answer import Hit
 from memory_assets.requests.search import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
@@ -44,7 +44,7 @@ def unread_hits(stores: Stores, request: SearchRequest) -> list[Hit]:
         ):
             if request.session not in (None, session_id) or not request.covers(row.ts):
                 continue
-            terms = set(text_terms(row.text))
+            terms = set(indexed_terms(row.text))
             found = sum(weight for term, weight in weights.items() if term in terms)
             share = found / sum(weights.values()) if weights else 0.0
             if found or not weights:

@@ -16,8 +16,8 @@ from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_assets.stores.files.shared import locked
-from memory_assets.stores.files.sqlite import connect, connect_read_only
+from memory_assets.stores.files.shared import is_writable, locked
+from memory_assets.stores.files.sqlite import IN_MEMORY, connect, connect_read_only
 
 COMPLETE = 1
 """The `user_version` of a journal that has all that the lake has. That of one of an earlier version
@@ -74,11 +74,17 @@ _EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'cut_summaries'"
 
 def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
     """Return a connection to the journal, which is begun with its copy if it was lost; where its
-    directory cannot be written, read-only, as it is."""
-    if (reading := connect_read_only(path, seconds)) is not None:
-        if reading.execute(_EXISTS).fetchone() is None:  # of a version before
-            reading.executescript(_OF_CUT_TURNS.format(kind="TEMP"))
-        return reading
+    directory cannot be written, read-only: to the journal as it is, else to its copy, else to an
+    empty one."""
+    for file in (path, copy_of(path)):
+        if (reading := connect_read_only(file, seconds)) is not None:
+            if reading.execute(_EXISTS).fetchone() is None:  # of a version before
+                reading.executescript(_OF_CUT_TURNS.format(kind="TEMP"))
+            return reading
+    if not is_writable(path.parent):
+        nothing = connect(IN_MEMORY)
+        nothing.executescript(f"{_SCHEMA}{_OF_CUT_TURNS.format(kind='')} PRAGMA query_only = 1;")
+        return nothing
     _begin_with_copy(path)
     connection = connect(path, seconds=seconds)
     if connection.execute(_EXISTS).fetchone() is None:

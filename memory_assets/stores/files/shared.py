@@ -5,6 +5,7 @@ The operating system releases a lock when its process ends, however it ends.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from memory_assets.errors import StoreBusy, StoreError
+from memory_assets.errors import StoreBusy, StoreError, StoreReadOnly
 
 try:
     import fcntl
@@ -20,6 +21,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _State = TypeVar("_State")
+_FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 @contextmanager
@@ -47,11 +49,31 @@ def locked(path: Path, seconds: float, busy: str) -> Iterator[None]:
 
 
 def cannot_write(path: Path, error: OSError) -> StoreError:
-    """Return the error of a command that has to write in a memory that can only be read."""
-    return StoreError(
+    """Return the error of a command that has to write where that is impossible."""
+    kind = StoreReadOnly if error.errno in _FORBIDDEN else StoreError
+    return kind(
         f"cannot write {path}: {error.strerror or type(error).__name__}. What is there can be "
         "searched; correct the permissions, or free space, to change it."
     )
+
+
+def is_writable(directory: Path) -> bool:
+    """Whether files can be made in a directory; of one that is missing, in that in which it would
+    be made."""
+    while not directory.exists() and directory != directory.parent:
+        directory = directory.parent
+    effective = os.access in os.supports_effective_ids
+    return os.access(directory, os.W_OK | os.X_OK, effective_ids=effective)
+
+
+def require_writable(directory: Path, why: str) -> None:
+    """Raise `StoreReadOnly` if a data directory cannot be written; `why` is a sentence that says
+    what would have to."""
+    if not is_writable(directory):
+        raise StoreReadOnly(
+            f"cannot write in {directory}, which is read-only here. {why} What is there can be "
+            "searched as it is; run this where the directory can be written."
+        )
 
 
 @contextmanager

@@ -6,7 +6,6 @@ full-text segments.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from memory_assets.errors import StoreBusy, StoreError
+from memory_assets.errors import StoreBusy, StoreError, StoreReadOnly
+from memory_assets.stores.files.shared import is_writable
 
 IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
@@ -46,8 +46,7 @@ def connect_read_only(path: Path, seconds: float) -> sqlite3.Connection | None:
     """Return a connection to a database in a directory that cannot be written, to read it as it
     is; None where it can be, or where there is no database. SQLite keeps its write-ahead log
     there, unless it is told that nobody changes the file."""
-    effective = os.access in os.supports_effective_ids
-    if not path.exists() or os.access(path.parent, os.W_OK, effective_ids=effective):
+    if not path.exists() or is_writable(path.parent):
         return None
     has_log = path.with_name(f"{path.name}-wal").exists()
     return connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
@@ -194,7 +193,7 @@ def sqlite_errors(
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             raise StoreBusy(f"{path} is locked by another process; {if_busy}") from error
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
-            raise StoreError(
+            raise StoreReadOnly(
                 f"cannot write {path}: it is read-only here. What is there can be searched; "
                 "correct the permissions to change it."
             ) from error
