@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memory_assets.models import Record
+from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.lines import read_objects
 from memory_assets.transcripts.session import Session
@@ -19,6 +20,8 @@ class Reader(ABC):
     """Stable name, as in `Record.agent`."""
     version: str
     """The code version; must change whenever a file would give other records."""
+    left_out: tuple[LeftOut, ...] = ()
+    """The places whose text the reader leaves out on purpose."""
 
     @abstractmethod
     def sniff(self, head: bytes) -> bool:
@@ -36,6 +39,10 @@ class Reader(ABC):
         listed, read or named are skipped and passed to `note`; nothing is raised.
         """
 
+    def left_out_of(self, source: Source) -> tuple[LeftOut, ...]:
+        """Return the places whose text is left out of this file on purpose."""
+        return self.left_out
+
     @abstractmethod
     def begin(self, source: Source, report: ReadReport) -> Session:
         """Return the state of reading a file at its start."""
@@ -47,7 +54,14 @@ class Reader(ABC):
         Raises:
             TranscriptError: the file cannot be opened or read.
         """
-        session = self.begin(source, report)
+        session, account = self.begin(source, report), report.account
         for begins, ends, record in read_objects(source.path, report, end=end):
-            yield from session.take(record, begins, ends)
-        yield from session.end()
+            report.reason = ""
+            made = session.take(record, begins, ends)
+            if account is not None:
+                account.compare(record, made, dropped=report.reason, version=report.version)
+            yield from made
+        made = session.end()
+        if account is not None:
+            account.made(made)
+        yield from made

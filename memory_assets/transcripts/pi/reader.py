@@ -16,6 +16,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.pi.left_out import LEFT_OUT
 from memory_assets.transcripts.pi.records import PiSession
 from memory_assets.transcripts.reader import Reader
 
@@ -26,6 +27,7 @@ _DEPTH = 2
 class PiReader(Reader):
     """Reads Pi's sessions."""
 
+    left_out = LEFT_OUT
     agent = "pi"
     version = "3"
 
