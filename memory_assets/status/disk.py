@@ -14,8 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memory_assets.errors import printable
 from memory_assets.paths import SAMPLE_DIR, is_gone, is_sample
 from memory_assets.settings import Settings
+from memory_assets.status.other_files import OtherFiles
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.files.sqlite import connect
@@ -115,6 +117,8 @@ class Disk:
     pending: dict[str, tuple[str, int]] = field(default_factory=dict)
     vanished: int = 0
     unlisted: list[Unlisted] = field(default_factory=list)
+    others: OtherFiles = field(default_factory=OtherFiles)
+    """Files that are no transcripts on record, nor pending."""
     troubled: bool = False
     """True if a path was found which the readers may not be able to read."""
 
@@ -164,11 +168,15 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
         known[row[0]], projects[row[0]] = (row[1], row[2], row[3] is not None), row[4]
         parts |= dict.fromkeys(json.loads(row[5]) if row[5] else (), row[0])
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
-    for root in roots.values():
+    agents: dict[str, tuple[str, Path]] = {}
+    for agent, root in roots.items():
         for path, facts in _together(_files(root, _DEPTH, disk), parts):
+            if facts is None:
+                disk.others.add(agent, root, path)
+                continue
             noted = known.get(path)
             if noted is None:
-                unknown[path] = facts
+                unknown[path], agents[path] = facts, (agent, root)
                 continue
             seen.add(path)
             _count(disk, facts)
@@ -177,8 +185,15 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
     if unknown or disk.pending or disk.troubled:
         for path, project in _transcripts(catalog, roots, data_dir, disk.unlisted):
             if path in unknown:
+                del agents[path]
+                if project is None:
+                    continue  # forgotten
                 _count(disk, unknown[path])
                 disk.pending[path] = project, unknown[path][1]
+    unread = tuple(path.path for path in disk.unlisted)
+    for path, (agent, root) in agents.items():
+        if not printable(path).startswith(unread):
+            disk.others.add(agent, root, path)
     disk.vanished = sum(
         not gone and bool(path) and path not in seen and is_gone(path)
         for path, (_, _, gone) in known.items()
@@ -187,14 +202,14 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
 
 
 def _together(
-    files: Iterable[tuple[str, Facts]], parts: Mapping[str, str]
-) -> Iterator[tuple[str, Facts]]:
+    files: Iterable[tuple[str, Facts | None]], parts: Mapping[str, str]
+) -> Iterator[tuple[str, Facts | None]]:
     """Yield path and facts of each source: those of a file whose `parts` (path of the first file by
     that of a further one) are other files are the sum of their sizes and the newest time."""
     several, sums = set(parts.values()), dict[str, Facts]()
     for path, facts in files:
         first = parts.get(path, path)
-        if first not in several:
+        if facts is None or first not in several:
             yield path, facts
             continue
         size, newest = sums.get(first, (0, 0))
@@ -208,7 +223,8 @@ def _count(disk: Disk, facts: Facts) -> None:
     disk.newest_ns = max(disk.newest_ns, facts[1])
 
 
-def _files(directory: Path | str, depth: int, disk: Disk) -> Iterator[tuple[str, Facts]]:
+def _files(directory: Path | str, depth: int, disk: Disk) -> Iterator[tuple[str, Facts | None]]:
+    """Yield the path of each file, and the facts of one that may be a transcript."""
     try:
         entries = list(os.scandir(directory))
     except OSError as error:
@@ -222,17 +238,23 @@ def _files(directory: Path | str, depth: int, disk: Disk) -> Iterator[tuple[str,
                 if entry.name not in _OTHERS and not entry.name.startswith(_OTHER_PREFIXES):
                     status = entry.stat()
                     yield entry.path, (status.st_size, status.st_mtime_ns)
-            elif depth and entry.is_dir(follow_symlinks=False):
-                yield from _files(entry.path, depth - 1, disk)
+                    continue
+            elif entry.is_dir(follow_symlinks=False):
+                if depth:
+                    yield from _files(entry.path, depth - 1, disk)
+                    continue
+                yield f"{entry.path}/", None
+                continue
+            yield entry.path, None
         except OSError:
             disk.troubled = True
 
 
 def _transcripts(
     catalog: Catalog, roots: Mapping[str, Path], data_dir: Path, unlisted: list[Unlisted]
-) -> Iterator[tuple[str, str]]:
-    """Yield path and project of transcripts that were not forgotten; append those that cannot be
-    read to `unlisted`. Files that the catalogue knows are not opened."""
+) -> Iterator[tuple[str, str | None]]:
+    """Yield path and project of each transcript, None for one that was forgotten; append those that
+    cannot be read to `unlisted`. Files that the catalogue knows are not opened."""
     from memory_assets.install_key import load_install_key
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
     from memory_assets.transcripts import discover
@@ -242,8 +264,8 @@ def _transcripts(
     if tombstones.exists():
         forgotten = Tombstones(tombstones, load_install_key()).forgotten()
     for source in discover(roots, remembered(catalog.sources.rows()), unlisted.append):
-        if (source.project, source.session_id) not in forgotten:
-            yield str(source.path), source.project
+        was_forgotten = (source.project, source.session_id) in forgotten
+        yield str(source.path), None if was_forgotten else source.project
 
 
 def remembered(rows: Iterable[SourceRow]) -> Known:

@@ -19,6 +19,7 @@ from memory_assets.settings import Settings
 from memory_assets.status.disk import Disk, last_runs, look, roots_to_read, sample_beside_own
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
+from memory_assets.stores.catalog.text_account import account_of
 from memory_assets.stores.chroma.files import has_database, others_in, set_aside_directories
 from memory_assets.stores.files.sqlite import IN_MEMORY
 from memory_assets.stores.stores import STORE_NAMES
@@ -50,6 +51,7 @@ def status(settings: Settings) -> dict[str, Any]:
     vectors = versions.get("embedder") != NO_EMBEDDER
     disk = look(catalog, roots_to_read(settings, catalog), data_dir)
     quarantined = catalog.quarantine.entries()
+    text = account_of(catalog.sources.rows())
     lost = (
         vectors
         and settings.vectors_url is None
@@ -69,7 +71,13 @@ def status(settings: Settings) -> dict[str, Any]:
             unlisted=len(disk.unlisted),
             read=sum(counts["sessions"] for counts in agents.values()),
             of_other_models=_of_other_models(catalog, settings, versions) if vectors else {},
+            missing="; ".join(filter(None, (text.sentence(), disk.others.sentence()))),
         ),
+        "account": {
+            **text.to_dict(),
+            "files_left_out": dict(disk.others.left_out),
+            "files_unknown": dict(disk.others.unknown),
+        },
         "freshness": _freshness(disk, stages, vectors=vectors),
         "quarantined": [{**asdict(each), "passing": each.passing} for each in quarantined],
         "unlisted": [asdict(path) for path in disk.unlisted],
@@ -100,13 +108,14 @@ def coverage(
     unlisted: int = 0,
     read: int = 0,
     of_other_models: Mapping[str, int] = MappingProxyType({}),
+    missing: str = "",
 ) -> dict[str, dict[str, Any]]:
     """Return, by set, the rows on record, those in the collection (`indexed`) and in the
     keyword index, and whether all are in both; without `vectors`, in the latter. `quarantined`
     counts the sessions held back, `of_other_models` by asset the rows whose vectors cannot be
     compared with those of the settings' model, `unlisted` the files and directories, `waiting` the
     sessions of which no chunks were made: a check failed, or the ingest was stopped; also those of
-    the sessions `read` that are not on record."""
+    the sessions `read` that are not on record. `missing` says what no reader knows."""
 
     def count(stage: str, name: str) -> int:
         return int(stages.get(stage, {}).get(name) or 0)
@@ -127,6 +136,7 @@ def coverage(
             "vectors": vectors,
             "quarantined": quarantined,
             "unlisted": unlisted,
+            "missing": missing,
             "as_of": str(newest or ""),
             "waiting": waiting,
             "read": read,

@@ -88,13 +88,16 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
     """Yield the coverage as lines for a human, each with True if everything can be found."""
     behind = {kind: each for kind, each in covered.items() if not each["complete"]}
     held = max((each["quarantined"] + each["unlisted"] for each in covered.values()), default=0)
+    missing = next((each["missing"] for each in covered.values() if each.get("missing")), "")
+    if missing:
+        yield False, f"{missing}. `memory status --json` lists all (`account`)."
     if held:
         yield (
             False,
             f"Not everything was taken in, {held} held back: `memory status` says why and what "
             "to do.",
         )
-    elif not behind:
+    elif not behind and not missing:
         vectors = all(each["vectors"] for each in covered.values())
         by_words = f" by its words; {NO_VECTORS}"
         yield True, f"Everything on record can be found{'' if vectors else by_words}."

@@ -6,6 +6,7 @@ turns, anything that writes. Nothing in this package logs, and no error or repor
 text of a transcript.
 """
 
+from memory_assets.transcripts.account import Account, Balance
 from memory_assets.transcripts.base import (
     Known,
     Note,
@@ -34,6 +35,8 @@ __all__ = [
     "HISTORY_FILE",
     "READERS",
     "READER_VERSIONS",
+    "Account",
+    "Balance",
     "Known",
     "Note",
     "ReadReport",

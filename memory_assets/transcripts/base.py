@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memory_assets.transcripts.account import Account
 from memory_assets.transcripts.fields import content_bytes
 
 MAX_LISTED_BAD_LINES = 1_000
@@ -136,6 +137,13 @@ class ReadReport:
     copied: int = 0
     """Objects marked by the format as copied from another session."""
 
+    account: Account | None = None
+    """Compares every object with its records, if there is to be an account of its text."""
+    reason: str = ""
+    """Why the object last read gave no `Record`."""
+    version: str = ""
+    """The version of the agent that was named last."""
+
     passed_over: list[tuple[str, bytes]] = field(default_factory=list)
     """Ids and content of the objects that gave no `Record`."""
 
@@ -175,6 +183,7 @@ class ReadReport:
     def see_version(self, version: str) -> None:
         """Note a version of the agent."""
         known = self.agent_versions
+        self.version = version or self.version
         if version and version not in known and len(known) < MAX_DISTINCT:
             known.add(version)
 

@@ -31,6 +31,8 @@ _VALUES = (
     *("planContent", "filename", "planFilePath", "thread_name", "overall_explanation"),
     "errorMessage",
 )
+KEYS_WITH_TEXT = frozenset((*_BLOCKS, *_VALUES))
+"""Keys from which readers take text."""
 _DEEPEST = 20
 IMAGE = "[image]"
 DOCUMENT = "[document]"

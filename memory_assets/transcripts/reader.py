@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memory_assets.models import Record
+from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.containers import is_compressed, size_of
 from memory_assets.transcripts.lines import read_objects
@@ -20,6 +21,8 @@ class Reader(ABC):
     """Stable name, as in `Record.agent`."""
     version: str
     """The code version; must change whenever a file would give other records."""
+    left_out: tuple[LeftOut, ...] = ()
+    """The places whose text the reader leaves out on purpose."""
 
     @abstractmethod
     def sniff(self, head: bytes) -> bool:
@@ -37,6 +40,10 @@ class Reader(ABC):
         listed, read or named are skipped and passed to `note`; nothing is raised.
         """
 
+    def left_out_of(self, source: Source) -> tuple[LeftOut, ...]:
+        """Return the places whose text is left out of this file on purpose."""
+        return self.left_out
+
     @abstractmethod
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
         """Return the state of reading a source's first `end` bytes, or all, at its start."""
@@ -48,14 +55,21 @@ class Reader(ABC):
         Raises:
             TranscriptError: a file cannot be opened or read.
         """
-        session = self.begin(source, report, end)
+        session, account = self.begin(source, report, end), report.account
         for path in source.files:
             before = report.bytes_read
             unpacked = is_compressed(path)  # what is packed never grows: it is read whole
             for begins, ends, record in read_objects(path, report, end=None if unpacked else end):
-                yield from session.take(record, before + begins, before + ends)
+                report.reason = ""
+                made = session.take(record, before + begins, before + ends)
+                if account is not None:
+                    account.compare(record, made, dropped=report.reason, version=report.version)
+                yield from made
             if path != source.files[-1] or unpacked:
                 report.end_file(before)
             if end is not None and source.parts:
                 end = max(end - size_of(path), 0)
-        yield from session.end()
+        made = session.end()
+        if account is not None:
+            account.made(made)
+        yield from made

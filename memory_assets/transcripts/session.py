@@ -134,6 +134,7 @@ class Session(ABC):
             outcome = EMPTY
         if isinstance(outcome, str):
             self._report.dropped[outcome] += 1
+            self._report.reason = outcome
             return []
         self._report.kept += 1
         return outcome

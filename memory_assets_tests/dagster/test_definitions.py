@@ -60,6 +60,7 @@ OF_WORKSPACES: dict[str, set[str]] = {
 }
 _INDEPENDENT = "independent_scanner_finds_nothing"
 CHECKS = {
+    "raw_sessions": {"text_is_explained"},
     "redacted_records": {
         "no_secrets_remain",
         _INDEPENDENT,

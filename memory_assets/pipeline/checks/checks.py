@@ -12,6 +12,7 @@ from memory_assets import __version__
 from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.checks.expectations import matches_schema
+from memory_assets.pipeline.checks.explained_text import text_is_explained
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.checks.workspace import lines_conserved
@@ -167,6 +168,14 @@ def _of_tables() -> Iterator[Check]:
 
 CHECKS: Sequence[Check] = (
     *_of_tables(),
+    Check(
+        "raw_sessions",
+        "text_is_explained",
+        text_is_explained,
+        "At most 0.1 % of a session's text is in places that no reader knows. A warning: the agent "
+        "writes something new.",
+        warning=True,
+    ),
     Check(
         "redacted_records",
         "rows_conserved",

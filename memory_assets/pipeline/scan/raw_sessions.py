@@ -20,8 +20,10 @@ from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.catalog.sources import SourceKey
+from memory_assets.stores.catalog.text_account import account_of
 from memory_assets.transcripts import (
     READER_VERSIONS,
+    Balance,
     ReadReport,
     Source,
     is_compressed,
@@ -176,6 +178,10 @@ def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:
     report.bytes = sum(row.size for row in rows)
     for name in ("lines", "records", "prompts", "bad_lines", "unknown_records", "pending_bytes"):
         report.details[name] = sum(count(row.facts, name) for row in rows)
+    account = account_of(rows)
+    report.details["text_bytes"] = account.text
+    report.details["text_unexplained"] = account.missing
+    report.details["text_unexplained_at"] = account.sentence() or "nowhere"
     report.details["gone"] = sum(row.gone_at is not None for row in rows)
     for agent, number in sorted(Counter(row.agent for row in rows).items()):
         report.details[f"files_{agent}"] = number
@@ -200,7 +206,8 @@ def _read_facts(components: Components, source: Source) -> SourceRow:
         reader_version=READER_VERSIONS[source.agent],
         family=reading.family,
         facts=_facts(components, source.project, reading.report)
-        | ({"parts": [str(path) for path in source.parts]} if source.parts else {}),
+        | ({"parts": [str(path) for path in source.parts]} if source.parts else {})
+        | _account_facts(components, reading.balance),
         records=reading.ids,
     )
     if reading.records is not None:
@@ -244,6 +251,25 @@ def _facts(components: Components, project: str, report: ReadReport) -> SourceFa
         "named_session": still_known(named[0][0] if named else None),
         "parent_session": still_known(report.parent_session),
         "agent_versions": sorted(map(redacted, report.agent_versions)),
+    }
+
+
+def _account_facts(components: Components, balance: Balance) -> SourceFacts:
+    """Return the account of a file's text. Paths and versions are redacted: others wrote them."""
+    left_out: Counter[str] = Counter()
+    for row, tally in balance.left_out.items():
+        left_out[row.why] += tally.bytes
+    return {
+        "text_bytes": balance.total,
+        "text_beyond": balance.beyond,
+        "text_left_out": left_out,
+        "text_unexplained": {
+            str(components.redactor.redact(path).text): [
+                tally.bytes,
+                *(str(components.redactor.redact(each).text) for each in sorted(tally.versions)),
+            ]
+            for path, tally in balance.unexplained.items()
+        },
     }
 
 

@@ -9,7 +9,15 @@ import numpy as np
 from memory_assets.models import Record
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.catalog.records import RECORD_DTYPE
-from memory_assets.transcripts import ReadReport, Source, content_bytes, read_session
+from memory_assets.transcripts import (
+    Account,
+    Balance,
+    ReadReport,
+    Source,
+    content_bytes,
+    read_session,
+    reader_by_agent,
+)
 
 PASSED_OVER_MS = -1
 """Stands for the time of a record that yielded no row; its id is kept so that a repetition
@@ -27,6 +35,8 @@ class FileReading:
     """Hash of the first record's id, which forks have in common."""
     records: list[Record] | None = field(default=None, repr=False)
     """None if they are not to be kept."""
+    balance: Balance = field(default_factory=Balance)
+    """The account of the file's text."""
 
 
 def read_file(source: Source, identity: RecordIdentity, *, keep: bool = False) -> FileReading:
@@ -37,6 +47,7 @@ def read_file(source: Source, identity: RecordIdentity, *, keep: bool = False) -
     """
     reading = FileReading(records=[] if keep else None)
     report = reading.report
+    account = report.account = Account(reader_by_agent(source.agent).left_out_of(source))
     ids: list[tuple[int, int, int]] = []
     last = None
     for record in read_session(source.path, source=source, report=report, end=source.size):
@@ -54,5 +65,6 @@ def read_file(source: Source, identity: RecordIdentity, *, keep: bool = False) -
         (identity.id_of(record_uuid), PASSED_OVER_MS, identity.content_of(content))
         for record_uuid, content in report.passed_over
     ]
+    reading.balance, report.account = account.balance(), None
     reading.ids = np.array(ids, dtype=RECORD_DTYPE).tobytes()
     return reading

@@ -18,8 +18,10 @@ from functools import partial
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError
+from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
+from memory_assets.transcripts.claude.left_out import LEFT_OUT, OF_SUBAGENTS
 from memory_assets.transcripts.claude.records import ClaudeSession
 from memory_assets.transcripts.claude.side_question import PREFIX, SideQuestion
 from memory_assets.transcripts.discovery import SUFFIX, Walk
@@ -41,6 +43,7 @@ _MARKED_FIELDS = ("sessionId", "leafUuid", "parentUuid", "snapshot")
 class ClaudeCodeReader(Reader):
     """Reads Claude Code's transcripts."""
 
+    left_out = LEFT_OUT
     agent = "claude-code"
     version = "4"
 
@@ -80,6 +83,11 @@ class ClaudeCodeReader(Reader):
                 yield from lost_sessions(history, present, self.agent)
             except (OSError, TranscriptError) as error:
                 walk.note(history, error)
+
+    def left_out_of(self, source: Source) -> tuple[LeftOut, ...]:
+        """Return the places whose text is left out; a subagent's messages where its file is."""
+        of_subagents = OF_SUBAGENTS if (source.path.with_suffix("") / "subagents").is_dir() else ()
+        return self.left_out + of_subagents
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
         """Return the state of reading a transcript, or one session of the history."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from memory_assets.errors import TranscriptError
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.codex.left_out import LEFT_OUT
 from memory_assets.transcripts.codex.lines import BARE_ITEMS
 from memory_assets.transcripts.codex.records import CodexSession
 from memory_assets.transcripts.containers import is_compressed, plain_name
@@ -46,6 +47,7 @@ _META_STRING = rb'"%s":\s*"((?:[^"\\]|\\.)*)"'
 class CodexReader(Reader):
     """Reads Codex's rollouts."""
 
+    left_out = LEFT_OUT
     agent = "codex"
     version = "5"
 

@@ -21,6 +21,7 @@ from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.pi.branches import abandoned_entries
+from memory_assets.transcripts.pi.left_out import LEFT_OUT
 from memory_assets.transcripts.pi.records import PiSession
 from memory_assets.transcripts.reader import Reader
 
@@ -33,6 +34,7 @@ _NAMED_AFTER_SESSION = re.compile(r"\d{4}-\d\d-\d\dT[\dZ-]+_([0-9A-Za-z-]+)")
 class PiReader(Reader):
     """Reads Pi's sessions."""
 
+    left_out = LEFT_OUT
     agent = "pi"
     version = "4"
 

@@ -1,0 +1,188 @@
+"""Account for the text of all transcripts of the evaluation data: what of it the readers took,
+what they leave out for which reason, and what is in places that no reader knows.
+
+    python benchmarks/account.py [--rows] [--timed]
+
+Prints Markdown tables with counts alone. `--rows` also prints each declared place with the oldest
+version of the agent that wrote to it, and says where a table names another one; then the exit code
+is 1. `--timed` reads the dev transcripts three times with and without an account, in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from dev_data import unpack
+
+from memory_assets.errors import TranscriptError
+from memory_assets.stores.catalog.text_account import version_key
+from memory_assets.transcripts import (
+    READERS,
+    Account,
+    Balance,
+    ReadReport,
+    Source,
+    discover,
+    read_session,
+    reader_by_agent,
+)
+from memory_assets.transcripts.account import LeftOut, Tally
+
+_ROOTS = {"claude-code": "claude/projects", "codex": "codex", "pi": "pi"}
+_HEAD_BYTES = 1 << 20
+_ROUNDS = 3
+_SHOWN_STEPS = 4
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", action="store_true", help="print each declared place")
+    parser.add_argument("--timed", action="store_true", help="measure what an account costs")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        dev = unpack("transcripts.tar.xz", Path(scratch) / "dev")
+        others = unpack("agents.tar.xz", Path(scratch) / "agents")
+        if arguments.timed:
+            _time(dev)
+            return 0
+        sets = {
+            "dev": list(_transcripts(dev)),
+            "growth": list(_recognised(dev.glob("*/growth/**/*"))),
+            "other agents": list(_recognised(others.rglob("*"))),
+        }
+        unread = sum(path.is_file() for path in others.rglob("*")) - len(sets["other agents"])
+        balances = {
+            (name, agent): _balance(source for source in sources if source.agent == agent)
+            for name, sources in sets.items()
+            for agent in _ROOTS
+            if any(source.agent == agent for source in sources)
+        }
+        numbers = {name: Counter(source.agent for source in sets[name]) for name in sets}
+    _print_sums(balances, numbers)
+    print(f"\n{unread} files of other agents are of formats that no reader knows.")
+    of_agents = {agent: Balance() for agent in _ROOTS}
+    for (_, agent), balance in balances.items():
+        of_agents[agent].add(balance)
+    _print_reasons(of_agents)
+    _print_unexplained(of_agents)
+    return _print_rows(of_agents) if arguments.rows else 0
+
+
+def _transcripts(unpacked: Path) -> Iterator[Source]:
+    for repository in sorted(unpacked.iterdir()):
+        for agent, inner in _ROOTS.items():
+            yield from discover({agent: repository / inner})
+
+
+def _recognised(paths: Iterator[Path]) -> Iterator[Source]:
+    """Yield the files that a reader recognises by their content."""
+    for path in sorted(path for path in paths if path.is_file()):
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+        reader = next((reader for reader in READERS if reader.sniff(head)), None)
+        if reader is not None:
+            session_id, agent_id = reader.identify(path, head)
+            size = path.stat().st_size
+            yield Source(reader.agent, "-benchmark", session_id, agent_id, path, size, 0)
+
+
+def _balance(sources: Iterator[Source]) -> Balance:
+    total = Balance()
+    for source in sources:
+        account = Account(reader_by_agent(source.agent).left_out_of(source))
+        try:
+            _read(source, account)
+        except TranscriptError:
+            continue
+        total.add(account.balance())
+    return total
+
+
+def _read(source: Source, account: Account | None) -> None:
+    report = ReadReport(account=account)
+    for _ in read_session(source.path, source=source, report=report):
+        pass
+
+
+def _print_sums(
+    balances: Mapping[tuple[str, str], Balance], numbers: Mapping[str, Counter[str]]
+) -> None:
+    print("| transcripts | files | text, kB | on record | left out | unexplained | not compared |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for (name, agent), balance in balances.items():
+        left_out = sum(tally.bytes for tally in balance.left_out.values())
+        kept = balance.total - left_out - balance.missing - balance.beyond
+        sizes = (balance.total, kept, left_out, balance.missing, balance.beyond)
+        shown = " | ".join(f"{size / 1e3:,.1f}" for size in sizes)
+        print(f"| {name}, {agent} | {numbers[name][agent]} | {shown} |")
+
+
+def _print_reasons(balances: Mapping[str, Balance]) -> None:
+    print("\n| agent | left out | kB |\n|---|---|---:|")
+    for agent, balance in balances.items():
+        reasons: Counter[str] = Counter()
+        for row, tally in balance.left_out.items():
+            reasons[row.why] += tally.bytes
+        for why, size in reasons.most_common():
+            print(f"| {agent} | {why} | {size / 1e3:,.1f} |")
+
+
+def _print_unexplained(balances: Mapping[str, Balance]) -> None:
+    print("\n| agent | unexplained at | bytes | versions |\n|---|---|---:|---|")
+    for agent, balance in balances.items():
+        places: dict[str, Tally] = {}
+        for path, tally in balance.unexplained.items():
+            place = ".".join(path.split(".")[:_SHOWN_STEPS])
+            places.setdefault(place, Tally()).add(tally.bytes, tally.versions)
+        for path, tally in sorted(places.items(), key=lambda each: -each[1].bytes):
+            versions = sorted(tally.versions, key=version_key)
+            span = " to ".join(dict.fromkeys((versions[0], versions[-1]))) if versions else ""
+            print(f"| {agent} | `{path}` | {tally.bytes} | {span} |")
+
+
+def _print_rows(balances: Mapping[str, Balance]) -> int:
+    """Print the declared places; return 1 if a table names another oldest version."""
+    print("\n| agent | place | since | bytes |\n|---|---|---|---:|")
+    wrong: list[str] = []
+    for agent, balance in balances.items():
+        for row, tally in sorted(balance.left_out.items(), key=lambda each: each[0].path):
+            oldest = min(tally.versions, key=version_key, default="")
+            print(f"| {agent} | `{_place(row)}` | {oldest} | {tally.bytes} |")
+            if oldest != row.since:
+                wrong.append(f"{agent} {_place(row)}: {row.since or 'none'} is {oldest or 'none'}")
+        unseen = {row for row in reader_by_agent(agent).left_out if row not in balance.left_out}
+        wrong += [f"{agent} {_place(row)}: nothing is there" for row in unseen if row.since]
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _place(row: LeftOut) -> str:
+    return row.path + (f" that begins {row.opens}" if row.opens else "") or f"({row.dropped})"
+
+
+def _time(dev: Path) -> None:
+    sources = list(_transcripts(dev))
+    for _ in range(_ROUNDS):
+        seconds = []
+        for counted in (False, True):
+            started = time.process_time()
+            for source in sources:
+                rows = reader_by_agent(source.agent).left_out_of(source)
+                account = Account(rows) if counted else None
+                _read(source, account)
+                if account is not None:
+                    account.balance()
+            seconds.append(time.process_time() - started)
+        print(f"{seconds[0]:.2f} s of CPU without an account, {seconds[1]:.2f} s with one")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

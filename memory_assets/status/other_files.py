@@ -1,0 +1,107 @@
+"""Files below the agents' directories that are no transcripts on record: known and left out for a
+reason, or unknown."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+
+SESSION_FOLDERS = {
+    "claude-code": frozenset({"projects"}),
+    "codex": frozenset({"sessions", "archived_sessions"}),
+    "pi": frozenset({"sessions"}),
+}
+"""Directories of each agent in which every file should be a transcript."""
+_LIST = "an agent's own list of its sessions or prompts"
+_NOTES = "what an agent wrote for itself beside its transcripts"
+_DESKTOP = "written by file managers, editors and version control"
+_LEFT_OUT: dict[str, tuple[tuple[str, str], ...]] = {
+    "claude-code": (
+        ("sessions-index.json", _LIST),
+        ("history.jsonl", _LIST),
+        ("journal.jsonl", _NOTES),
+        ("*.meta.json", _NOTES),
+        ("memory/*", _NOTES),
+        ("tool-results/*", "the rest of an output that the model did not see"),
+        ("agent-aprompt_suggestion-*", "requests that the agent made of its own accord"),
+        ("agent-acompact-*", "requests that the agent made of its own accord"),
+    ),
+    "codex": (
+        ("session_index.jsonl", _LIST),
+        ("history.jsonl", _LIST),
+        ("state_*.sqlite*", _LIST),
+        ("logs_*.sqlite*", "an agent's own log"),
+        ("goals_*.sqlite*", _NOTES),
+        ("memories_*.sqlite*", _NOTES),
+        ("worktrees/*", "working trees of repositories"),
+    ),
+    "pi": (),
+}
+"""Names of files, or ends of paths, by agent, and why they are not read."""
+_OF_ALL = ((".DS_Store", _DESKTOP), ("Thumbs.db", _DESKTOP), ("*~", _DESKTOP), (".git/*", _DESKTOP))
+_BESIDE = "settings and caches of the agent beside its transcripts"
+_MAY_BE_TRANSCRIPTS = re.compile(
+    r"\.(jsonl|ndjson|zst|gz|xz|bz2|zip|tar|tgz|db|sqlite3?|vscdb)(-wal|-shm)?\Z"
+)
+_SUFFIX = re.compile(r"(?:\.[a-z]{1,5})?\.[A-Za-z0-9]{1,8}(?:-wal|-shm)?\Z")
+_SHOWN = 5
+
+
+@dataclass
+class OtherFiles:
+    """How many files are left out, by reason, and how many nobody knows, by agent and kind
+    (`codex *.jsonl.zst`)."""
+
+    left_out: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def add(self, agent: str, root: Path, path: str) -> None:
+        """Add a file, or a directory too deep to be looked into (it ends with "/"), below an
+        agent's directory."""
+        if reason := _reason(agent, root, path):
+            self.left_out[reason] += 1
+        else:
+            self.unknown[f"{agent} {_kind(path)}"] += 1
+
+    def sentence(self) -> str:
+        """Return which files nobody knows, as one line; "" if there are none."""
+        if not self.unknown:
+            return ""
+        kinds = ", ".join(f"{kind} ({number})" for kind, number in self.unknown.most_common(_SHOWN))
+        more = len(self.unknown) - _SHOWN
+        rest = f" and {more} more kinds" if more > 0 else ""
+        number = self.unknown.total()
+        files = f"{number} file{'s' * (number != 1)} in the agents' directories"
+        return f"{files} that no reader knows: {kinds}{rest}"
+
+
+def _reason(agent: str, root: Path, path: str) -> str:
+    """Return why a file is not read, "" if nobody knows."""
+    for pattern, reason in (*_LEFT_OUT.get(agent, ()), *_OF_ALL):
+        if fnmatchcase(path, f"*/{pattern}"):
+            return reason
+    if path.endswith("/") or _MAY_BE_TRANSCRIPTS.search(path):
+        return ""
+    inside = Path(path).relative_to(root).parts
+    folders = _session_folders(agent, root)
+    return _BESIDE if folders and folders.isdisjoint(inside[:2]) else ""
+
+
+@lru_cache(maxsize=16)
+def _session_folders(agent: str, root: Path) -> frozenset[str]:
+    """Return the names of the folders with transcripts below a home; none if `root` is one."""
+    names = SESSION_FOLDERS.get(agent, frozenset())
+    places = (root / above / name for above in ("", "agent") for name in names)
+    is_home = root.name not in names and any(place.is_dir() for place in places)
+    return names if is_home else frozenset()
+
+
+def _kind(path: str) -> str:
+    if path.endswith("/"):
+        return "directories too deep to be looked into"
+    suffix = _SUFFIX.search(path)
+    return f"*{suffix.group()}" if suffix else "files without a suffix"

@@ -1,0 +1,113 @@
+"""The account of the text of many source files, in one sum and one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from memory_assets.stores.catalog.facts import SourceFacts, count
+from memory_assets.stores.catalog.schema import SourceRow
+
+UNEXPLAINED_SHARE = 0.001
+"""The share of a session's text at places that no reader knows from which it is a warning."""
+_SHOWN = 3
+
+
+@dataclass
+class TextAccount:
+    """Bytes of text: all, those not compared because files are too large (`beyond`), and those at
+    places that no reader knows, by path of keys with the agent's versions. By session (project,
+    id) its text and what is unexplained of it. `uncounted` files were read by an earlier version,
+    without an account."""
+
+    text: int = 0
+    beyond: int = 0
+    uncounted: int = 0
+    unexplained: dict[str, tuple[int, set[str]]] = field(default_factory=dict)
+    sessions: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> int:
+        """Bytes at places that no reader knows."""
+        return sum(size for size, _ in self.unexplained.values())
+
+    @property
+    def over(self) -> int:
+        """Sessions with a larger share of them than `UNEXPLAINED_SHARE`."""
+        return sum(size > UNEXPLAINED_SHARE * text for text, size in self.sessions.values())
+
+    def places(self, most: int) -> str:
+        """Return the paths with the most text and their newest version, as one line."""
+        ranked = sorted(self.unexplained.items(), key=lambda item: (-item[1][0], item[0]))
+        named = [
+            f"{path} ({max(versions, key=version_key)})" if versions else path
+            for path, (_, versions) in ranked[:most]
+        ]
+        more = len(ranked) - len(named)
+        return ", ".join(named) + (f" and {more} more" if more else "")
+
+    def sentence(self) -> str:
+        """Return what is missing, as one line; "" if nothing is."""
+        told = []
+        if self.missing:
+            number = sum(size > 0 for _, size in self.sessions.values())
+            told.append(
+                f"{_amount(self.missing)} of text in {number} session{'s' * (number != 1)} are in "
+                f"places that no reader knows: {self.places(_SHOWN)}"
+            )
+        if self.beyond:
+            told.append(f"{_amount(self.beyond)} of text in large transcripts were not compared")
+        if self.uncounted:
+            told.append(
+                f"{self.uncounted} transcript{'s' * (self.uncounted != 1)} read without an account "
+                "of their text: run `memory ingest`"
+            )
+        return "; ".join(told)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sums, and by path of keys `bytes` and `versions`, as JSON has them."""
+        return {
+            "text": self.text,
+            "not_compared": self.beyond,
+            "transcripts_without_account": self.uncounted,
+            "unexplained": {
+                path: {"bytes": size, "versions": sorted(versions, key=version_key)}
+                for path, (size, versions) in self.unexplained.items()
+            },
+        }
+
+
+def account_of(rows: Iterable[SourceRow]) -> TextAccount:
+    """Return the account of source files from their rows; files that are gone do not count."""
+    account = TextAccount()
+    for row in rows:
+        if row.gone_at is None:
+            _add(account, (row.project, row.session_id), row.facts)
+    return account
+
+
+def _add(account: TextAccount, session: tuple[str, str], facts: SourceFacts) -> None:
+    if "text_bytes" not in facts:
+        account.uncounted += 1
+        return
+    missing = 0
+    for path, (size, *versions) in facts.get("text_unexplained", {}).items():
+        before, known = account.unexplained.get(path, (0, set()))
+        account.unexplained[path] = (before + int(size), known | {*map(str, versions)})
+        missing += int(size)
+    text, unexplained = account.sessions.get(session, (0, 0))
+    account.sessions[session] = (text + count(facts, "text_bytes"), unexplained + missing)
+    account.text += count(facts, "text_bytes")
+    account.beyond += count(facts, "text_beyond")
+
+
+def version_key(version: str) -> list[tuple[int, str]]:
+    """Return what sorts versions by the numbers in them."""
+    return [(int(part) if part.isdigit() else -1, part) for part in version.split(".")]
+
+
+def _amount(size: int) -> str:
+    if size < 1_000:
+        return f"{size} B"
+    return f"{size / 1e3:.0f} kB" if size < 1_000_000 else f"{size / 1e6:.1f} MB"

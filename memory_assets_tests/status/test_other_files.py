@@ -1,0 +1,84 @@
+"""Files below the agents' directories that are no transcripts on record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_assets.settings import Settings
+from memory_assets.status.disk import Disk, look
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.files.sqlite import IN_MEMORY
+
+
+def _looked_at(agent: str, root: Path, *names: str) -> Disk:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    catalog = Catalog(IN_MEMORY)
+    disk = look(catalog, {agent: root}, root / "none")
+    catalog.close()
+    return disk
+
+
+@pytest.mark.parametrize(
+    ("agent", "folder", "name", "kind"),
+    [
+        ("codex", "sessions/2026/01/02", "rollout-x.jsonl.xz", "codex *.jsonl.xz"),
+        ("codex", "sessions/2026/01/02", "notes.txt", "codex *.txt"),
+        ("codex", ".", "dreams.sqlite-wal", "codex *.sqlite-wal"),
+        ("codex", "backup", "all.tar.gz", "codex *.tar.gz"),
+        ("claude-code", "projects/-w/a/b", "LOCK", "claude-code files without a suffix"),
+        ("claude-code", "projects/-w/x/y/z", "s.jsonl", "claude-code *.jsonl"),
+        ("pi", "agent/sessions/--w--", "s.db", "pi *.db"),
+    ],
+)
+def test_a_file_that_nobody_knows_is_counted_by_its_kind(
+    tmp_path: Path, agent: str, folder: str, name: str, kind: str
+) -> None:
+    """In the folders of sessions it is any, beside them what can hold transcripts; the name is not
+    told."""
+    known = {"codex": "sessions/2026/01/02/a.txt", "pi": "agent/sessions/a/b.txt"}
+    (tmp_path / known.get(agent, "projects/a.txt")).parent.mkdir(parents=True)
+    others = _looked_at(agent, tmp_path, f"{folder}/{name}").others
+    assert others.unknown == {kind: 1}
+    assert others.sentence() == (
+        f"1 file in the agents' directories that no reader knows: {kind} (1)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        ("codex", "config.toml"),
+        ("codex", "state_5.sqlite"),
+        ("codex", "sessions/.DS_Store"),
+        ("claude-code", "projects/-w/sessions-index.json"),
+        ("claude-code", "projects/-w/s/tool-results/out.txt"),
+        ("claude-code", "projects/-w/s/subagents/agent-a.meta.json"),
+        ("pi", "agent/settings.json"),
+    ],
+)
+def test_a_known_file_is_left_out_for_its_reason(tmp_path: Path, agent: str, name: str) -> None:
+    """Each reason is named; none of these is a transcript."""
+    (tmp_path / "sessions").mkdir()
+    others = _looked_at(agent, tmp_path, name).others
+    assert others.left_out.total() == 1 and all(others.left_out) and not others.sentence()
+
+
+def test_directories_too_deep_to_be_looked_into_are_told(tmp_path: Path) -> None:
+    """Whatever they hold."""
+    deep = "sessions/" + "/".join("abcdefghijkl")
+    others = _looked_at("codex", tmp_path, f"{deep}/rollout-x.jsonl").others
+    assert others.unknown == {"codex directories too deep to be looked into": 1}
+
+
+def test_a_transcript_that_waits_for_an_ingest_is_no_unknown_file(
+    tmp_path: Path, sample_settings: Settings
+) -> None:
+    """It is pending."""
+    del sample_settings  # its key and its home
+    disk = _looked_at("codex", tmp_path / "agent", "sessions/2026/01/02/rollout-x.jsonl")
+    assert len(disk.pending) == 1 and not disk.others.unknown

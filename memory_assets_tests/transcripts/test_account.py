@@ -1,0 +1,215 @@
+"""The account of a source's text: what a reader took, what it leaves out, what nobody knows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.models import Record
+from memory_assets.pipeline.scan.reading import read_file
+from memory_assets.record_identity import RecordIdentity
+from memory_assets.transcripts import Account, Balance, Source, reader_by_agent
+from memory_assets.transcripts.account import MAX_HELD, LeftOut
+
+SENTENCE = "The parser fails on nested brackets, so we count them before we begin."
+OTHER = "A kestrel hovered over the motorway while nobody in the cars looked up."
+_RECORD = Record("pi", "s", None, 0, "r", None, 0, 0, None, "user", "prompt", "")
+
+
+def _balance(
+    parsed: dict[str, Any], *made: str, rows: tuple[LeftOut, ...] = (), version: str = "2.0"
+) -> Balance:
+    account = Account(rows)
+    records = [replace(_RECORD, text=text) for text in made]
+    account.compare(parsed, records, dropped="", version=version)
+    return account.balance()
+
+
+def _unexplained(balance: Balance) -> dict[str, int]:
+    return {path: tally.bytes for path, tally in balance.unexplained.items()}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        SENTENCE,
+        f"said: {SENTENCE}",
+        json.dumps({"inner": SENTENCE}),
+        f"{OTHER}\n   12\t{SENTENCE}\n",
+    ],
+    ids=["whole", "joined", "as JSON", "numbered"],
+)
+def test_a_text_is_found_however_the_reader_has_it(made: str) -> None:
+    """What a reader puts before, after or around a text makes no difference."""
+    assert not _balance({"type": "user", "text": SENTENCE}, made).unexplained
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"Error: {SENTENCE}",
+        json.dumps({"cmd": SENTENCE, "why": OTHER}),
+        f"<note>{SENTENCE}</note>",
+        f"{SENTENCE}\n\n  {OTHER}",
+    ],
+    ids=["prefixed", "JSON in a text", "between tags", "lines"],
+)
+def test_a_text_is_found_in_parts(written: str) -> None:
+    """A reader may take a text apart, as long as nothing of it is lost."""
+    assert not _balance({"text": written}, SENTENCE, OTHER).unexplained
+    assert _balance({"text": written}).unexplained
+
+
+def test_a_text_that_nobody_took_is_counted_by_its_path_and_version() -> None:
+    """The path has types and roles, and no list indexes."""
+    parsed = {"type": "attachment", "document": [{"role": "user", "source": {"data": SENTENCE}}]}
+    balance = _balance(parsed, OTHER, version="9.1.0")
+    assert _unexplained(balance) == {"attachment.document.user.source.data": len(SENTENCE)}
+    assert balance.unexplained["attachment.document.user.source.data"].versions == {"9.1.0"}
+
+
+@pytest.mark.parametrize("number", [2, 20, 200])
+def test_what_is_cut_off_is_counted_in_bytes(number: int) -> None:
+    """A reader that takes half the lines has half the text, and letters are counted in UTF-8."""
+    lines = [f"{index} – {SENTENCE} {index * 7}" for index in range(number)]
+    balance = _balance({"text": "\n".join(lines)}, "\n".join(lines[: number // 2]))
+    missing = sum(len(line.encode()) + 1 for line in lines[number // 2 :])
+    assert abs(balance.missing - missing) <= 1
+
+
+def test_a_short_text_counts_below_keys_that_readers_take_text_from() -> None:
+    """A prompt may be short; other short strings are no text."""
+    balance = _balance({"message": {"content": "Why?"}, "state": "ready", "list": ["a", "b"]})
+    assert _unexplained(balance) == {"message.content": 4}
+
+
+def test_a_declared_place_is_left_out_for_its_reason() -> None:
+    """A row holds for its path and all below, and for no other path that begins alike."""
+    row = LeftOut("x.*.data", "", "pixels")
+    parsed = {"type": "x", "image": {"data": {"raw": SENTENCE}, "database": OTHER}}
+    balance = _balance(parsed, rows=(row,))
+    assert {one.why: tally.bytes for one, tally in balance.left_out.items()} == {
+        "pixels": len(SENTENCE)
+    }
+    assert _unexplained(balance) == {"x.image.database": len(OTHER)}
+
+
+def test_a_row_for_what_a_tag_encloses_leaves_the_rest() -> None:
+    """The name of a command is left out, and its arguments, which a person typed, are not."""
+    row = LeftOut("user.<command-name>", "", "the name of a command")
+    text = f"<command-name>/pounce</command-name>\n<command-args>{SENTENCE}</command-args>"
+    balance = _balance({"user": text}, rows=(row,))
+    assert _unexplained(balance) == {"user": len(SENTENCE)}
+    assert not _balance({"user": text}, f"/pounce {SENTENCE}", rows=(row,)).unexplained
+
+
+def test_a_row_may_hold_only_for_texts_that_begin_alike() -> None:
+    """Notices of a program are left out where prompts stand too."""
+    row = LeftOut("content", "", "a notice", "<notice>")
+    assert not _balance({"content": f"<notice>{OTHER}"}, rows=(row,)).unexplained
+    assert _balance({"content": SENTENCE}, rows=(row,)).unexplained
+
+
+def test_objects_that_another_source_has_are_left_out_by_the_readers_reason() -> None:
+    """What a fork copied is in the other session's file."""
+    account = Account((LeftOut("", "", "another thread's", dropped="copied-history"),))
+    account.compare({"text": SENTENCE}, [], dropped="copied-history", version="")
+    account.compare({"text": OTHER}, [], dropped="unknown-type", version="")
+    assert _unexplained(account.balance()) == {"text": len(OTHER)}
+
+
+@pytest.mark.parametrize("key", ["/home/ann/secret.txt", "0b1e-77aa-99", "käse", "a b", "x.y"])
+def test_keys_that_are_data_are_not_in_a_path(key: str) -> None:
+    """An object with a key that is a file's path, an id or a phrase is a map: none is shown."""
+    changes = {"Makefile": SENTENCE, key: OTHER}
+    assert list(_balance({"changes": changes}).unexplained) == ["changes.*"]
+
+
+def test_keys_of_a_tools_data_are_shown_to_the_first_one() -> None:
+    """What a tool is given, or a text that is JSON, may have anything for keys below that."""
+    assert list(_balance({"input": {"query": {"salary": SENTENCE}}}).unexplained) == [
+        "input.query.*"
+    ]
+    assert list(_balance({"text": json.dumps({"a": {"salary": SENTENCE}})}).unexplained) == [
+        "text.(json).a.*"
+    ]
+
+
+def test_text_may_come_later_or_have_come_before() -> None:
+    """A queued prompt becomes a record when it is delivered."""
+    account = Account(())
+    account.compare({"content": SENTENCE}, [], dropped="", version="")
+    account.compare({"type": "x"}, [replace(_RECORD, text=SENTENCE)], dropped="", version="")
+    account.compare({"lastPrompt": f"{SENTENCE[:50]}…"}, [], dropped="", version="")
+    assert not account.balance().unexplained
+
+
+def test_of_a_large_source_the_rest_is_said_not_to_be_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is neither explained nor unexplained; what stands in its own object's record is found."""
+    monkeypatch.setattr("memory_assets.transcripts.account.MAX_HELD", MAX_HELD >> 20)
+    account = Account(())
+    for number in range(2_000):
+        text = f"{SENTENCE} {number}"
+        account.compare({"text": text}, [replace(_RECORD, text=text)], dropped="", version="")
+    account.compare({"text": OTHER}, [], dropped="", version="")
+    balance = account.balance()
+    assert balance.beyond == len(OTHER) and not balance.unexplained
+
+
+_NEW = {"vision": {"told": OTHER}}
+_CLAUDE = {
+    "type": "user",
+    "uuid": "u1",
+    "sessionId": "s",
+    "version": "9.0.0",
+    "timestamp": "2027-01-01T00:00:00Z",
+    "message": {"role": "user", "content": SENTENCE},
+}
+_CODEX_HEAD = {"type": "session_meta", "payload": {"id": "s", "cwd": "/w", "cli_version": "9.0.0"}}
+_PI_HEAD = {"type": "session", "id": "s", "timestamp": "2027-01-01T00:00:00Z", "cwd": "/w"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "lines", "path"),
+    [
+        ("claude-code", [_CLAUDE, {"type": "dream", **_NEW}], "dream.vision.told"),
+        (
+            "claude-code",
+            [{**_CLAUDE, "message": {"role": "user", "content": [{"type": "dream", **_NEW}]}}],
+            "user.message.user.content.dream.vision.told",
+        ),
+        (
+            "codex",
+            [_CODEX_HEAD, {"type": "event_msg", "payload": {"type": "dream", **_NEW}}],
+            "event_msg.payload.dream.vision.told",
+        ),
+        ("pi", [_PI_HEAD, {"type": "dream", "id": "a", **_NEW}], "dream.vision.told"),
+    ],
+    ids=["a record", "a block of a prompt", "an event", "an entry"],
+)
+def test_what_a_new_version_writes_is_told_with_its_first_reading(
+    tmp_path: Path, agent: str, lines: list[dict[str, Any]], path: str
+) -> None:
+    """A record, or a part of a known one, with text that no reader knows."""
+    file = tmp_path / "rollout-s.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    source = Source(agent, "p", "s", None, file, file.stat().st_size, 0)
+    balance = read_file(source, RecordIdentity(bytes(32))).balance
+    assert _unexplained(balance) == {path: len(OTHER)}
+    assert balance.unexplained[path].versions == ({"v1"} if agent == "pi" else {"9.0.0"})
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "pi"])
+def test_each_row_of_a_table_has_a_reason_and_a_place(agent: str) -> None:
+    """A table does not say the same place twice, nor one that is all of a record's text."""
+    rows = reader_by_agent(agent).left_out
+    assert all(row.why and bool(row.path) != bool(row.dropped) for row in rows)
+    assert len({(row.path, row.opens, row.dropped) for row in rows}) == len(rows)
+    whole = [row for row in rows if row.path and "." not in row.path]
+    assert not whole
