@@ -86,6 +86,20 @@ def test_projects_are_listed_and_each_has_a_page(asked: Asked, client: TestClien
     assert client.get("/page/project/nowhere").status_code == 404
 
 
+def test_sessions_are_listed_and_filtered_by_a_form(asked: Asked, client: TestClient) -> None:
+    """Each leads to its page and its project; what a filter cannot mean is said."""
+    text = client.get("/page/sessions").text
+    sessions = {row["session_id"] for row in asked.rows("turn_chunks")}
+    assert set(re.findall(r'href="/page/session/([^"]+)"', text)) == sessions
+    assert f"{len(sessions)} of {len(sessions)}" in text and ">harbor-api</a>" in text
+    codex = client.get("/page/sessions", params={"agent": "codex", "n": "1"}).text
+    assert len(re.findall(r'href="/page/session/', codex)) == 1
+    (more,) = re.findall(r'href="(/page/sessions\?[^"]+)" data-item>More', codex)
+    assert "agent codex" in codex and client.get(unescape(more)).status_code == 200
+    lost = client.get("/page/sessions", params={"project": "nowhere"})
+    assert lost.status_code == 404 and 'class="problem"' in lost.text
+
+
 def test_a_timeline_is_asked_for_by_a_form(client: TestClient) -> None:
     """Around a session, a file, a commit; what it cannot mean is said."""
     assert 'name="anchor"' in client.get("/page/timeline").text

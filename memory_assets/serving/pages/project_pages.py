@@ -1,4 +1,4 @@
-"""Projects with their activity, the timeline around something, and documents."""
+"""Projects with their activity, the list of sessions, the timeline, and documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_assets.errors import MemoryAssetsError, NotFound
-from memory_assets.requests.questions import TimelineRequest
+from memory_assets.requests.questions import MAX_SESSIONS, SessionsRequest, TimelineRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.requests.times import parse_reach
 from memory_assets.serving.answer_lines import project_name, timeline_notes
@@ -66,6 +66,26 @@ def project_page(memory: Memory, request: Request) -> Response:
         **lineage_links(memory),
     }
     return page(request, "project.html", project=_described(of), **shown)
+
+
+def sessions_page(memory: Memory, request: Request) -> Response:
+    """Return the sessions that pass the filters of a form, the one that ended last first."""
+    given = given_arguments(request.query_params)
+    shown: dict[str, Any] = {"answer": None, "problem": "", "more": ""}
+    status = 200
+    try:
+        asked = SessionsRequest.given("http", given, n=_SESSIONS)
+        shown["answer"] = answer = memory.ask(asked)
+        if answer["total"] > asked.n < MAX_SESSIONS:
+            further = {**given, "n": min(4 * asked.n, MAX_SESSIONS)}
+            shown["more"] = f"/page/sessions?{urlencode(further)}"
+    except MemoryAssetsError as error:
+        status, shown["problem"] = status_of(error)[0], str(error)
+        if status >= 500:
+            raise
+    shown["fields"] = fields(SessionsRequest, request.query_params)
+    shown["filtered"] = [f"{name} {value}" for name, value in given.items() if name != "n"]
+    return page(request, "sessions.html", status, **shown)
 
 
 def timeline_page(memory: Memory, request: Request) -> Response:

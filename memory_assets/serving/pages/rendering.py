@@ -29,6 +29,7 @@ STATIC = {
 """The files that pages load, and their types."""
 NAVIGATION = (
     ("/", "Search"),
+    ("/page/sessions", "Sessions"),
     ("/page/projects", "Projects"),
     ("/page/observations", "Observations"),
     ("/page/memories", "Memories"),

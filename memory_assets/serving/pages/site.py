@@ -30,6 +30,7 @@ from memory_assets.serving.pages.project_pages import (
     document_page,
     project_page,
     projects_page,
+    sessions_page,
     timeline_page,
 )
 from memory_assets.serving.pages.rendering import STATIC, page, static_file
@@ -73,6 +74,7 @@ _PAGES: dict[str, _Page] = {
     "/page/record/{id:path}": record_text,
     "/page/markdown/{id:path}": session_markdown,
     "/page/export/{id:path}": session_export,
+    "/page/sessions": sessions_page,
     "/page/projects": projects_page,
     "/page/project/{id:path}": project_page,
     "/page/observations": observations_page,
