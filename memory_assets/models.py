@@ -37,6 +37,8 @@ Kind = Literal[
 
 PLAN = "plan"
 PROGRAM = "program"
+MACHINE_PROMPT = "machine-prompt"
+"""Subtype of what an agent's own machinery asked, in a session that no human may have begun."""
 NOT_TYPED = frozenset({PLAN, PROGRAM})
 """Subtypes of prompts whose text no person typed: a plan that an agent wrote and a person handed
 over, and what a program asked."""
@@ -53,6 +55,7 @@ Agent = Annotated[str, "Agent that wrote the transcript."]
 SessionId = Annotated[str, "Session, from the transcript's file name."]
 TurnIndex = Annotated[Int32, "Human turn of the session, from 0."]
 ContentHash = Annotated[str, "Hash of text."]
+ByProgram = Annotated[bool, "Whether a program asked, and no human."]
 """Columns of several tables."""
 
 
@@ -189,6 +192,14 @@ class Turn:
         return self.prompt
 
     @property
+    def by_program(self) -> bool:
+        """Whether a program asked, and no human."""
+        if self.prompt is not None:
+            return self.prompt.subtype == PROGRAM
+        own = (record for record in self.records if record.agent_id is None)
+        return any(record.subtype == MACHINE_PROMPT for record in own)
+
+    @property
     def prompt_id(self) -> str:
         """The stable id of its prompt, `prompt::<session_id>::<turn_index>`."""
         return f"prompt::{self.session_id}::{self.turn_index}"
@@ -233,6 +244,7 @@ class Chunk:
     last_seq: Annotated[int, "Last record of the turn in redacted_records."]
     content_hash: Annotated[str, "Hash of text; equal text shares a vector."]
     chunker_version: Annotated[str, "Chunker that made it."]
+    by_program: ByProgram = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +316,7 @@ class Summary:
     text: Annotated[RedactedText, "What is embedded and searched."]
     content_hash: ContentHash
     summarizer_id: Annotated[str, "Summarizer that made it."]
+    by_program: ByProgram = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,7 @@ def _shared(turn: Turn) -> Chunk:
         last_seq=max(seqs),
         content_hash="",
         chunker_version=CHUNKER_VERSION,
+        by_program=turn.by_program,
     )
 
 

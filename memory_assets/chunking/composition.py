@@ -26,6 +26,8 @@ class Segment:
 # on declining a call. The result's text around the human's words is the agent's own.
 _ANSWERS = ("User has answered your questions:", "Your questions have been answered:")
 _ANSWERS_END = ("You can now continue", "You can continue")
+_GIVEN_ANSWER = re.compile(r"\"answers\":\s*\[((?:\s*\"(?:[^\"\\]|\\.)*\",?)+)\s*\]")
+"""Codex's, in JSON."""
 _DECLINED = "the user said:"
 _PLAN = re.compile(r"\Aplan:")
 _GIVEN = frozenset({ATTACHED, MEMORY_INPUT})
@@ -87,6 +89,8 @@ def _reply(record: RedactedRecord) -> RedactedText:
             if text.startswith(opening):
                 ends = [at for end in _ANSWERS_END if (at := text.rfind(end)) > 0]
                 return text.cut(len(opening), min(ends) if ends else None)
+    elif record.tool_name == "request_user_input":
+        return join("\n", (text.cut(*given.span(1)) for given in _GIVEN_ANSWER.finditer(text)))
     elif record.is_error:
         at = text.find(_DECLINED, 0, 1_000)
         if at >= 0:

@@ -17,7 +17,7 @@ from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import all_said
 
-OBSERVER_ID = "observer-7"
+OBSERVER_ID = "observer-8"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _TURNS_OF_A_COMMIT = 12
@@ -26,10 +26,12 @@ _MOST_FILES = 30
 
 
 def observe(session: SessionTurns) -> tuple[Observation, ...]:
-    """Return the observations of a session, in its order.
+    """Return the observations of a session, in its order; none of one that programs wrote.
 
     The observations of a turn do not depend on later turns.
     """
+    if session.by_program:
+        return ()
     found: dict[tuple[str | None, int], Observation] = {}
     for moment in _moments(session):
         key = (moment.anchor.agent_id, moment.anchor.seq)

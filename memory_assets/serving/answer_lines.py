@@ -139,6 +139,9 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{answer['degraded']}: {answer['reason'] or ''}"
     if answer["older"]:
         yield f"{counted(answer['older'], 'older hit')}; omit --recent to see more."
+    if answer["machine"]:
+        left_out = counted(answer["machine"], "turn")
+        yield f"{left_out} of programs left out; `memory search --machine` has them, too."
     coverage = answer["coverage"]
     if coverage["ingest"]:
         yield f"{coverage['ingest']}."

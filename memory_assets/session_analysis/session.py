@@ -50,6 +50,11 @@ class SessionTurns:
     def _made(self) -> dict[Callable[[SessionTurns], object], object]:
         return {}
 
+    @property
+    def by_program(self) -> bool:
+        """Whether programs asked in all turns, and no human in any."""
+        return bool(self.turns) and all(turn.by_program for turn in self.turns)
+
     @cached_property
     def failed_calls(self) -> frozenset[str]:
         """The ids of the tool calls whose results are errors, all of them."""

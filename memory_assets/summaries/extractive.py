@@ -76,6 +76,7 @@ class ExtractiveSummarizer:
             text=text,
             content_hash=content_hash(text),
             summarizer_id=self.summarizer_id,
+            by_program=session.by_program,
             **fields,
         )
 

@@ -14,11 +14,9 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from memory_assets.models import MEMORY_INPUT, PLAN, PROGRAM
+from memory_assets.models import MACHINE_PROMPT, MEMORY_INPUT, PLAN, PROGRAM
 from memory_assets.transcripts.fields import names
 from memory_assets.transcripts.session import UNKNOWN_TAG, Said
-
-MACHINE_PROMPT = "machine-prompt"
 
 
 class Origin(NamedTuple):

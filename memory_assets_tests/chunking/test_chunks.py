@@ -149,6 +149,47 @@ def test_human_words_given_through_tools_are_kept(script: Script) -> None:
     assert chunk.role == "user"
 
 
+@pytest.mark.parametrize(
+    ("tool", "answer", "said", "is_error"),
+    [
+        (
+            "AskUserQuestion",
+            'Your questions have been answered: "Which server?"="the one under the stairs". '
+            "You can continue with these in mind.",
+            '"Which server?"="the one under the stairs".',
+            False,
+        ),
+        (
+            "request_user_input",
+            '{"answers":{"server":{"answers":["the one under the stairs","user_note: not the loud '
+            'one"]},"when":{"answers":["tonight"]}}}',
+            '"the one under the stairs","user_note: not the loud one"\n"tonight"',
+            False,
+        ),
+        (
+            "ExitPlanMode",
+            "The user doesn't want to proceed with this tool use. The tool use was rejected. To "
+            "tell you how to proceed, the user said:\nnot to tape, to the cellar server",
+            "not to tape, to the cellar server",
+            True,
+        ),
+        (
+            "Write",
+            "The user doesn't want to proceed with this tool use (eg. no file was written). To "
+            "tell you how to proceed, the user said:\nuse the old format",
+            "use the old format",
+            True,
+        ),
+    ],
+)
+def test_answers_and_refusals_are_kept_in_each_agents_wording(
+    script: Script, tool: str, answer: str, said: str, is_error: bool
+) -> None:
+    """The words around them are the agent's, and fall away."""
+    script.prompt("Plan the archive").add("tool_result", answer, tool=tool, is_error=is_error)
+    assert _text(script) == f"Plan the archive\n\n{said}"
+
+
 def test_plan_put_to_the_human_is_prose(script: Script) -> None:
     """The plan an agent submits for approval is something it said."""
     script.prompt("go").add("tool_use", "plan:\n# Pin openssl\nThen rebuild.", tool="ExitPlanMode")

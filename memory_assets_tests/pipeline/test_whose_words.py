@@ -11,6 +11,8 @@ import pytest
 
 from memory_assets.pipeline.checks.source_turns import count_sources
 from memory_assets.pipeline.checks.verify import prompts_in_one_chunk
+from memory_assets.recall.memory import Memory
+from memory_assets.serving.answer_lines import search_notes
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.transcripts.conftest import ClaudeLines, CodexLines
 
@@ -34,10 +36,12 @@ class _Desk:
         return ClaudeLines(session=session, **given)
 
     def keep(self, project: str, lines: ClaudeLines, name: str = "") -> str:
-        """Write a session's file, or one of its agents'; return its session's id."""
+        """Write a session's file, or one of its agents', whose records have ids of the session's;
+        return its id."""
         place = self.root / "claude/projects" / project / (name or f"{lines.session}.jsonl")
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(lines.bytes())
+        ids = f'"{lines.session[-8:]}-0000-0000-0000-'.encode()
+        place.write_bytes(lines.bytes().replace(b'"00000000-0000-0000-0000-', ids))
         return lines.session
 
     def keep_codex(self, lines: CodexLines) -> str:
@@ -65,6 +69,7 @@ def spoken(
     root = tmp_path_factory.mktemp("whose-words")
     desk = _Desk(root / "transcripts")
     _sessions_of_persons(desk, sessions)
+    _sessions_of_programs(desk, sessions)
     made = SampleMemory(root, engines, vectors=False)
     made.run()
     yield made
@@ -117,6 +122,60 @@ def _sessions_of_persons(desk: _Desk, sessions: dict[str, str]) -> None:
     codex.prompt("A previous agent produced the plan below. Implement it.\n\n# Label printer queue")
     codex.says("queue.py is there and prints labels in order.")
     sessions["codex"] = desk.keep_codex(codex)
+
+
+OBSERVERS = "-home-ada--claude-mem-observer-sessions"
+OBSERVED = (
+    "Hello memory agent, you are continuing to observe the primary Claude session.\n\n"
+    "<observed_from_primary_session>\n<user_request>Why do the harp strings detune?</user_request>"
+    "\n</observed_from_primary_session>"
+)
+
+
+def _sessions_of_programs(desk: _Desk, sessions: dict[str, str]) -> None:
+    harp = desk.claude()
+    harp.user("Why do the harp strings detune after the humidity sensor update?")
+    harp.says("tune.py multiplies humidity by 3.")
+    sessions["harp"] = desk.keep(SHED, harp)
+
+    flags: dict[str, dict[str, Any]] = {
+        "observer by source": {"promptSource": "sdk"},
+        "observer by entrypoint": {"entrypoint": "sdk-cli"},
+        "observer by directory": {"cwd": "/home/ada/.claude-mem/observer-sessions"},
+    }
+    for name, fields in flags.items():
+        observer = desk.claude()
+        observer.queue("enqueue", OBSERVED)
+        observer.queue("dequeue")
+        observer.user(OBSERVED, **fields)
+        said = "Harp strings detune because tune.py multiplies humidity by 3."
+        observer.says(f"<observation>{said}</observation>", **fields)
+        sessions[name] = desk.keep(OBSERVERS, observer)
+
+    job = desk.claude()
+    job.user("Translate the harp manual", entrypoint="sdk-ts", promptSource="sdk")
+    job.calls("Bash", "t1", command="git commit -m 'Translate the manual'")
+    job.result("t1", "[main 1a2b3c4] Translate the manual")
+    job.says("Fixed: the manual is translated.", entrypoint="sdk-ts")
+    sessions["job"] = desk.keep(SHED, job)
+
+    taken_over = desk.claude()
+    taken_over.user("Begin the harp catalogue", entrypoint="sdk-ts")
+    taken_over.says("The catalogue is begun.", entrypoint="sdk-ts")
+    taken_over.user("Add the lyres to the catalogue", entrypoint="cli")
+    taken_over.says("The lyres are in.", entrypoint="cli")
+    sessions["taken over"] = desk.keep(SHED, taken_over)
+
+    review = CodexLines(thread="019d7e36-577c-7d90-9f1c-a447ba225500")
+    review.meta()
+    review.user_item("The following is the Codex agent history whose request action you review.")
+    review.says("The change to the harp is safe to make.")
+    sessions["review"] = desk.keep_codex(review)
+
+
+PROGRAMS = (
+    *("observer by source", "observer by entrypoint", "observer by directory", "job", "review"),
+)
 
 
 def _prompts(memory: SampleMemory, session: str) -> list[str]:
@@ -184,5 +243,53 @@ def test_the_comparison_with_the_files_agrees(spoken: SampleMemory) -> None:
     """It knows which prompts were typed, and reads the files of side questions."""
     count = count_sources(spoken.components, spoken.projects())
     assert count.gaps == [] and count.passed
-    assert count.sets["sessions"].at_source == count.sets["prompts"].at_source + 2
+    plans_and_programs = 2 + 5
+    typed = count.sets["prompts"].at_source
+    assert count.sets["sessions"].at_source == typed + plans_and_programs
     assert all(prompts_in_one_chunk(spoken.components, each).passed for each in spoken.projects())
+
+
+def _hits(memory: SampleMemory, query: str, **more: Any) -> set[str]:
+    found = Memory(memory.settings).search(query, mode="keyword", n=50, **more).hits
+    return {str(hit.metadata["session_id"]) for hit in found}
+
+
+@pytest.mark.parametrize("kinds", [("sessions",), ("summaries",)])
+def test_what_programs_asked_is_found_when_wanted(
+    spoken: SampleMemory, sessions: dict[str, str], kinds: tuple[str, ...]
+) -> None:
+    """It is kept, and left out of the hits unless `machine` or its session asks for it."""
+    of_programs = {sessions[name] for name in PROGRAMS}
+    assert sessions["harp"] in _hits(spoken, "harp", kinds=kinds)
+    assert not of_programs & _hits(spoken, "harp manual observe", kinds=kinds)
+    assert of_programs <= _hits(spoken, "harp manual observe", kinds=kinds, machine=True)
+    assert not of_programs & _hits(spoken, "", kinds=kinds, sort="date")
+    assert of_programs <= _hits(spoken, "", kinds=kinds, sort="date", machine=True)
+    own = sessions["observer by source"]
+    assert _hits(spoken, "harp", kinds=kinds, session=own) == {own}
+
+
+def test_what_is_left_out_is_told_where_nothing_else_answers(spoken: SampleMemory) -> None:
+    """A search of a project of programs alone does not look empty."""
+    memory = Memory(spoken.settings)
+    answer = memory.search("harp", mode="keyword", project=OBSERVERS)
+    assert (answer.hits, answer.machine) == ((), 3)
+    told = "3 turns of programs left out; `memory search --machine` has them, too."
+    assert told in search_notes(answer.to_dict())
+    assert memory.search("harp", mode="keyword", project=OBSERVERS, machine=True).machine == 0
+
+
+def test_what_programs_asked_is_no_prompt_and_no_observation(
+    spoken: SampleMemory, sessions: dict[str, str]
+) -> None:
+    """Of a session that a person took over, the person's part is theirs."""
+    of_programs = {sessions[name] for name in PROGRAMS}
+    for table in ("user_prompts", "observations"):
+        assert not of_programs & {row["session_id"] for row in spoken.rows(table)}
+    assert _prompts(spoken, sessions["taken over"]) == ["Add the lyres to the catalogue"]
+    marks = {row["turn_id"]: row["by_program"] for row in spoken.rows("turn_chunks")}
+    own = f"session::{sessions['taken over']}::turn"
+    assert (marks[f"{own}::0"], marks[f"{own}::1"]) == (True, False)
+    summaries = {row["session_id"]: row for row in spoken.rows("session_summaries")}
+    assert {name for name, row in summaries.items() if row["by_program"]} == of_programs
+    assert summaries[sessions["taken over"]]["title"] == "Add the lyres to the catalogue"

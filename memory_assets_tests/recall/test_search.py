@@ -335,6 +335,7 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
         "degraded",
         "reason",
         "older",
+        "machine",
         "weak",
         "corrected",
         "hits",

@@ -452,6 +452,29 @@ def test_known_programs_are_known_by_their_words(
     assert [record.subtype for record in found.prompts] == ["program"]
 
 
+@pytest.mark.parametrize("again", [1, 2, 3])
+def test_a_prompt_that_was_taken_back_is_marked(
+    claude: ClaudeLines, read: Read, again: int
+) -> None:
+    """The person went back and wrote another in its place: a note before that one names the one
+    that it replaces. Both are kept."""
+    claude.user("start")
+    answer = claude.says("ready")["uuid"]
+    typed = [claude.user("rewrite it in COBOL")["uuid"]]
+    claude.says("DIVISION")
+    for number in range(again):
+        claude.parent = answer
+        typed.append(claude.user(f"rewrite it in Rust {number}")["uuid"])
+    claude.says("fn main")
+    claude.user("and test it")
+    found = read(claude)
+    assert len(found.said) == again + 3
+    notes = [record.text for record in found.records if record.subtype == "rollback"]
+    assert notes == [f"rewound to before the prompt {uuid}" for uuid in typed[:-1]]
+    marked = [at for at, record in enumerate(found.records) if record.subtype == "rollback"]
+    assert all(found.records[at + 1].text.startswith("rewrite it in Rust") for at in marked)
+
+
 def test_a_branch_that_repeats_each_message_tells_it_once(claude: ClaudeLines, read: Read) -> None:
     """`/branch` writes copies with and without `forkedFrom`, under the same ids."""
     first = claude.user("Plot it as steps")

@@ -25,6 +25,7 @@ from memory_assets.pipeline.indexes import collection_rows
 from memory_assets.pipeline.indexes.indexed_tables import IndexedTable
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.keyword_index.blocks import (
+    BY_PROGRAM,
     TERM_UNIT,
     KeywordRow,
     facet_mark,
@@ -78,6 +79,7 @@ def lake_rows(
             json.dumps(metadata, sort_keys=True),
             json.dumps([list(row.get(name, ())) for name in (*_FACTS, *_PASTED)]),
             made_by,
+            *((BY_PROGRAM,) if row.get("by_program") else ()),
         )
         rows.append(LakeRow(row, text, metadata, vector, row_hash(*made_from)))
     return rows
@@ -123,4 +125,5 @@ def _marks(row: Mapping[str, Any]) -> list[str]:
     tools: Iterable[str] = row.get("tools_used", ())
     files: Iterable[str] = row.get("files", ())
     facets = (facet_mark(name, row[name]) for name in FACETS if row.get(name))
-    return [*{tool_mark(tool) for tool in tools}, *{file_mark(path) for path in files}, *facets]
+    marks = [*{tool_mark(tool) for tool in tools}, *{file_mark(path) for path in files}, *facets]
+    return [*marks, BY_PROGRAM] if row.get("by_program") else marks

@@ -64,9 +64,10 @@ class Coverage:
 class Answer:
     """The hits of one search, best first. `degraded` is "keyword-only" if vectors were not used,
     `reason` says why. `older` counts hits outside the requested window of
-    recent days. `filters` are those of the request as they were understood: names written out,
-    times in UTC. `corrected`: words of the query that occur nowhere, and what was searched for
-    instead."""
+    recent days, `machine` the turns in which programs asked and that were left out where
+    nothing else answers. `filters` are those of the request as they were understood: names
+    written out, times in UTC. `corrected`: words of the query that occur nowhere, and what was
+    searched for instead."""
 
     query: str
     mode: str
@@ -75,6 +76,7 @@ class Answer:
     degraded: str | None = None
     reason: str | None = None
     older: int = 0
+    machine: int = 0
     filters: Mapping[str, str] = field(default_factory=dict)
     corrected: Mapping[str, str] = field(default_factory=dict)
 
@@ -97,6 +99,7 @@ class Answer:
             "degraded": self.degraded,
             "reason": self.reason,
             "older": self.older,
+            "machine": self.machine,
             "weak": self.weak,
             "corrected": dict(self.corrected),
             "hits": [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from memory_assets.errors import BadArgument
 from memory_assets.recall.search.corpus import Corpus, Mask
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.keyword_index.blocks import (
+    BY_PROGRAM,
     facet_mark,
     file_name_mark,
     mark_term,
@@ -33,9 +36,22 @@ def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -
         masks.append(_marked(corpus, index, [mark_term(tool_mark(request.tool))]))
     if request.file:
         masks.append(_marked(corpus, index, _file_terms(index, request.file)))
+    if not request.machine and request.session is None:
+        of_programs = _marked(corpus, index, [mark_term(BY_PROGRAM)])
+        if of_programs.any():
+            masks.append(~of_programs)
     for name, value in request.of_documents.items():
         masks.append(_marked(corpus, index, _facet_terms(index, name, value)))
     return np.logical_and.reduce(masks) if masks else None
+
+
+def left_out(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -> int:
+    """Return the number of turns that pass all filters, but were asked by a program."""
+    if request.machine or request.session is not None:
+        return 0
+    allowed = allowed_turns(corpus, index, replace(request, machine=True))
+    of_programs = _marked(corpus, index, [mark_term(BY_PROGRAM)])
+    return int((of_programs if allowed is None else of_programs & allowed).sum())
 
 
 def _facet_terms(index: KeywordIndex, name: str, value: str) -> list[str]:

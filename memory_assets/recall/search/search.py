@@ -21,6 +21,7 @@ from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, Sto
 from memory_assets.paths import NO_EMBEDDER, NO_VECTORS
 from memory_assets.recall.search.answer import Answer, Coverage, coverages
 from memory_assets.recall.search.corpus import Corpora, Corpus
+from memory_assets.recall.search.filters import left_out
 from memory_assets.recall.search.hybrid import find
 from memory_assets.recall.search.newest import find_newest
 from memory_assets.requests.search import SearchRequest
@@ -64,10 +65,20 @@ class Searcher:
             StoreMismatch: the vectors were made by another embedder.
         """
         answer = self._answer(request)
+        if answer.weak or not answer.hits:
+            answer = replace(answer, machine=self._left_out(request))
         progress = under_way(self._stores.data_dir)
         if progress is None:
             return answer
         return replace(answer, coverage=replace(answer.coverage, ingest=str(progress)))
+
+    def _left_out(self, request: SearchRequest) -> int:
+        corpora = self._corpora
+        if corpora is None:
+            return 0
+        with corpora.index.reading():
+            corpuses = map(corpora.corpus, request.kinds)
+            return sum(left_out(corpus, corpora.index, request) for corpus in corpuses)
 
     def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Return the titles of sessions (project and id) by id, of those that have one."""

@@ -104,6 +104,10 @@ def unpack_postings(
     return rows, counts
 
 
+BY_PROGRAM = "by=program"
+"""The mark of a turn or a session in which a program asked, and no human."""
+
+
 def mark_term(mark: str) -> str:
     """Return the term under which a mark is kept; no text yields such a term."""
     return f"\x01{mark}"

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from memory_assets.stores.lake.rows import regrouped
+from memory_assets.stores.lake.rows import conformed, regrouped
 
 Footer = Callable[[], Mapping[str, str]]
 """Returns a file's footer metadata; called after the last row."""
@@ -109,34 +109,13 @@ def write_file(path: Path, schema: pa.Schema, parts: Iterable[pa.Table], footer:
     after the last row."""
     rows = 0
     with pq.ParquetWriter(path, schema, **_encoding(schema)) as writer:
-        for part in regrouped(_conformed(part, schema) for part in parts):
+        for part in regrouped(conformed(part, schema) for part in parts):
             writer.write_table(part)
             rows += len(part)
         writer.add_key_value_metadata(dict(footer()))
     with path.open("rb") as file:
         os.fsync(file.fileno())
     return rows
-
-
-def _conformed(part: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return rows with the columns of a schema. Rows of an earlier version that move to another
-    file before they are made again lack some: they get empty values."""
-    if part.column_names == schema.names:
-        return part
-    columns = [
-        part[field.name] if field.name in part.column_names else _empty(field, len(part))
-        for field in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _empty(field: pa.Field[Any], rows: int) -> pa.Array[Any]:
-    kind = field.type
-    value: object = None
-    if not field.nullable:
-        value = [] if pa.types.is_list(kind) else "" if pa.types.is_string(kind) else 0
-    made: pa.Array[Any] = pa.array([value] * rows, type=kind)
-    return made
 
 
 @cache

@@ -91,12 +91,35 @@ def regrouped(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
     """Return Arrow rows as instances of the table's model; free text is sealed."""
+    arrow = conformed(arrow, table.schema)
     columns = [
         list(map(convert, values)) if convert is not None else values
         for name, convert in _readers(table.model).items()
         for values in [arrow.column(name).to_pylist()]
     ]
     return list(map(table.model, *columns))
+
+
+def conformed(part: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows with the columns of a schema. Rows of an earlier version lack some: they get
+    empty values until they are made again."""
+    if part.column_names == schema.names:
+        return part
+    columns = [
+        part[field.name] if field.name in part.column_names else _empty(field, len(part))
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _empty(field: pa.Field[Any], rows: int) -> pa.Array[Any]:
+    kind = field.type
+    value: object = None
+    if not field.nullable:
+        value = [] if pa.types.is_list(kind) else "" if pa.types.is_string(kind) else 0
+        value = False if pa.types.is_boolean(kind) else value
+    made: pa.Array[Any] = pa.array([value] * rows, type=kind)
+    return made
 
 
 def texts_from_arrow(arrow: pa.Table) -> list[tuple[str, str, RedactedText]]:

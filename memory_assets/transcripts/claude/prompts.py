@@ -13,10 +13,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from memory_assets.models import PROGRAM
+from memory_assets.models import MACHINE_PROMPT, PROGRAM
 from memory_assets.transcripts.authorship import (
     BY_PROGRAM,
-    MACHINE_PROMPT,
     PERSON,
     UNSAID,
     Origin,

@@ -85,6 +85,7 @@ class ClaudeSession(Session):
         self._origin = UNSAID
         self._unknown_command = ""
         self._warming_up = False
+        self._prompts_below: dict[str, str] = {}
 
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
@@ -245,7 +246,19 @@ class ClaudeSession(Session):
         released, told = self._sent(said, frame)
         if told:
             return released + self._resolve(DUPLICATE)
-        return released + self._resolve(self._said(frame, said) + self._attached(frame, documents))
+        made = self._rewound(frame) if said.kind == "prompt" else []
+        made += self._said(frame, said) + self._attached(frame, documents)
+        return released + self._resolve(made)
+
+    def _rewound(self, frame: Frame) -> list[Record]:
+        """Return a note before a prompt that stands in the place of an earlier one: the human went
+        back to before that, and its turn was no part of the conversation from then on."""
+        if frame.is_sidechain or frame.parent_uuid is None:
+            return []
+        before = self._prompts_below.get(frame.parent_uuid)
+        self._prompts_below[frame.parent_uuid] = frame.record_uuid
+        text = f"rewound to before the prompt {before}" if before else ""
+        return self._one(frame, "system", "system", text, "rollback")
 
     def _origin_of(self, record: JsonObject) -> Origin:
         return record_origin(record, self._origin, self._report.see_unknown)
