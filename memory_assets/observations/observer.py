@@ -17,7 +17,7 @@ from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import all_said
 
-OBSERVER_ID = "observer-7"
+OBSERVER_ID = "observer-8"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _TURNS_OF_A_COMMIT = 12
