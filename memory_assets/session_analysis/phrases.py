@@ -1,4 +1,4 @@
-"""Short redacted phrases: numbers, lists, texts cut on a word boundary, relative paths."""
+"""Short redacted phrases: numbers, lists, texts cut on a word boundary."""
 
 from __future__ import annotations
 
@@ -127,16 +127,6 @@ def listing(parts: Sequence[RedactedText], most: int) -> RedactedText:
 def distinct(parts: Iterable[RedactedText]) -> list[RedactedText]:
     """Return the parts that are not empty, each once, in order."""
     return [part for part in dict.fromkeys(parts) if part]
-
-
-def relative(path: RedactedText, roots: Iterable[RedactedText]) -> RedactedText:
-    """Return `path` below the first of `roots` that holds it, else `path` itself."""
-    for root in roots:
-        bare = root.rstrip("/\\")
-        inside = len(path) > len(bare) + 1 and path.startswith((f"{bare}/", f"{bare}\\"))
-        if bare and inside:
-            return path.cut(len(bare) + 1)
-    return path.cut(2) if path.startswith("./") else path
 
 
 def base_name(path: RedactedText) -> RedactedText:
