@@ -24,6 +24,7 @@ FOUNDATION = {
     "record_identity",
     "settings",
     "paths",
+    "path_spelling",
     "private_files",
     "http",
     "search_kinds",
@@ -45,7 +46,8 @@ DOMAIN = {
 } | READS_SESSIONS
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
-    "chunking": {"models", "errors", "redacted_text", "keywords"},
+    "chunking": {"models", "errors", "redacted_text", "path_spelling", "keywords"},
+    "session_analysis": {"models", "errors", "redacted_text", "path_spelling"},
     "keywords": {"writing_systems"},
     "writing_systems": set(),
     "embedding": {"errors", "redacted_text", "http"},

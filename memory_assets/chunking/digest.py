@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from memory_assets.chunking.recalled import SHELL, asks_memory
 from memory_assets.models import RedactedRecord
+from memory_assets.path_spelling import relative_path
 from memory_assets.redacted_text import RedactedText, compose, join
 
 MAX_COMMAND = 160
@@ -57,12 +58,9 @@ _CHANGE_DIRECTORY = re.compile(r"cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)
 
 
 def stored_path(path: RedactedText, project_root: str, cwd: str) -> RedactedText:
-    """Return `path` relative to the project's root, else to `cwd`, else as it is."""
-    for base in (project_root, cwd):
-        bare = base.rstrip("/\\")
-        if bare and path.startswith((f"{bare}/", f"{bare}\\")):
-            return path.cut(len(bare) + 1)
-    return path.cut(2) if path.startswith("./") else path
+    """Return `path` relative to the project's root, else to `cwd`, else as it is; one of Windows
+    with slashes."""
+    return relative_path(path, (project_root, cwd))
 
 
 def without_root(text: RedactedText, project_root: str) -> RedactedText:

@@ -33,7 +33,6 @@ from memory_assets.commits.work import (
     telling_line,
     trailer_names,
 )
-from memory_assets.session_analysis.phrases import relative
 
 _LATEST = timedelta(days=14)
 """How long after a session's last line a commit can still be claimed by its lines."""
@@ -217,7 +216,7 @@ def same_file(one: Written, root: str, path: str) -> bool:
     of `path`, which then has a directory.
     """
     written = one.path.replace("\\", "/")
-    bare = relative(one.path, [])
+    bare = written.removeprefix("./")
     if bare == path:
         return True
     for base in (root, one.cwd):

@@ -1,10 +1,11 @@
 """The errors of a session, and how each ended.
 
-An error is the failed result of a command or tool. It ended "resolved" when the same
-command (a test or build: the same one over at least the same targets; a tool: on the same
-file) succeeded later, "unresolved" when it ran again and never did, "not retried" when it
-did not run again. A tool's housekeeping (a file not yet read, a rejected call, a search
-without hits) is no error of the session.
+An error is the failed result of a command or tool: failed is what the agent's harness says failed;
+only where a pipe or a later command hid the status, or the harness said none, its output decides.
+It ended "resolved" when the same command (a test or build: the same one over at least the same
+targets; a tool: on the same file) succeeded later, "unresolved" when it ran again and never did,
+"not retried" when it did not run again. A tool's housekeeping (a file not yet read, a rejected
+call, a search without hits) is no error of the session.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, names, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, head_and_tail, names, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
 from memory_assets.session_analysis.shell import (
     LOOKING_GIT,
@@ -31,7 +32,8 @@ MOST_ERRORS = 20
 RESOLVED, UNRESOLVED, NOT_RETRIED = "resolved", "unresolved", "not retried"
 _HEAD_LIMIT = 160
 _COMMAND_LIMIT = 60
-_SCANNED = 20_000
+_SCANNED = 10_000
+"""Characters at the beginning, and as many at the end, in which an output is looked at."""
 
 _EXIT = re.compile(
     r"(?:^|\n)\s*(?:Exit code:?|Process exited with code|Command exited with code|"
@@ -56,6 +58,16 @@ _FAILING = re.compile(
     r"FAILURE: )|error TS\d+|\b[1-9]\d* (?:failed|failing)\b",
     re.MULTILINE,
 )
+_FAILURES_COUNTED = re.compile(
+    r"\b[1-9]\d* (?:failed|failing|fail|failures?)\b|\bfail(?:ed|ures?)?[:=] ?[1-9]", re.IGNORECASE
+)
+_PASSED = re.compile(
+    r"\b0 (?:failed|failing|fail|failures?|errors?)\b|\bfail(?:ed|ures?)?[:=] ?0\b|test result: ok|"
+    r"\ball (?:\d+ )?(?:tests|checks|specs) pass|^OK\b|^ok\s+\S",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PIPEFAIL = re.compile(r"\bpipefail\b")
+_FOLLOWS = re.compile(r"\s*(?:\)\s*)*(&&|\|\||[|;&\n]|$)")
 _TELLING = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
@@ -187,11 +199,31 @@ def _command_run(turn: Turn, record: RedactedRecord, command: RedactedText) -> R
     if failed and (decisive.program in _MAY_FAIL or (is_git and not is_runner)):
         return None
     if not failed and is_runner and not is_git:
-        failed = _FAILING.search(record.text[:_SCANNED]) is not None
+        silent = code is None and record.agent == "codex"
+        failed = (silent or _hides_status(command, decisive)) and _reads_as_failed(record.text)
     if not failed:
         return Run(turn, record, _key(decisive), False, decisive)
     text = shorten(shown(decisive), _COMMAND_LIMIT)
     return Run(turn, record, _key(decisive), True, decisive, text, _head(record.text))
+
+
+def _hides_status(command: RedactedText, decisive: Segment) -> bool:
+    """Return True if a command line can succeed although one of its commands failed: what follows
+    it, a pipe or another command, decides the status that the agent's harness was told."""
+    at = command.rfind(decisive.text)
+    follows = _FOLLOWS.match(command, at + len(decisive.text)) if at >= 0 else None
+    if follows is None or follows.group(1) in ("", "&&"):
+        return False
+    return not (follows.group(1) == "|" and _PIPEFAIL.search(command))
+
+
+def _reads_as_failed(output: RedactedText) -> bool:
+    """Return True if what tests or a build printed tells of a failure; a count of failures, or the
+    word that all passed, tells more than a line that looks like an error."""
+    scanned = head_and_tail(output, _SCANNED, _SCANNED)
+    if _FAILURES_COUNTED.search(scanned):
+        return True
+    return _FAILING.search(scanned) is not None and _PASSED.search(scanned) is None
 
 
 def _is_runner(segment: Segment) -> bool:
@@ -221,7 +253,7 @@ def _key(segment: Segment) -> tuple[str, frozenset[str]]:
 
 def _head(text: RedactedText) -> RedactedText:
     """Return the line that names the error."""
-    scanned = text.cut(0, _SCANNED)
+    scanned = head_and_tail(text, _SCANNED, _SCANNED)
     for pattern in _TELLING:
         if found := pattern.search(scanned):
             return shorten(scanned.cut(*found.span("text")).squeezed(), _HEAD_LIMIT)

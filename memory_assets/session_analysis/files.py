@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memory_assets.models import RedactedRecord
+from memory_assets.path_spelling import relative_path
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import Phrase, distinct, names, relative
+from memory_assets.session_analysis.phrases import Phrase, distinct, names
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, segments
 
@@ -82,7 +83,7 @@ def touched(session: SessionTurns, records: Sequence[RedactedRecord] | None = No
 
 
 def _kept(paths: list[RedactedText], roots: list[RedactedText]) -> list[RedactedText]:
-    return distinct(relative(path, roots) for path in paths if not _SCRATCH.search(path))
+    return distinct(relative_path(path, roots) for path in paths if not _SCRATCH.search(path))
 
 
 def patched_paths(text: RedactedText) -> tuple[RedactedText, ...]:

@@ -1,4 +1,4 @@
-"""Short redacted phrases: numbers, lists, texts cut on a word boundary, relative paths."""
+"""Short redacted phrases: numbers, lists, texts cut on a word boundary."""
 
 from __future__ import annotations
 
@@ -81,6 +81,18 @@ def shorten(text: RedactedText, limit: int) -> RedactedText:
     return compose("{}{}", text.cut(0, end or room), ELLIPSIS)
 
 
+def head_and_tail(text: RedactedText, head: int, tail: int) -> RedactedText:
+    """Return `text`, or as much of its beginning and its end in characters, of whole lines where it
+    has any there."""
+    if len(text) <= head + tail:
+        return text
+    head_ends = text.rfind("\n", head // 2, head)
+    tail_begins = text.find("\n", len(text) - tail, len(text) - tail // 2)
+    first = text.cut(0, head_ends if head_ends >= 0 else head)
+    last = text.cut(tail_begins + 1 if tail_begins >= 0 else len(text) - tail)
+    return compose("{}\n[...]\n{}", first, last)
+
+
 def fitted(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
     """Return the parts, each cut to what those before it leave of `room` characters, as long as
     40 are left."""
@@ -115,16 +127,6 @@ def listing(parts: Sequence[RedactedText], most: int) -> RedactedText:
 def distinct(parts: Iterable[RedactedText]) -> list[RedactedText]:
     """Return the parts that are not empty, each once, in order."""
     return [part for part in dict.fromkeys(parts) if part]
-
-
-def relative(path: RedactedText, roots: Iterable[RedactedText]) -> RedactedText:
-    """Return `path` below the first of `roots` that holds it, else `path` itself."""
-    for root in roots:
-        bare = root.rstrip("/\\")
-        inside = len(path) > len(bare) + 1 and path.startswith((f"{bare}/", f"{bare}\\"))
-        if bare and inside:
-            return path.cut(len(bare) + 1)
-    return path.cut(2) if path.startswith("./") else path
 
 
 def base_name(path: RedactedText) -> RedactedText:

@@ -2,7 +2,7 @@
 worth listing, the most telling first: tests, commits, builds, deploys.
 
 This is a scanner, not a shell: it parses quotes, here-documents, pipes and lists; other
-syntax stays part of a word. Nothing is run."""
+syntax stays part of a word. PowerShell has one of its own (`powershell.py`). Nothing is run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import names, shorten
+from memory_assets.session_analysis.powershell import pipelines, unwrapped
 from memory_assets.session_analysis.session import SessionTurns
 
 MAX_SCANNED = 4_000
@@ -30,13 +31,15 @@ _RUNNERS = (
     *("uv run", "poetry run", "pnpm exec", "mise exec", "mise x"),
     *("bundle exec", "yarn exec", "npm exec"),
 )
+_WINDOWS_PROGRAM = re.compile(r"\\|\.(?:exe|cmd|bat)$", re.IGNORECASE)
 _WRAPPER_ARGUMENT = re.compile(r"-.*|\d+[smh]?$|\w+=.*|--$")
-VIEWERS = names("cat head tail less more nl bat sed")
-SEARCHERS = names("rg grep egrep ag ack fgrep")
+VIEWERS = names("cat head tail less more nl bat sed Get-Content gc")
+SEARCHERS = names("rg grep egrep ag ack fgrep findstr Select-String sls")
 _FILTERS = VIEWERS | SEARCHERS | names("sort uniq wc awk tr cut tee xargs jq column fold rev tac")
 _SETTING_UP = names(
     "cd echo printf export set source . true false : pwd sleep mkdir touch wait fi done else unset "
-    "shopt trap pushd popd date clear"
+    "shopt trap pushd popd date clear chcp cls Set-Location Push-Location Pop-Location Write-Host "
+    "Write-Output Start-Sleep Out-Null Import-Module Set-StrictMode"
 )
 MOST_COMMANDS = 20
 _COMMAND_LIMIT = 140
@@ -100,8 +103,14 @@ class Segment:
 def segments(command: RedactedText) -> tuple[Segment, ...]:
     """Return the simple commands of a command line, wrappers and assignments taken off.
 
-    Those of recent commands are cached, because several callers read each session.
+    Of PowerShell a pipeline is one command. Those of recent commands are cached, because several
+    callers read each session.
     """
+    command, is_powershell = unwrapped(command)
+    if is_powershell:
+        told = pipelines(command.cut(0, MAX_SCANNED))
+        made = (_segment(one.text, one.words, None, piped=False) for one in told)
+        return tuple(segment for segment in made if segment is not None)
     return tuple(_scan(command.cut(0, MAX_SCANNED)))
 
 
@@ -157,8 +166,17 @@ def _segment(
     kept = _without_wrappers(words)
     if not kept:
         return None
-    program = kept[0].rsplit("/", 1)[-1]
+    program = _program(kept[0])
     return Segment(text.trimmed(), tuple(kept), writes, piped, program)
+
+
+def _program(word: RedactedText) -> str:
+    """Return the base name of a program, of either kind of system."""
+    base = word.rsplit("/", 1)[-1]
+    if _WINDOWS_PROGRAM.search(base):
+        base = base.rsplit("\\", 1)[-1]
+        base = base[:-4] if base.lower().endswith((".exe", ".cmd", ".bat")) else base
+    return base
 
 
 def _without_wrappers(words: list[RedactedText]) -> list[RedactedText]:
@@ -176,7 +194,7 @@ def _without_wrappers(words: list[RedactedText]) -> list[RedactedText]:
             at += 2
             while at < len(words) and words[at].startswith("-"):
                 at += 1
-        elif word.rsplit("/", 1)[-1] in ("python", "python3") and following == "-m":
+        elif _program(word) in ("python", "python3", "py") and following == "-m":
             at += 2
         else:
             break

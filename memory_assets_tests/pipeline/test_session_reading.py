@@ -74,7 +74,7 @@ def test_what_does_not_fit_is_read_each_time(
 def test_errors_at_the_end_of_long_output_are_kept_as_a_session_grows(
     memory: SampleMemory, reads: Counter[str]
 ) -> None:
-    """Records have the head of an output alone; the rest is not read for it once more."""
+    """Records have the head and the tail of an output; the rest is not read for it once more."""
     output = "compiling\n" * 2_000 + "ld: cannot find -lzanzibar"
     call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}}
     for said in (("build it", [call], [_result(output)]), ("and now?", "It is built.")):
@@ -91,7 +91,8 @@ def test_what_was_redacted_is_handed_over_as_it_lies_in_the_lake(
     fresh: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next stages read nothing of a session that was redacted whole in the same process."""
-    monkeypatch.setattr(session_reading, "_TOOL_OUTPUT_HEAD", 40)
+    monkeypatch.setattr(session_reading, "_HEAD", 40)
+    monkeypatch.setattr(session_reading, "_TAIL", 20)
     components = fresh.components
     for project in fresh.projects():
         fresh.run(MADE, [project])
@@ -103,6 +104,24 @@ def test_what_was_redacted_is_handed_over_as_it_lies_in_the_lake(
             patch.setattr(session_reading.SessionCache, "_read", None)
             handed = components.sessions
             assert [(handed.records(one), handed.whole_outputs(one)) for one in products] == wanted
+
+
+def test_a_commit_behind_a_long_test_run_is_found(wordy: SampleMemory) -> None:
+    """The stages look at the tail of an output, too; what lies between is left out, in whole
+    lines."""
+    output = (
+        "ok 12 harbor opens\n" * 3_000 + "[main 0a1b2c3] Move the zanzibar clock\n 1 file changed"
+    )
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash"}
+    commit = {"command": "make test && git commit -am 'Move the zanzibar clock'"}
+    wordy.append(wordy.flaky, "commit it", [call | {"input": commit}], [_result(output)])
+    wordy.run(("raw_sessions", "redacted_records", "session_summaries"), [wordy.harbor])
+    (summary,) = (
+        row for row in wordy.rows("session_summaries") if row["session_id"] == wordy.flaky
+    )
+    assert "0a1b2c3 Move the zanzibar clock" in summary["commits"]
+    for row in wordy.components.sessions.records(_flaky(wordy)):
+        assert row.kind != "tool_result" or len(row.text) < 13_000
 
 
 def _result(output: str) -> dict[str, str]:

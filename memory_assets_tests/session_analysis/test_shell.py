@@ -32,6 +32,65 @@ def test_programs_are_found_past_wrappers_and_quotes(command: str, programs: lis
     assert _programs(command) == programs
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (
+            r"Get-ChildItem 'C:\x' | Where-Object { $_.Length -gt 1MB } | Select-Object -First 5",
+            [
+                r"Get-ChildItem 'C:\x' | Where-Object { $_.Length -gt 1MB }"
+                " | Select-Object -First 5"
+            ],
+        ),
+        (
+            'for ($i=0; $i -lt 3; $i++) { try { Invoke-WebRequest http://x } catch { "$i bad" } }',
+            ["Invoke-WebRequest http://x"],
+        ),
+        (
+            "$env:CI='1'; npm test; if ($LASTEXITCODE -ne 0) { exit 1 } else { git push }",
+            ["npm test", "git push"],
+        ),
+        (
+            "& 'C:\\Program Files\\Git\\bin\\git.exe' commit -m \"a; b | c\"",
+            ["& 'C:\\Program Files\\Git\\bin\\git.exe' commit -m \"a; b | c\""],
+        ),
+        (
+            "@'\nhello; it | x\n'@ | Set-Content -Path notes.md",
+            ["@'\nhello; it | x\n'@ | Set-Content -Path notes.md"],
+        ),
+        (
+            "Set-Location C:\\x; .\\gradlew.bat test | Out-String",
+            [".\\gradlew.bat test | Out-String"],
+        ),
+        ("$files = @('a','b'); $x = 5; Write-Host \"$x; done\"", []),
+        (
+            'powershell.exe -NoProfile -Command "npm run lint; npm test"',
+            ["npm run lint", "npm test"],
+        ),
+        ('cmd /c "npm run lint && npm test"', ["npm run lint", "npm test"]),
+        ("dir /s /b | findstr cart && del old.txt", ["dir /s /b", "del old.txt"]),
+    ],
+)
+def test_a_pipeline_of_windows_shells_is_one_command(command: str, told: list[str]) -> None:
+    """What stands in blocks and strings separates nothing; the commands in statements count."""
+    assert [segment.text for segment in meaningful(seal(command))] == told
+
+
+@pytest.mark.parametrize(
+    ("command", "programs"),
+    [
+        (".\\.venv\\Scripts\\python.exe -m pytest tests; $LASTEXITCODE", ["pytest"]),
+        ('& "C:\\tools\\npm.cmd" test | Tee-Object log.txt', ["npm"]),
+        ("git commit -m 'Add Get-Foo support' && git push", ["git", "git"]),
+        ("for f in *.py; do echo Get-Item $f; done", ["for", "echo", "done"]),
+        ("{" * 3_000 + " Get-Item", []),
+    ],
+)
+def test_programs_are_found_in_windows_command_lines(command: str, programs: list[str]) -> None:
+    """Without directory and ending; a cmdlet's name in another shell's line changes nothing."""
+    assert _programs(command) == programs
+
+
 def test_setting_up_and_filtering_is_not_meaningful() -> None:
     """cd, echo and a piped tail say nothing about what was run."""
     found = meaningful(seal("cd /x && go test ./... 2>&1 | grep -v ok | tail -3 && echo done"))

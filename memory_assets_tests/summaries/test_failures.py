@@ -52,6 +52,64 @@ def test_a_failing_test_behind_a_pipe_is_an_error(script: Make) -> None:
 @pytest.mark.parametrize(
     ("command", "output"),
     [
+        ("bun test", "FAIL would be printed here\n 43 pass\n 0 fail\nRan 43 tests."),
+        ("npm test", "error: expected by this test\nTests: 12 passed"),
+        ("pytest -q tests/a.py && echo done", "FAILED is what the report says\n3 passed\ndone"),
+        ("cargo test 2>&1 | tail -20", "error: one\ntest result: ok. 5 passed; 0 failed;"),
+        ("go test ./... | grep -v cached", "--- FAIL is quoted\nok  \tharbor/a\t0.1s"),
+        ("set -o pipefail; make test | tee log", "FAIL: of the fixture\nall good"),
+        ("vitest run; git status", "FAIL src/x (quoted)\nTests  8 passed, 0 failed"),
+    ],
+)
+def test_what_the_harness_says_succeeded_is_no_error(
+    script: Make, command: str, output: str
+) -> None:
+    """Whatever it printed; behind a pipe, the count of failures tells more than a line."""
+    session = script().prompt("test it").run(command, output)
+    assert _met(session) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("npm test | tail", "Tests: 2 failed, 8 passed"),
+        ("pytest -q || true", "FAILED tests/a.py::test_x"),
+        ("make test; git status", "make: *** [test] Error 1\nnothing to commit"),
+        ("bun test 2>&1 | tail -5", " 41 pass\n 2 fail"),
+    ],
+)
+def test_a_hidden_status_does_not_hide_a_failure(script: Make, command: str, output: str) -> None:
+    """The harness was told of what came last."""
+    assert len(_met(script().prompt("test it").run(command, output))) == 1
+
+
+@pytest.mark.parametrize(
+    ("output", "failed"),
+    [
+        ("--- FAIL: TestA\nFAIL", True),
+        ("Exit code: 0\nWall time: 2 seconds\nOutput:\n--- FAIL is quoted", False),
+        ("--- FAIL is quoted\n 12 pass\n 0 fail", False),
+    ],
+)
+def test_where_codex_says_no_status_the_output_decides(
+    script: Make, output: str, failed: bool
+) -> None:
+    """A script of code mode can print the output alone."""
+    session = script().prompt("test it").run("go test ./...", output, agent="codex")
+    assert bool(_met(session)) is failed
+
+
+@pytest.mark.parametrize("lines", [500, 5_000])
+def test_a_failure_at_the_end_of_a_long_output_is_told(script: Make, lines: int) -> None:
+    """By its only line, wherever that stands."""
+    output = "compiling a module\n" * lines + "ld: cannot find -lzanzibar\n" + "done\n" * 20
+    session = script().prompt("build it").run("make app", output, error=True)
+    assert _met(session)[0][0] == "make app: ld: cannot find -lzanzibar"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
         ("grep -rn foo src", ""),
         ("cat notes.txt", "cat: notes.txt: No such file or directory"),
         ("gh pr view --help", "unknown flag"),

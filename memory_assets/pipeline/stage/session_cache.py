@@ -20,13 +20,16 @@ from memory_assets.errors import NotFound
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis import SessionTurns, session_turns
+from memory_assets.session_analysis.phrases import head_and_tail
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake, rows_from_arrow
 from memory_assets.stores.lake.rows import texts_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
-_TOOL_OUTPUT_HEAD = 8_000
-"""Characters of a tool's output in which the stages look for errors and commits."""
+_HEAD, _TAIL = 8_000, 4_000
+"""Characters at the beginning and at the end of a tool's output in which the stages look for errors
+and commits: a commit is printed behind the tests, and the line that tells of a failure is often the
+last."""
 _CACHE_BYTES = 20 << 20
 """Limit of the cache, in bytes of Arrow tables; Python objects take about five times as much.
 The first sessions of a project stay, because all stages read them in one order."""
@@ -61,7 +64,7 @@ class SessionCache:
             (record.agent_id, record.seq): record.text for record in records if _is_cut(record)
         }
         self._records[output_hash] = tuple(
-            replace(record, text=record.text.cut(0, _TOOL_OUTPUT_HEAD))
+            replace(record, text=head_and_tail(record.text, _HEAD, _TAIL))
             if _is_cut(record)
             else record
             for record in records
@@ -69,7 +72,7 @@ class SessionCache:
 
     def records(self, source: Product) -> Records:
         """Return the records of the redacted_records product `source`, in file order, with long
-        tool output cut to its head.
+        tool output cut to its head and tail.
 
         Raises:
             NotFound, DamagedFile: the lake lacks the session's file.
@@ -135,28 +138,29 @@ class SessionCache:
                 raise
             self._outputs = (source.output_hash, {})
             return (), 0
-        table, outputs = _with_heads(table)
+        table, outputs = _with_ends(table)
         self._outputs = (source.output_hash, outputs)
         return tuple(rows_from_arrow(REDACTED_RECORDS, table)), table.nbytes
 
 
 def _is_cut(record: RedactedRecord) -> bool:
-    return record.kind == "tool_result" and len(record.text) > _TOOL_OUTPUT_HEAD
+    return record.kind == "tool_result" and len(record.text) > _HEAD + _TAIL
 
 
-def _with_heads(table: pa.Table) -> tuple[pa.Table, Outputs]:
-    """Return records with long tool output cut to its head, and that output, whole."""
+def _with_ends(table: pa.Table) -> tuple[pa.Table, Outputs]:
+    """Return records with long tool output cut to its head and tail, and that output, whole."""
     is_output = pc.is_in(table["kind"], value_set=pa.array(["tool_result"]))
     length: Any = pc.utf8_length(table["text"])
-    is_long: Any = pc.and_(is_output, pc.greater(length, pa.scalar(_TOOL_OUTPUT_HEAD)))
+    is_long: Any = pc.and_(is_output, pc.greater(length, pa.scalar(_HEAD + _TAIL)))
     if not pc.any(is_long).as_py():
         return table, {}
     whole = table.select(["agent_id", "seq", "text"]).filter(is_long)
     places: Any = zip(whole["agent_id"].to_pylist(), whole["seq"].to_pylist(), strict=True)
-    head = pc.utf8_slice_codeunits(table["text"], 0, _TOOL_OUTPUT_HEAD)
+    texts = texts_of(whole)
+    ends = pa.array([str(head_and_tail(text, _HEAD, _TAIL)) for text in texts], table["text"].type)
     position = table.schema.get_field_index("text")
-    cut = table.set_column(position, "text", pc.if_else(is_long, head, table["text"]))
-    return cut, dict(zip(places, texts_of(whole), strict=True))
+    cut: Any = pc.replace_with_mask(table["text"].combine_chunks(), is_long.combine_chunks(), ends)
+    return table.set_column(position, "text", cut), dict(zip(places, texts, strict=True))
 
 
 def turns_of(source: Product, records: Sequence[RedactedRecord]) -> Iterator[Turn]:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from memory_assets.chunking import file_matches
 from memory_assets.models import RedactedRecord
+from memory_assets.path_spelling import one_spelling
 from memory_assets.recall.files.names import is_absolute
 from memory_assets.recall.files.text import Hunk
 from memory_assets.recall.sessions.records import edits_of
@@ -59,9 +60,10 @@ class FileEvent:
 
 
 def full_path(path: str, directory: str) -> str:
-    """Return a path of a call in full, without `.` and `..`."""
+    """Return a path of a call in full, without `.` and `..`, one of Windows in one spelling."""
     joined = path if is_absolute(path) else posixpath.join(directory, path)
-    return posixpath.normpath(joined) if "\\" not in joined else joined
+    spelled = one_spelling(joined)
+    return posixpath.normpath(spelled) if "\\" not in spelled else spelled
 
 
 def named_files(records: Iterable[RedactedRecord], name: str) -> set[str]:

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 from memory_assets.chunking import file_matches
 from memory_assets.errors import ConfigurationError
+from memory_assets.path_spelling import one_spelling
 from memory_assets.recall.names import listed
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
@@ -41,6 +42,6 @@ def touched_files(lake: Lake, projects: Sequence[str], name: str) -> dict[str, s
         pairs = ((row["project_root"], row["files"]) for row in rows.to_pylist())
         for root, path in {(str(root), str(path)) for root, paths in pairs for path in paths}:
             if len(path) >= len(name) and file_matches(path, name):
-                full = path if is_absolute(path) else f"{root.rstrip('/')}/{path}"
+                full = one_spelling(path if is_absolute(path) else f"{root.rstrip('/')}/{path}")
                 found[path] = min(full, found.get(path, full))
     return found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.path_spelling import one_spelling
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.files.events import FileEvent, file_events, named_files
 from memory_assets.recall.files.text import FileText
@@ -23,6 +24,7 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 if TYPE_CHECKING:
     from memory_assets.stores.stores import Stores
 
+_WINDOWS_HOME = re.compile(r"[A-Za-z]:[/\\]Users[/\\][^/\\]+(?=[/\\])", re.IGNORECASE)
 _TAG = re.compile(r"<redacted[:-][^>\n]*>|\[REDACTED[^\]\n]*\]")
 
 
@@ -64,8 +66,11 @@ def restore(memory: Stores, asked: RestoreRequest, directory: Path) -> dict[str,
 
 
 def _as_recorded(name: str) -> str:
-    """Return a path as records have it: with `~` for the home directory, without `./`."""
+    """Return a path as records have it: with `~` for the home directory, also for one of Windows
+    that is not this machine's, without `./`."""
     path, home = os.path.normpath(name), f"{Path.home()}{os.sep}"
+    if _WINDOWS_HOME.match(name):
+        return _WINDOWS_HOME.sub("~", one_spelling(name))
     return f"~/{path.removeprefix(home)}" if path.startswith(home) else path
 
 

@@ -1,0 +1,142 @@
+"""PowerShell command lines: split into pipelines, each of which is one command.
+
+Semicolons, pipes and newlines within braces, parentheses and strings separate nothing; of a
+statement (`for`, `if`, `try`, ...) the commands in its blocks count. This is a scanner, as in
+`shell.py`; nothing is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from memory_assets.redacted_text import RedactedText
+from memory_assets.session_analysis.phrases import names
+
+_VERBS = (
+    "Add|Clear|Compare|Compress|ConvertFrom|ConvertTo|Copy|Disable|Enable|Expand|Export|Find|ForEach"
+    "|Format|Get|Group|Import|Install|Invoke|Join|Measure|Move|New|Out|Pop|Push|Read|Receive|Remove"
+    "|Rename|Resolve|Restart|Select|Set|Sort|Split|Start|Stop|Tee|Test|Update|Wait|Where|Write"
+)
+_POWERSHELL = re.compile(
+    rf"(?<![\w./\\-])(?:{_VERBS})-[A-Z]\w+|\$env:\w|\$_\.\w|\$PS\w|\$LASTEXITCODE|^\s*\$\w+\s*=\s|^\s*&\s+[\"'.\\$]",
+    re.MULTILINE,
+)
+_STARTS_IT = re.compile(
+    r"\s*(?:powershell|pwsh)(?:\.exe)?"
+    r"(?:\s+-(?:NoProfile|NoLogo|NonInteractive|ExecutionPolicy\s+\w+))*\s+-(?:Command|c)\s+",
+    re.IGNORECASE,
+)
+_STARTS_CMD = re.compile(r"\s*cmd(?:\.exe)?\s+/c\s+", re.IGNORECASE)
+_OF_OTHERS = re.compile(r"<<-?\s*[\"']?\w|[;\n]\s*(?:then|do)\s+(?!\{)|\besac\b|\$\{|\[\[")
+"""What only shells of Unix have."""
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r]++|`\r?\n)|(?P<here>@(?P<mark>[\"'])[ \t]*\r?\n.*?\n(?P=mark)@)"
+    r"|(?P<string>\"(?:[^\"`]|`.|\"\")*+\"?|'(?:[^']|'')*+'?)|(?P<comment>#[^\n]*+)"
+    r"|(?P<open>[$@]?\(|@?\{)|(?P<close>[)}])|(?P<break>\|\||&&|[|;\n])|(?P<call>&)"
+    r"|(?P<redirect>[\d*]?>>?(?:&\d)?)"
+    r"|(?P<word>(?:[^\s\"'`(){}|;&>]|`.)++)|(?P<other>.)",
+    re.DOTALL,
+)
+_STATEMENTS = names(
+    "for foreach while do if elseif else try catch finally switch function filter begin process "
+    "end trap until"
+)
+_ASSIGNS = re.compile(r"(?:\[[\w.\[\]]+\])?\$[\w:.{}]+(?:\s*[+*/-]?=|$)")
+_COMMAND = re.compile(r"[A-Za-z_.~\\/][\w.:~\\/@+-]*")
+_VALUES = names("return throw break continue exit param using")
+_DEEPEST = 12
+
+
+def unwrapped(command: RedactedText) -> tuple[RedactedText, bool]:
+    """Return what a command line that starts a shell of Windows has it run, else the line itself,
+    and whether that is PowerShell's, by its start or by what only PowerShell has."""
+    starts = _STARTS_IT.match(command)
+    inside = starts or _STARTS_CMD.match(command)
+    line = _unquoted(command.cut(inside.end()).trimmed()) if inside else command
+    return line, starts is not None or _is_powershell(line)
+
+
+def _is_powershell(command: str) -> bool:
+    return _POWERSHELL.search(command) is not None and _OF_OTHERS.search(command) is None
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """A pipeline: its text, and the words of its first command, quotes taken off."""
+
+    text: RedactedText
+    words: list[RedactedText]
+
+
+@dataclass(slots=True)
+class _Statement:
+    """What was read of a statement: the words of each part of its pipeline, strings with their
+    quotes; the parts whose first word is called by `&`; and its blocks."""
+
+    parts: list[list[RedactedText]] = field(default_factory=lambda: [[]])
+    called: set[int] = field(default_factory=set)
+    blocks: list[RedactedText] = field(default_factory=list)
+
+
+def pipelines(command: RedactedText, depth: int = 0) -> Iterator[Pipeline]:
+    """Yield the pipelines of a command line."""
+    statement, opened = _Statement(), list[tuple[str, int]]()
+    at = start = 0
+    while at < len(command):
+        token = _TOKEN.match(command, at)
+        if token is None:
+            break
+        begin, at, kind = at, token.end(), token.lastgroup
+        kind = "here" if token["here"] else kind
+        if kind == "open":
+            opened.append((token.group(), at))
+        elif kind == "close":
+            if opened:
+                brace, inside = opened.pop()
+                if not opened and brace == "{":
+                    statement.blocks.append(command.cut(inside, begin))
+        elif kind == "call" and not opened and not statement.parts[-1]:
+            statement.called.add(len(statement.parts) - 1)
+        elif opened or kind in ("space", "comment", "redirect", "call"):
+            continue
+        elif kind == "break":
+            if token.group() == "|":
+                statement.parts.append([])
+                continue
+            yield from _told(command.cut(start, begin), statement, depth)
+            statement, start = _Statement(), at
+        else:
+            statement.parts[-1].append(command.cut(begin, at))
+    yield from _told(command.cut(start), statement, depth)
+
+
+def _told(text: RedactedText, statement: _Statement, depth: int) -> Iterator[Pipeline]:
+    """Yield the pipeline that a statement is, or those in its blocks."""
+    first = statement.parts[0]
+    while first and _ASSIGNS.match(first[0]):
+        value = _ASSIGNS.match(first[0])
+        rest = first[0].cut(value.end()) if value is not None else first[0]
+        spaced = first[1:2] in (["="], ["+="], ["-="])
+        if not (spaced or (value is not None and value.group().endswith("="))):
+            break
+        first = [rest, *first[1:]] if rest else first[2:] if spaced else first[1:]
+    statement.parts[0] = first
+    if first and first[0].lower() in _STATEMENTS:
+        for block in statement.blocks if depth < _DEEPEST else ():
+            yield from pipelines(block, depth + 1)
+        return
+    for place, part in enumerate(statement.parts):
+        if part and (place in statement.called or _is_command(part[0])):
+            yield Pipeline(text.trimmed(), [_unquoted(word) for word in part])
+            return
+
+
+def _is_command(word: RedactedText) -> bool:
+    return _COMMAND.fullmatch(word) is not None and word.lower() not in _VALUES
+
+
+def _unquoted(word: RedactedText) -> RedactedText:
+    quoted = len(word) > 1 and word[0] in "\"'" and word[-1] == word[0]
+    return word.cut(1, len(word) - 1) if quoted else word
