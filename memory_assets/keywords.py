@@ -190,10 +190,11 @@ def named_words(query: str) -> list[str]:
 
 
 def date_terms(moment: datetime | None) -> tuple[str, ...]:
-    """Return the terms of a time: its month, year and ISO date, so that the question "in
-    October 2025" finds turns of that month."""
+    """Return the terms of a time: its month, year and ISO date on this machine's clock, so that the
+    question "in October 2025" finds turns of that month, and a day is the user's."""
     if moment is None:
         return ()
+    moment = moment.astimezone()
     return (_stem(_MONTHS.split()[moment.month - 1]), str(moment.year), moment.date().isoformat())
 
 
