@@ -51,6 +51,13 @@ from memory_assets_tests.sweep import sweep
         ("ລາຍງານ", "ງານ"),
         ("हिन्दी में", "हिन्दी"),
         ("foo\u00adbar", "foobar"),
+        ("変数foo_barを", "foo_bar"),
+        ("ファイルlake/files.pyを", "lake/files.py"),
+        ("エラー・ログ", "ログ"),
+        ("e\u2011mail, don’t", "e-mail don't"),
+        ("سرور كابل", "سرور کابل"),
+        ("𠮷野家", "𠮷野"),
+        ("Σίσυφος", "ΣΊΣΥΦΟΣ"),
     ],
 )
 def test_what_was_said_is_found_by_what_is_asked(said: str, asked: str) -> None:
