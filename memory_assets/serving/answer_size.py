@@ -8,6 +8,7 @@ model has a tokenizer of its own.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,13 +19,24 @@ LISTED_TOKENS = 14_000
 """What the items of an answer may come to in both of its forms; the rest is for ids, notes and the
 frame."""
 _TOKEN = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|\d{1,3}|\n{1,64}|[^\S\n]{2,64}|[^\sA-Za-z\d]")
-"""What tokenizers make one token of at least, but for the scripts of which they know little."""
+"""What tokenizers make one token of, or less."""
+_PUNCTUATION_FROM, _BEYOND_PUNCTUATION = "\u2010", "\u2600"
+_BEYOND_ALPHABETS, _SYLLABLES_FROM, _BEYOND_SYLLABLES = "\u1100", "\u2e80", "\U00010000"
 
 
 def tokens(value: object) -> int:
     """Return an estimate of the tokens of a text, or of a value as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return sum(1 for _ in _TOKEN.finditer(text))
+    found = _TOKEN.findall(text)
+    return len(found) if text.isascii() else math.ceil(sum(map(_cost, found)))
+
+
+def _cost(piece: str) -> float:
+    """Return how many tokens a piece of text may be: more than one for characters of which
+    tokenizers know few, as emoji."""
+    if piece < _BEYOND_ALPHABETS or _PUNCTUATION_FROM <= piece < _BEYOND_PUNCTUATION:
+        return 1.0
+    return 1.5 if _SYLLABLES_FROM <= piece < _BEYOND_SYLLABLES else 3.0
 
 
 def pages(weights: Sequence[int], most: int = LISTED_TOKENS) -> list[slice]:
@@ -41,12 +53,13 @@ def pages(weights: Sequence[int], most: int = LISTED_TOKENS) -> list[slice]:
 
 def text_pages(text: str, characters: int, most: int) -> Iterator[str]:
     """Yield the parts of a text in order, of at most so many characters and estimated tokens."""
-    start = count = 0
+    start, filled = 0, 0.0
     for found in _TOKEN.finditer(text):
-        count += 1
-        if count > most or found.end() - start > characters:
+        cost = _cost(found[0])
+        filled += cost
+        if filled > most or found.end() - start > characters:
             yield text[start : found.start()]
-            start, count = found.start(), 1
+            start, filled = found.start(), cost
     yield text[start:]
 
 

@@ -383,13 +383,18 @@ def test_a_long_text_is_paged_by_what_it_comes_to_in_tokens() -> None:
         " " * 20_000 + "\n" * 20_000,
         "服务端的计划改好了。" * 4_000,
         "plain words of English " * 2_000,
+        "🔥🦊👩‍👩‍👧" * 3_000,
+        "쿼리의 조인이 틀려서 " * 2_000,
         "",
         "x" * 30_000,
     ):
         parts = list(text_pages(text, PAGE_CHARACTERS, 7_000))
         assert "".join(parts) == text
         assert all(len(part) <= PAGE_CHARACTERS and tokens(part) <= 7_001 for part in parts)
-        assert len(parts) <= 1 + max(len(text) // 6_000, 0)
+        assert all(parts) or text == ""
+        for encoding in ("o200k_base", "cl100k_base"):
+            count = bpe_openai.get_encoding(encoding).encode
+            assert all(2 * len(count(part)) < MOST_TOKENS for part in parts)
 
 
 def test_a_timeline_that_does_not_fit_keeps_what_is_nearest() -> None:
