@@ -246,6 +246,8 @@ def no_text_in_errors() -> Iterator[None]:
 def unexpected(error: Exception) -> UnexpectedFailure:
     """Return an error that can be shown for an unexpected one: its type and the place in our code,
     never its message."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # of os.getcwd alone
+        return UnexpectedFailure("the current directory is gone: cd to another one")
     where = _place(error)
     cause = environment(error)
     if cause is not None:

@@ -100,23 +100,27 @@ class _Patterns(NamedTuple):
     word: re.Pattern[str]
 
 
+def _patterns_for(text: str) -> _Patterns:
+    """Return the patterns for a text in one form: fewer for ASCII alone, which takes less time."""
+    if text.isascii():
+        return _patterns(unspaced=False, with_marks=False)
+    return _patterns(UNSPACED.search(text) is not None, has_marks_in_words(text))
+
+
 @cache
-def _patterns(with_marks: bool) -> _Patterns:
+def _patterns(unspaced: bool, with_marks: bool) -> _Patterns:
     marks = marks_in_words() if with_marks else ""
-    letter = rf"(?:[^\W_]|[{marks}])" if marks else r"[^\W_]"
-    other = (
-        rf"(?:[^\W\d_A-Za-z{IDEOGRAPHIC}{ALPHABETIC}]|[{marks}])"
-        if marks
-        else (rf"[^\W\d_A-Za-z{IDEOGRAPHIC}{ALPHABETIC}]")
-    )
-    words = (
-        *(r"[A-Z]+(?=[A-Z][a-z])", r"[A-Z]?[a-z]+", "[A-Z]+", r"\d+"),
-        *(f"[{IDEOGRAPHIC}]+", f"[{ALPHABETIC}]+", f"{other}+"),
-    )
+    apart = f"{IDEOGRAPHIC}{ALPHABETIC}" if unspaced else ""
+    runs = (f"[{IDEOGRAPHIC}]+", f"[{ALPHABETIC}{marks}]+") if unspaced else ()
+    letter, other = rf"[^\W_{apart}]", rf"[^\W\d_A-Za-z{apart}]"
+    if marks:
+        letter, other = f"(?:{letter}|[{marks}])", f"(?:{other}|[{marks}])"
+    compound = rf"{letter}+(?:[_\-./:']{letter}+)*"
+    camel = (r"[A-Z]+(?=[A-Z][a-z])", r"[A-Z]?[a-z]+", "[A-Z]+", r"\d+")
     return _Patterns(
-        re.compile(rf"{letter}+(?:[_\-./:'’]{letter}+)*"),
-        re.compile(f"{letter}+"),
-        re.compile("|".join(words)),
+        re.compile("|".join((compound, *runs))),
+        re.compile("|".join((f"{letter}+", *runs))),
+        re.compile("|".join((*camel, *runs, f"{other}+"))),
     )
 
 
@@ -137,7 +141,7 @@ def shorter_terms(text: str) -> Iterator[str]:
     if not text.isascii():
         text = in_one_form(text)
         if UNSPACED.search(text):
-            for run in _patterns(has_marks_in_words(text)).word.findall(text):
+            for run in _patterns_for(text).word.findall(text):
                 if UNSPACED.match(run):
                     yield from shorter_pieces(run)
 
@@ -145,7 +149,7 @@ def shorter_terms(text: str) -> Iterator[str]:
 def _compounds(text: str) -> list[str]:
     """Return the words of a text, in one form, each with all that it is composed of."""
     text = in_one_form(text)
-    return _patterns(has_marks_in_words(text)).compound.findall(text)
+    return _patterns_for(text).compound.findall(text)
 
 
 def query_terms(query: str) -> dict[str, float]:
@@ -190,10 +194,11 @@ def named_words(query: str) -> list[str]:
 
 
 def date_terms(moment: datetime | None) -> tuple[str, ...]:
-    """Return the terms of a time: its month, year and ISO date, so that the question "in
-    October 2025" finds turns of that month."""
+    """Return the terms of a time: its month, year and ISO date on this machine's clock, so that the
+    question "in October 2025" finds turns of that month, and a day is the user's."""
     if moment is None:
         return ()
+    moment = moment.astimezone()
     return (_stem(_MONTHS.split()[moment.month - 1]), str(moment.year), moment.date().isoformat())
 
 
@@ -210,7 +215,7 @@ def symbol_share(text: str) -> float:
 
 @lru_cache(maxsize=100_000)
 def _terms_of(compound: str) -> tuple[str, ...]:
-    _, part_of, word_of = _patterns(has_marks_in_words(compound))
+    _, part_of, word_of = _patterns_for(compound)
     parts = part_of.findall(compound)
     words = [word for part in parts for word in _words_of(part, word_of)]
     terms = [_stem(word) for word in words if len(word) <= _LONGEST]

@@ -11,9 +11,14 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-_LETTERS = {"ß": "ss", "ẞ": "SS", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i"}
-"""Latin letters that Unicode does not decompose, as they are typed where a keyboard lacks them."""
-_PLAIN = str.maketrans({**_LETTERS, "Æ": "AE", "Œ": "OE", "Ø": "O", "Đ": "D", "Ł": "L"})
+_LETTERS = {
+    **{"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i"},
+    **{"ẞ": "SS", "Æ": "AE", "Œ": "OE", "Ø": "O", "Đ": "D", "Ł": "L"},
+    **{"\u06a9": "\u0643", "\u06cc": "\u064a", "\u0649": "\u064a"},
+}
+"""Letters that Unicode does not decompose, as they are typed where a keyboard lacks them: Latin
+ones, and the Persian forms of Arabic ones."""
+_PLAIN = str.maketrans(_LETTERS)
 _UNPLAIN = re.compile(f"[{''.join(map(chr, _PLAIN))}]")
 _OPTIONAL = re.compile(
     "[\u00ad\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670"
@@ -27,7 +32,7 @@ _RUN_OF_MARKS = re.compile(r"[^\x00-\x7f\w\s]{32,}")
 _MOST_MARKS = 32
 """Of so many marks in a row: to sort them takes quadratic time."""
 
-IDEOGRAPHIC = "⺀-⿟々〆〇぀-ヿㄅ-ㄯㇰ-ㇿ㐀-䶿一-鿿豈-\ufaff가-힣ᄀ-ᇿ\U00020000-\U0003ffff"
+IDEOGRAPHIC = "々〆〇ぁ-ゖゝ-ゟァ-ヺー-ヿㄅ-ㄯㇰ-ㇿ㐀-䶿一-鿿豈-\ufaff가-힣ᄀ-ᇿ\U00020000-\U0003ffff"
 """Characters that are a syllable or a word each: Han, kana, Hangul. Two say what a word does."""
 ALPHABETIC = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
 """Thai, Lao, Burmese, Khmer: letters, of which three say what a word does."""
@@ -40,14 +45,15 @@ _WITH_MARKS = re.compile(r"[\u0900-\u1cff\ua800-\uabff]")
 @lru_cache(maxsize=8)
 def in_one_form(text: str) -> str:
     """Return a text with every character in the form in which it is compared: composed, of normal
-    width, without accents and other marks that are left out as often as not. Case stays."""
+    width, without accents and other marks that are left out as often as not, apostrophes and
+    hyphens as typewriters have them. Case stays."""
     if text.isascii():
         return text
     text = _RUN_OF_MARKS.sub(lambda run: run[0][:_MOST_MARKS], text)
     text = unicodedata.normalize("NFKD", text)
     if _OPTIONAL.search(text):
         text = _LEFT_OUT.sub("", text)
-    text = unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", text).replace("’", "'").replace("\u2010", "-")
     return text.translate(_PLAIN) if _UNPLAIN.search(text) else text
 
 

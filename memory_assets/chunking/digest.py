@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from unicodedata import normalize
 
 from memory_assets.chunking.recalled import SHELL, asks_memory
 from memory_assets.models import RedactedRecord
@@ -105,6 +106,7 @@ def touched_by(paths: Iterable[str], asked: str) -> set[str]:
 
 
 def _parts(path: str) -> list[str]:
+    path = normalize("NFC", path)  # macOS decomposes the names of files
     return [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
 
 

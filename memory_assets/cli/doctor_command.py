@@ -35,7 +35,8 @@ from memory_assets.stores.stores import CATALOG_FILE
 _LOW_DISK_BYTES = 1_000_000_000
 _GIT_SECONDS = 10
 _TELEMETRY = Path("Microsoft", "DeveloperTools", ".onnxruntime")
-"""Where onnxruntime 1.31 keeps what it has to report, in the user's cache."""
+"""Where onnxruntime 1.31 keeps what it has to report: in the user's cache, on macOS beside the
+user's configuration."""
 
 
 @dataclass(frozen=True)
@@ -220,12 +221,14 @@ def _memory(name: str, settings: Settings) -> Finding:
 
 
 def _telemetry(name: str, settings: Settings) -> Finding:
-    left = user_cache_dir().parent / _TELEMETRY
-    if not left.exists():
+    bases = (user_cache_dir().parent, user_config_dir().parent)
+    left = next((base / _TELEMETRY for base in bases if (base / _TELEMETRY).exists()), None)
+    if left is None:
         return Finding(name, True, "off")
     remedy = (
-        "They are not read or sent by this version. Delete that directory, unless another program "
-        "of yours is to go on with them: all that use onnxruntime share it."
+        "They are not read or sent by this version. Delete `deviceid` and `onnxruntime.db` there, "
+        "unless another program of yours is to go on with them: all that use onnxruntime share "
+        "them, and which one wrote them cannot be told."
     )
     return Finding(name, True, f"off; {left} has a device id and events of before", remedy)
 

@@ -39,7 +39,9 @@ def takes(
                 values[name] = " ".join(values[name] or ())
             command(request.given("cli", values), json)
 
-        options = [_option(each, names[each.name]) for each in declared(request)]
+        options = [
+            _option(each, names[each.name]) for each in declared(request) if each.name in names
+        ]
         options.append(_parameter("json", Json, default=False))
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         run.request = request  # type: ignore[attr-defined]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_assets import status as overview
@@ -70,10 +69,8 @@ class Memory(Searchable):
                 from memory_assets.recall.cross_query.cross_query import cross_query
 
                 return cross_query(self, asked).to_dict()
-            case BlameRequest():
-                from memory_assets.recall.files.blame import blame
-
-                return asdict(blame(self, asked.target, Path.cwd()))
+            case BlameRequest() | RestoreRequest():
+                return self._of_file(asked)
             case HowRequest():
                 from memory_assets.recall.sessions.tool_runs import how
 
@@ -82,10 +79,6 @@ class Memory(Searchable):
                 from memory_assets.recall.sessions.friction import friction
 
                 return friction(self, asked)
-            case RestoreRequest():
-                from memory_assets.recall.files.restore import restore
-
-                return restore(self, asked, Path.cwd())
             case AuditRequest():
                 return self._audit(asked.id)
             case StatusRequest():
@@ -125,6 +118,17 @@ class Memory(Searchable):
         for session in list_sessions(self, SessionsRequest(project=project, n=1))["sessions"]:
             return str(session["session_id"])
         raise NotFound("no session in memory; run `memory ingest` first")
+
+    def _of_file(self, asked: BlameRequest | RestoreRequest) -> dict[str, Any]:
+        from memory_assets.recall.files.names import directory_of
+
+        if isinstance(asked, BlameRequest):
+            from memory_assets.recall.files.blame import blame
+
+            return asdict(blame(self, asked.target, directory_of(asked.target)))
+        from memory_assets.recall.files.restore import restore
+
+        return restore(self, asked, directory_of(asked.file))
 
     def _audit(self, any_id: str) -> dict[str, Any]:
         from memory_assets.recall.audit.audit import audit

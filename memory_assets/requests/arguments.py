@@ -20,6 +20,7 @@ from memory_assets.errors import BadArgument
 Door = Literal["http", "mcp", "cli"]
 """The interfaces at which arguments may have names of their own."""
 _SHOWN = 60
+_LEFT_OUT = " … "
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 _DIGITS = re.compile(r"-?[0-9]{1,9}")
 
@@ -36,6 +37,7 @@ def argument(
     aliases: tuple[str, ...] = (),
     secret: bool = False,
     required_at: tuple[Door, ...] = (),
+    cut: bool = False,
     **limits: Any,
 ) -> Any:
     """Return a dataclass field that is an argument.
@@ -47,10 +49,14 @@ def argument(
     not offer it. `flag` is a name and a value: MCP and the command line offer a flag that stands
     for the value. `aliases` are names that clients of earlier versions use: MCP and HTTP accept
     them with the field's own values, and no schema lists them. A `secret` is left out where the
-    object is printed. Interfaces in `required_at` do not know the default.
+    object is printed. Interfaces in `required_at` do not know the default. A text of more than
+    `max_length` characters is refused, or (`cut`) its middle is left out.
     """
     made = Argument(
-        "", wire, default, description, hint, limits, reads, flag, names or {}, aliases, required_at
+        *("", wire, default, description, hint, limits, reads, flag, names or {}),
+        aliases=aliases,
+        required_at=required_at,
+        cut=cut,
     )
     return field(default=default, repr=not secret, metadata={"argument": made})
 
@@ -75,6 +81,7 @@ class Argument:
     names: Mapping[Door, str | None]
     aliases: tuple[str, ...] = ()
     required_at: tuple[Door, ...] = ()
+    cut: bool = False
 
     def is_required_at(self, door: Door) -> bool:
         """Return whether a client of this interface must give the argument."""
@@ -189,6 +196,9 @@ class Argument:
         if not isinstance(value, str):
             raise self._wrong("give a text", value)
         most = self.limits.get("max_length", 1_000)
+        if self.cut and len(value) > most:
+            half = (most - len(_LEFT_OUT)) // 2
+            value = f"{value[:half]}{_LEFT_OUT}{value[-half:]}"
         if get_origin(_not_none(self.type)) is not tuple and len(value) > most:
             raise BadArgument(f"{self.name}: {len(value)} characters are more than {most}")
         if "\0" in value:
@@ -198,7 +208,7 @@ class Argument:
         pattern = None if self.reads else self.limits.get("pattern")
         if pattern and not re.search(pattern, value):
             raise self._wrong(f"give {self.expected}", value)
-        return value
+        return str(value)
 
     def _wrong(self, remedy: str, value: Any) -> BadArgument:
         return BadArgument(f"{self.name}: {remedy}, not {_shown(value)}")

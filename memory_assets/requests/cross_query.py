@@ -43,12 +43,13 @@ class CrossQueryRequest(Arguments):
         hint="question or text",
         names={"http": "q", "cli": "query"},
         max_length=20_000,
+        cut=True,
     )
     corpus_query: str = argument(
-        "", "What to ask the other collection, instead of the query.", max_length=20_000
+        "", "What to ask the other collection, instead of the query.", max_length=20_000, cut=True
     )
     session_query: str = argument(
-        "", "What to ask the sessions, instead of the query.", max_length=1_000
+        "", "What to ask the sessions, instead of the query.", max_length=1_000, cut=True
     )
     document: str | None = argument(
         None,

@@ -65,7 +65,11 @@ class SearchRequest(Arguments):
     answers = ("query", "mode", "coverage", "weak", "hits")
 
     query: str = argument(
-        "", "A question or keywords.", names={"http": "q", "cli": "query"}, max_length=2_000
+        "",
+        "A question or keywords; of more than 2,000 characters, the middle is left out.",
+        names={"http": "q", "cli": "query"},
+        max_length=2_000,
+        cut=True,
     )
     kinds: tuple[str, ...] = argument(
         ("sessions",),
@@ -114,6 +118,9 @@ class SearchRequest(Arguments):
     )
     n: int = argument(
         10, "Number of hits.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_HITS
+    )
+    page: int = argument(
+        1, "Which page of the n hits.", names={"http": None, "cli": None}, ge=1, le=MAX_HITS
     )
     sort: Sort = argument("relevance", "Order of the hits: the best or the newest first.")
     recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
@@ -195,7 +202,9 @@ class SearchRequest(Arguments):
 class WorkspaceSearchRequest(Arguments):
     """A search of documents by the names that other memories give its arguments."""
 
-    query: str = argument(MISSING, "A question or keywords.", min_length=1, max_length=2_000)
+    query: str = argument(
+        MISSING, "A question or keywords.", min_length=1, max_length=2_000, cut=True
+    )
     top_k: int = argument(5, "Number of hits.", ge=1, le=20)
     file_type: str | None = argument(None, "Only documents of this type.", max_length=100)
     service: str | None = argument(None, "Only documents of this service.", max_length=500)

@@ -213,15 +213,18 @@ def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from answer["missing"].values()
 
 
-def session_lines(answer: Mapping[str, Any], most: int | None = None) -> Iterator[str]:
-    """Yield a session's summary, field by field, and at most `most` items of each kind."""
+def session_lines(
+    answer: Mapping[str, Any], there: Mapping[str, int] | None = None
+) -> Iterator[str]:
+    """Yield a session's summary, field by field, and its items of each kind; `there` is how many
+    there are where these are only the first ones."""
     yield f"# {answer['session_id']} {answer['agent']} {answer['project']}"
-    yield from _fields(answer["summary"] or {}, _IDENTIFYING, most and 1_000)
+    yield from _fields(answer["summary"] or {}, _IDENTIFYING, 1_000 if there else None)
     for kind in ("turns", "observations", "commits"):
         items = answer[kind]
-        yield from (f"- {item['kind']} {item['id']}: {item['text']}" for item in items[:most])
-        if most and len(items) > most:
-            yield f"- and {len(items) - most} more {kind}"
+        yield from (f"- {item['kind']} {item['id']}: {item['text']}" for item in items)
+        if there and there[kind] > len(items):
+            yield f"- and {there[kind] - len(items)} more {kind}"
 
 
 def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:

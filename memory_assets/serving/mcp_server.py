@@ -73,8 +73,8 @@ _FEWER: dict[str, dict[str, Any]] = {
 _TOOLS: dict[str, tuple[type[Arguments], str]] = {
     "recall": (
         SearchRequest,
-        "Search earlier sessions: turns, user prompts, summaries or observations; BEFORE reading "
-        "files, documents and code: kind workspace. query may be empty with filters.",
+        "Search earlier sessions; BEFORE reading files and code: kind workspace. query may be "
+        "empty with filters.",
     ),
     "timeline": (
         TimelineRequest,

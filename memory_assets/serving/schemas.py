@@ -77,6 +77,8 @@ def _schema(request: type[Arguments], door: Door, defaults: Mapping[str, Any]) -
 
 def _field(argument: Argument, door: Door, default: Any) -> tuple[Any, Any]:
     kind, limits = argument.type, dict(argument.limits)
+    if argument.cut:
+        limits.pop("max_length", None)
     if argument.flag is not None and door != "http":
         kind, default, limits = bool, False, {}
     elif argument.reads is not None and door == "mcp":

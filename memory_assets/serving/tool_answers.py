@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
+from memory_assets.recall.files.names import directory_of
 from memory_assets.recall.names import session_named
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
@@ -38,8 +38,16 @@ from memory_assets.serving.answer_lines import (
     session_lines,
     timeline_lines,
 )
+from memory_assets.serving.answer_size import (
+    LISTED_TOKENS,
+    fitting,
+    nearest,
+    pages,
+    text_pages,
+    tokens,
+)
 from memory_assets.serving.record_lines import record_lines
-from memory_assets.serving.visible_text import Frame, visible, visible_payload
+from memory_assets.serving.visible_text import Frame, snippet, visible, visible_payload
 from memory_assets.status import (
     chroma_notes,
     counted,
@@ -65,6 +73,7 @@ _FULL_ITEM = 1_500
 _LISTED_ITEMS = 50
 _LISTED_PROJECTS = 30
 _LISTED_HELD_BACK = 20
+_ECHOED = 300
 
 
 @dataclass(frozen=True)
@@ -118,8 +127,14 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         }
         for hit in payload["hits"]
     ]
-    more = len(hits) == request.n
+    shown = pages([2 * tokens(hit) for hit in hits])
+    if request.page > len(shown):
+        raise ConfigurationError(f"there is no page {request.page}; the last is {len(shown)}")
+    more = len(hits) == request.n and request.page == len(shown)
+    hits = hits[shown[request.page - 1]]
     next_call = _next_after(hits, request.n if more else None)
+    if request.page < len(shown):
+        next_call += f" Next: recall(..., n={request.n}, page={request.page + 1}) of {len(shown)}."
     kept = {name: value for name, value in payload.items() if name != "hits"}
     notes = [
         *filter_lines(payload["filters"]),
@@ -167,19 +182,41 @@ def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
     for item in items:
         if item["id"] in cut:
             item["text"] = f"{item['text'][:_FULL_ITEM].rstrip()}…"
-    ends = [(item["time"] or "", item["id"]) for item in items]
+    _keep_nearest(payload, items)
+    kept = [item for part in payload["sessions"] for item in part["items"]]
+    ends = [(item["time"] or "", item["id"]) for item in kept]
     lines = list(timeline_lines(payload, cut))
-    next_call = _next_on_timeline(payload["more"], sorted(ends))
+    next_call = _next_on_timeline(payload["more"], sorted(ends), request)
     notes = [f"No {kind}: {why}." for kind, why in payload["missing"].items()]
     return _Answer({**payload, "next": next_call}, lines, "Nothing there.", [*notes, next_call])
 
 
-def _next_on_timeline(more: Sequence[str], ends: Sequence[tuple[str, str]]) -> str:
+def _keep_nearest(payload: dict[str, Any], items: Sequence[Mapping[str, Any]]) -> None:
+    """Leave in a timeline only the items nearest to its anchor that an answer has room for."""
+    inside = {item["id"] for item in items}
+    in_order = sorted(items, key=lambda item: item["time"] or "")
+    at = next((at for at, item in enumerate(in_order) if item["anchor"]), payload["before"])
+    kept = nearest([2 * tokens(item) for item in in_order], min(at, max(len(items) - 1, 0)))
+    inside = {item["id"] for item in in_order[kept]}
+    for part in payload["sessions"]:
+        part["items"] = [item for item in part["items"] if item["id"] in inside]
+    payload["sessions"] = [part for part in payload["sessions"] if part["items"]]
+    cut = {"before": kept.start > 0, "after": kept.stop < len(items)}
+    payload["more"] = [side for side in cut if cut[side] or side in payload["more"]]
+    payload["before"] -= kept.start
+    payload["after"] -= len(items) - kept.stop
+
+
+def _next_on_timeline(
+    more: Sequence[str], ends: Sequence[tuple[str, str]], request: TimelineRequest
+) -> str:
     if not ends or not more:
         return ""
+    same = f', scope="{request.scope}"' if request.scope else ""
+    same += ", full=true" if request.detail == "full" else ""
     calls = {
-        "before": f'timeline(anchor="{ends[0][1]}", before=10, after=0)',
-        "after": f'timeline(anchor="{ends[-1][1]}", before=0, after=10)',
+        "before": f'timeline(anchor="{ends[0][1]}", before=10, after=0{same})',
+        "after": f'timeline(anchor="{ends[-1][1]}", before=0, after=10{same})',
     }
     return "Next: " + "; ".join(f"{calls[side]} for what is {side}" for side in more) + "."
 
@@ -199,11 +236,11 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
             missing[any_id] = str(error)
     if not found:
         raise NotFound("; ".join(missing.values()))
-    total = sum(len(item["text"]) for item in found)
-    pages = max(1, -(-total // PAGE_CHARACTERS))
-    if request.page > pages:
-        raise ConfigurationError(f"there is no page {request.page}; the last is {pages}")
-    first, last = (request.page - 1) * PAGE_CHARACTERS, request.page * PAGE_CHARACTERS
+    text = "".join(item["text"] for item in found)
+    sizes = [len(part) for part in text_pages(text, PAGE_CHARACTERS, LISTED_TOKENS // 2)]
+    if request.page > len(sizes):
+        raise ConfigurationError(f"there is no page {request.page}; the last is {len(sizes)}")
+    first, last = sum(sizes[: request.page - 1]), sum(sizes[: request.page])
     items, at = [], 0
     for item in found:
         start, end = max(first - at, 0), min(last - at, len(item["text"]))
@@ -211,47 +248,64 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
             items.append({**item, "text": item["text"][start:end], "from_character": start})
         at += len(item["text"])
     next_call = ""
-    if request.page < pages:
+    if request.page < len(sizes):
         listed = ", ".join(f'"{any_id}"' for any_id in request.ids)
         form = "".join(f", {name}=true" for name in _FORMS if getattr(request, name))
-        next_call = f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {pages}."
+        next_call = f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {len(sizes)}."
     lines = [
         f"## {item['id']}  {clock(item['time'])}  {item['project']}\n{item['text']}"
         for item in items
     ]
     notes = [f"Not there: {why}" for why in missing.values()]
     structured = {
-        "items": items, "page": request.page, "pages": pages, "missing": missing, "next": next_call,
-    }  # fmt: skip
+        "items": items,
+        "page": request.page,
+        "pages": len(sizes),
+        "missing": missing,
+        "next": next_call,
+    }
     return _Answer(structured, lines, after=[*notes, next_call])
 
 
 def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
-    payload = memory.ask(request)
+    payload, left_out = fitting(memory.ask(request), ("documents", "sessions", "overlap"))
+    for name in ("query", "corpus_query", "session_query"):
+        payload[name] = snippet(payload[name], _ECHOED)
     turns = [turn for each in payload["sessions"] for turn in each["turns"]]
     next_call = _next_after([{**turn, "turn_id": turn["id"]} for turn in turns], None)
-    notes = _notes(payload["coverage"], payload["degraded"])
+    notes = [*_notes(payload["coverage"], payload["degraded"]), *_left_out(left_out, request.n)]
     lines = list(cross_query_lines(payload, SNIPPET))
     return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])
 
 
 def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
     payload = memory.ask(request)
+    kinds = ("turns", "observations", "commits")
+    listed = {kind: payload[kind][:_LISTED_ITEMS] for kind in kinds}
+    shown, _ = fitting({**payload, **listed}, kinds)
     next_call = ""
-    if payload["turns"]:
-        next_call = f'Next: get(ids=["{payload["turns"][0]["id"]}"]) for a turn in full.'
-    shown = {kind: payload[kind][:_LISTED_ITEMS] for kind in ("turns", "observations", "commits")}
-    structured = {**payload, **shown, "next": next_call}
-    return _Answer(structured, list(session_lines(payload, _LISTED_ITEMS)), after=[next_call])
+    if turns := shown["turns"]:
+        next_call = f'Next: get(ids=["{turns[0]["id"]}"]) for a turn in full'
+        if len(turns) < len(payload["turns"]):
+            next_call += (
+                f'; timeline(anchor="{turns[-1]["id"]}", before=0, after=20) for more turns'
+            )
+        next_call += "."
+    lines = list(session_lines(shown, {kind: len(payload[kind]) for kind in kinds}))
+    return _Answer({**shown, "next": next_call}, lines, after=[next_call])
 
 
 def _how(memory: Memory, request: HowRequest) -> _Answer:
-    payload = memory.ask(request)
+    payload, left_out = fitting(memory.ask(request), ("commands", "failed"))
     ids = [each["turn_id"] for each in [*payload["commands"], *payload["failed"]]]
     next_call = f'Next: get(ids=["{ids[0]}"], records=true) for all of the turn.' if ids else ""
     lines = list(how_lines(payload)) if ids else []
-    notes = [*how_notes(payload), next_call]
+    notes = [*how_notes(payload), *_left_out(left_out, request.n), next_call]
     return _Answer({**payload, "next": next_call}, lines, after=notes)
+
+
+def _left_out(count: int, n: int) -> list[str]:
+    return [f"{count} more did not fit: ask for less than n={n}, or narrower."] if count else []
 
 
 def _link(memory: Memory, request: LinkRequest) -> _Answer:
@@ -271,7 +325,9 @@ def link_to_commit(memory: Memory, request: LinkRequest) -> dict[str, Any]:
 
     _, session_id = session_named(memory, request.session)
     components = Components(memory.settings)
-    made = link_commit(components, session_id, request.commit, Path.cwd(), force=request.force)
+    made = link_commit(
+        components, session_id, request.commit, directory_of(request.commit), force=request.force
+    )
     return {name: getattr(made, name) for name in request.answers}
 
 
@@ -285,7 +341,9 @@ def unlink_from_commit(memory: Memory, request: UnlinkRequest) -> dict[str, Any]
     from memory_assets.pipeline.tables.commit_links import unlink_commit
 
     _, session_id = session_named(memory, request.session)
-    gone = unlink_commit(Components(memory.settings), session_id, request.commit, Path.cwd())
+    gone = unlink_commit(
+        Components(memory.settings), session_id, request.commit, directory_of(request.commit)
+    )
     return {name: getattr(gone, name) for name in LinkRequest.answers}
 
 

@@ -312,6 +312,46 @@ def test_asking_loads_no_dagster(ingested: tuple[Cli, str]) -> None:
     assert done.stdout.strip().endswith("[]"), done.stderr
 
 
+def test_from_a_directory_that_is_gone_works_what_needs_none(
+    ingested: tuple[Cli, str], run_here: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As a removed worktree: what is relative to it is refused with what to do, nothing else is."""
+    cli, _ = ingested
+    hit = json.loads(run_here(cli, "search", "deploys fail", "--json").stdout)["hits"][0]
+    session = hit["metadata"]["session_id"]
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    works: list[tuple[tuple[str, ...], int]] = [
+        (("search", "deploys fail"), 0),
+        (("status",), 0),
+        (("timeline", session), 0),
+        (("ingest",), 0),
+        (("blame", "/nowhere/harbor.py"), 3),
+        (("blame", "abcdef1234"), 3),
+        (("restore", "/nowhere/harbor.py"), 3),
+        (("link", session, "abcdef1234"), 3),
+    ]
+    for command, code in works:
+        done = run_here(cli, *command)
+        assert done.returncode == code, (command, done.stdout, done.stderr)
+        assert "current directory is gone" not in done.stderr
+    refused: list[tuple[str, ...]] = [
+        ("blame", "harbor.py"),
+        ("restore", "harbor.py"),
+        ("search", "deploys fail", "--project", "."),
+        ("link", session, "HEAD"),
+        ("index", "."),
+        ("forget", "--project", "./here", "--dry-run"),
+    ]
+    for command in refused:
+        done = run_here(cli, *command)
+        said = done.stdout + done.stderr
+        assert done.returncode == 1, command
+        assert said == "error the current directory is gone: cd to another one\n"
+
+
 _KILLED = """
 import os, signal
 from dataclasses import replace

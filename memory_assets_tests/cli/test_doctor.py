@@ -49,13 +49,17 @@ def test_the_exit_code_says_whether_all_is_well(tmp_path: Path) -> None:
     assert wrong.returncode == 1 and json.loads(wrong.stdout)["ok"] is False
 
 
-def test_what_onnxruntime_left_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device id and events that an earlier version recorded; other programs share the
-    directory, so it is the user who deletes it."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+@pytest.mark.parametrize("kept_in", ["XDG_CACHE_HOME", "XDG_CONFIG_HOME"])
+def test_what_onnxruntime_left_is_said(
+    kept_in: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device id and events that an earlier version recorded, in the cache or, as on macOS, beside
+    the configuration; other programs share them, so it is the user who deletes them."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    monkeypatch.setenv(kept_in, str(tmp_path / "cache"))
     settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
     left = tmp_path / "cache" / "Microsoft" / "DeveloperTools" / ".onnxruntime"
     left.mkdir(parents=True)
     (found,) = [each for each in diagnose(settings) if each.name == "telemetry"]
-    assert found.ok and str(left) in found.found and "Delete that directory" in found.remedy
+    assert found.ok and str(left) in found.found and "Delete `deviceid`" in found.remedy
     assert left.is_dir()

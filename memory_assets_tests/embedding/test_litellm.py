@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from memory_assets.errors import EmbedderUnavailable
 from memory_assets.http.client import HttpServer
 from memory_assets.http.endpoint_use import EndpointUse
 from memory_assets_tests.embedding.model_endpoint import KEY, ModelEndpoint, served
+from memory_assets_tests.reliability.test_no_connections import elsewhere, recording
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 _PINNED = Path(__file__).with_name("litellm.txt")
@@ -69,6 +71,7 @@ class Proxy:
     def __init__(self, program: Path, directory: Path, endpoint: ModelEndpoint) -> None:
         self._program, self._config = program, directory / "config.yaml"
         self._log = directory / "proxy.log"
+        self.trace = directory / "proxy.trace"
         with socket.create_server(("127.0.0.1", 0)) as free:
             self._port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self._port}/v1"
@@ -91,6 +94,7 @@ class Proxy:
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
                 [
+                    *(recording(self.trace) if shutil.which("strace") else ()),
                     str(self._program),
                     f"--config={self._config}",
                     "--host=127.0.0.1",
@@ -210,3 +214,13 @@ def test_a_proxy_that_is_killed_midway_can_be_asked_again(
     assert [use.status for use in client.uses] == [200, 0, 0, 0, 0, 0]
     proxy.start()
     assert len(Client(proxy).embedder.embed(TEXTS)) == len(TEXTS)
+
+
+def test_the_proxy_asks_nobody_but_the_model(proxy: Proxy) -> None:
+    """Neither for prices nor to report: what it sends for a quarter of a minute stays here."""
+    if not proxy.trace.exists():
+        pytest.skip("strace is not installed, or may not trace processes here")
+    assert len(Client(proxy).embedder.embed(TEXTS[:1])) == 1
+    time.sleep(15)
+    recorded = proxy.trace.read_text()
+    assert "connect(" in recorded and elsewhere(recorded) == []

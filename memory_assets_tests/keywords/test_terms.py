@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
+import pytest
+
 from memory_assets.keywords import (
     WEAK,
     content_words,
@@ -49,6 +51,13 @@ from memory_assets_tests.sweep import sweep
         ("ລາຍງານ", "ງານ"),
         ("हिन्दी में", "हिन्दी"),
         ("foo\u00adbar", "foobar"),
+        ("変数foo_barを", "foo_bar"),
+        ("ファイルlake/files.pyを", "lake/files.py"),
+        ("エラー・ログ", "ログ"),
+        ("e\u2011mail, don’t", "e-mail don't"),
+        ("سرور كابل", "سرور کابل"),
+        ("𠮷野家", "𠮷野"),
+        ("Σίσυφος", "ΣΊΣΥΦΟΣ"),
     ],
 )
 def test_what_was_said_is_found_by_what_is_asked(said: str, asked: str) -> None:
@@ -93,6 +102,27 @@ def test_a_time_is_found_by_month_year_and_day() -> None:
     for asked in ("in October", "2025", "on 2025-10-03"):
         assert {term for term, weight in query_terms(asked).items() if weight == 1} & terms
     assert date_terms(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"),
+    [
+        ("Asia/Tokyo", "2025-11-01"),
+        ("America/New_York", "2025-10-31"),
+        ("UTC", "2025-10-31"),
+        ("Asia/Kathmandu", "2025-11-01"),
+    ],
+)
+def test_a_day_is_that_of_the_users_clock(
+    zone: str, day: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so are month and year."""
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    terms = date_terms(datetime(2025, 10, 31, 22, 0, tzinfo=UTC))
+    monkeypatch.undo()
+    time.tzset()
+    assert terms == (next(text_terms("November" if day[5:7] == "11" else "October")), "2025", day)
 
 
 def test_terms_are_bounded() -> None:

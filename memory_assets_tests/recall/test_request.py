@@ -35,7 +35,7 @@ NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
         ({"n": 0}, "n: give a whole number from 1 to 200, not 0"),
         ({"n": 201}, "n: give a whole number from 1 to 200, not 201"),
         ({"n": True}, "not True"),
-        ({"query": "a" * 2_001}, "query: 2001 characters are more than 2000"),
+        ({"project": "a" * 1_001}, "project: 1001 characters are more than 1000"),
         ({"query": 7}, "query: give a text, not 7"),
         ({"project": "a\0b"}, "project: holds a NUL character"),
         ({"type": "poem"}, "type: there is no 'poem'; choose from bugfix, feature"),
@@ -55,6 +55,16 @@ def test_a_request_that_makes_no_sense_is_refused(given: dict[str, Any], message
     """The error says what would be right."""
     with pytest.raises(ConfigurationError, match=message):
         SearchRequest(**{"query": "why", **given})
+
+
+@pytest.mark.parametrize(("kind", "most"), [(SearchRequest, 2_000), (CrossQueryRequest, 20_000)])
+def test_a_pasted_trace_that_is_too_long_is_cut(kind: type[Any], most: int) -> None:
+    """In its middle: the beginning says what was run, the end what went wrong."""
+    trace = "$ make test\n" + "  File x.py, line 7\n" * 2_000 + "KeyError: 'page'"
+    asked = kind.given("mcp", {"query": trace}).query
+    assert most - 5 < len(asked) <= most
+    assert asked.startswith("$ make test\n") and asked.endswith("KeyError: 'page'")
+    assert " … " in asked and kind.given("mcp", {"query": trace[:most]}).query == trace[:most]
 
 
 @pytest.mark.parametrize(

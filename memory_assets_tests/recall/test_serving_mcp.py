@@ -8,6 +8,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
+from memory_assets.serving.answer_size import MOST_TOKENS, nearest, pages, text_pages, tokens
 from memory_assets.serving.mcp_server import call_tool, tools
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.tool_answers import PAGE_CHARACTERS
@@ -172,9 +174,10 @@ def test_a_server_starts_before_there_is_any_memory(tmp_path: Path) -> None:
 
 
 def test_standard_output_carries_the_protocol_alone(asked: Asked) -> None:
-    """Every line is a JSON-RPC message, and the process ends with its input."""
+    """Every line is a JSON-RPC message, also to a client of an old version of the protocol, and the
+    process ends with its input."""
     hello = {
-        "protocolVersion": "2025-06-18",
+        "protocolVersion": "2024-11-05",
         "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
     }
@@ -204,9 +207,50 @@ def test_standard_output_carries_the_protocol_alone(asked: Asked) -> None:
     answers = [json.loads(line) for line in lines]
     assert [answer["id"] for answer in answers] == [1, 2]
     assert answers[0]["result"]["instructions"]
+    assert answers[0]["result"]["protocolVersion"] == hello["protocolVersion"]
     assert not answers[1]["result"]["isError"]
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert used.ru_utime - before.ru_utime < 4.0
+
+
+_CLIENT = """
+import json, subprocess, sys, time
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+client = {"name": "test", "version": "1"}
+hello = {"protocolVersion": "1999-01-01", "capabilities": {}, "clientInfo": client}
+message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+server.stdin.write(json.dumps(message).encode() + b"\\n")
+server.stdin.flush()
+answer = json.loads(server.stdout.readline())
+print(server.pid, answer["result"]["protocolVersion"], flush=True)
+time.sleep(1_000)
+"""
+
+
+def test_a_server_ends_with_a_client_that_is_killed(asked: Asked) -> None:
+    """Which cannot say goodbye. A version of the protocol that never was is answered with one that
+    is known."""
+    program, arguments = _memory_command("mcp")
+    with subprocess.Popen(
+        [sys.executable, "-c", _CLIENT, program, *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=_environment(asked.settings),
+    ) as client:
+        assert client.stdout
+        pid, version = client.stdout.readline().split()
+        client.kill()
+    assert version.startswith("20")
+    deadline = time.monotonic() + 30
+    while _runs(pid):
+        assert time.monotonic() < deadline, "the server goes on without its client"
+        time.sleep(0.05)
+
+
+def _runs(pid: str) -> bool:
+    """Whether a process is there that has not ended."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, check=False)
+    return bool(state.stdout.strip()) and not state.stdout.startswith(b"Z")
 
 
 def test_requests_that_are_not_well_formed_are_answered(asked: Asked) -> None:
@@ -288,3 +332,80 @@ def test_the_sdks_client_is_served_over_http(asked: Asked) -> None:
         assert process.wait(timeout=120) == 0
     assert url.startswith("http://127.0.0.1:") and url.endswith("/mcp")
     assert found.structured_content["anchor"]["id"] == TURN
+
+
+_LARGE: dict[str, dict[str, Any]] = {
+    "recall": {"query": "lighthouse report test", "n": 200, "kind": "all"},
+    "timeline": {"anchor": REPORTS, "before": 50, "after": 50, "full": True, "scope": "all"},
+    "summarize_session": {"session": REPORTS},
+    "how": {"tool": "git", "n": 50},
+    "status": {},
+}
+
+
+@pytest.mark.parametrize("name", _LARGE)
+def test_no_answer_is_longer_than_an_agent_takes(asked: Asked, name: str) -> None:
+    """Both forms together, whatever is asked for; what was left out is in the next call."""
+    result = ask(asked.settings, name, **_LARGE[name])
+    assert not result.is_error and tokens_of(result) < MOST_TOKENS
+
+
+def tokens_of(result: Any) -> int:
+    """The tokens of an answer in both of its forms."""
+    structured = json.dumps(result.structured_content, ensure_ascii=False)
+    both = structured + "".join(part.text for part in result.content)
+    return max(
+        len(bpe_openai.get_encoding(encoding).encode(both))
+        for encoding in ("o200k_base", "cl100k_base")
+    )
+
+
+def test_the_pages_of_a_search_have_all_hits_once(asked: Asked) -> None:
+    """In order, by following the next call; there is no page after the last."""
+    query: dict[str, Any] = {"query": "lighthouse report test", "n": 200, "kind": "all"}
+    wanted = [hit.id for hit in asked.memory.search(query["query"], kinds="all", n=200).hits]
+    found: list[str] = []
+    page = 1
+    while True:
+        answer = ask(asked.settings, "recall", **query, page=page).structured_content
+        found += [hit["id"] for hit in answer["hits"]]
+        page += 1
+        if f"recall(..., n=200, page={page})" not in answer["next"]:
+            break
+    assert found == wanted and page > 2
+    past = ask(asked.settings, "recall", **query, page=page)
+    assert past.is_error and "there is no page" in past.content[0].text
+
+
+def test_a_long_text_is_paged_by_what_it_comes_to_in_tokens() -> None:
+    """Chinese has one a character, so a page of it is shorter; nothing is lost between pages."""
+    for text in (
+        " " * 20_000 + "\n" * 20_000,
+        "服务端的计划改好了。" * 4_000,
+        "plain words of English " * 2_000,
+        "🔥🦊👩‍👩‍👧" * 3_000,
+        "쿼리의 조인이 틀려서 " * 2_000,
+        "",
+        "x" * 30_000,
+    ):
+        parts = list(text_pages(text, PAGE_CHARACTERS, 7_000))
+        assert "".join(parts) == text
+        assert all(len(part) <= PAGE_CHARACTERS and tokens(part) <= 7_001 for part in parts)
+        assert all(parts) or text == ""
+        for encoding in ("o200k_base", "cl100k_base"):
+            count = bpe_openai.get_encoding(encoding).encode
+            assert all(2 * len(count(part)) < MOST_TOKENS for part in parts)
+
+
+def test_a_timeline_that_does_not_fit_keeps_what_is_nearest() -> None:
+    """As much on either side of the anchor, more on one where the other ends."""
+    assert nearest([10] * 9, 4, most=50) == slice(2, 7)
+    assert nearest([10] * 9, 0, most=50) == slice(0, 5)
+    assert nearest([10] * 9, 8, most=50) == slice(4, 9)
+    assert nearest([], 0, most=50) == slice(0, 1)
+    assert pages([30, 30, 30, 90, 1], most=60) == [
+        slice(0, 2),
+        slice(2, 3),
+        slice(3, 4),
+        slice(4, 5),
+    ]

@@ -48,6 +48,13 @@ def elsewhere(trace: str) -> list[str]:
     ]
 
 
+def recording(trace: Path) -> list[str]:
+    """What to put before a command so that a trace has what it sends, with all that it starts."""
+    calls = "trace=connect,sendto,sendmsg,sendmmsg"
+    # -D: what the program starts may outlive it, as Chroma's server does.
+    return ["strace", "-D", "-f", "-qq", "-s", "0", "-e", calls, "-o", str(trace)]
+
+
 @dataclass
 class Recorder:
     """Starts programs under strace; one trace for each."""
@@ -61,10 +68,7 @@ class Recorder:
     ) -> subprocess.Popen[bytes]:
         """Start a program, whose output goes into a file; `more` is put into its environment."""
         self.traces[name] = self.directory / f"{name}.trace"
-        calls = "trace=connect,sendto,sendmsg,sendmmsg"
-        # -D: what the program starts may outlive it, as Chroma's server does.
-        recorded = ["strace", "-D", "-f", "-qq", "-s", "0", "-e", calls]
-        recorded += ["-o", str(self.traces[name]), *map(str, command)]
+        recorded = [*recording(self.traces[name]), *map(str, command)]
         with self.log(name).open("wb") as log:
             return subprocess.Popen(
                 recorded,
@@ -188,6 +192,28 @@ def test_nothing_leaves_this_machine(recorder: Recorder, tmp_path: Path, seconds
         time.sleep(seconds)
     assert recorder.elsewhere() == {}
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["memory_assets"]
+
+
+@pytest.mark.long
+def test_qdrant_in_a_directory_leaves_this_machine_alone(
+    recorder: Recorder, tmp_path: Path
+) -> None:
+    """Its client, which some settings take, stays with an agent's server for as long."""
+    recorder.environment |= {
+        "MEMORY_DATA_DIR": str(tmp_path / "memory"),
+        "MEMORY_PROJECTS_DIR": str(copy_sample(tmp_path / "transcripts")["claude"]),
+        "MEMORY_VECTOR_BACKEND": "qdrant",
+        "MEMORY_QDRANT_URL": str(tmp_path / "qdrant"),
+    }
+    ingest = recorder.start("ingest", BIN / "memory", "ingest")
+    assert ingest.wait(_PATIENCE_SECONDS) == 0, recorder.log("ingest").read_text()
+    with _ended(recorder.start("mcp", BIN / "memory", "mcp", stdin=subprocess.PIPE)) as mcp:
+        _ask(mcp.stdin)
+        recorder.wait_for("mcp", lambda: '"id":2' in recorder.log("mcp").read_text())
+        recorder.wait_for("mcp", partial(_has_loaded_the_model, mcp.pid))
+        time.sleep(45)
+    assert any((tmp_path / "qdrant").rglob("*.sqlite"))
+    assert recorder.elsewhere() == {}
 
 
 def _has_loaded_the_model(pid: int) -> bool:

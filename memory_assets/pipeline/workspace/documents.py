@@ -11,6 +11,7 @@ from hashlib import blake2b
 from memory_assets.chunking import content_hash
 from memory_assets.document_models import WorkspaceDocument
 from memory_assets.documents import KIND_OF, file_type
+from memory_assets.documents.encodings import decoded
 from memory_assets.documents.repository import git_blob, repo_slug, service_of
 from memory_assets.documents.walk import FoundFile, Walk
 from memory_assets.pipeline.stage.components import Components
@@ -198,26 +199,6 @@ class _Reader:
             ruleset_version=self._components.ruleset_version,
         )
         return document, Counter(each.rule for each in found)
-
-
-def decoded(content: bytes) -> tuple[str | None, str]:
-    """Return the text of a file with line feeds, or None and why it has none. What is not UTF-8
-    is read as Latin-1, which every byte is a character of."""
-    if b"\0" in content:
-        utf16 = content[:2] in (b"\xff\xfe", b"\xfe\xff")
-        try:
-            text = content.decode("utf-16") if utf16 else None
-        except UnicodeDecodeError:
-            text = None
-        if text is None:
-            return None, "binary"
-    else:
-        try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            text = content.decode("latin-1")
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return (text, "") if text.strip() else (None, "empty")
 
 
 def _publish(

@@ -10,7 +10,7 @@ from memory_assets.stores.catalog.schema import Product, Quarantined
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS
 
 STAGE = WORKSPACE_DOCUMENTS.name
-DOCUMENTS_VERSION = "documents-1"
+DOCUMENTS_VERSION = "documents-2"
 
 
 def made_with(components: Components, known: int | None = None) -> str:

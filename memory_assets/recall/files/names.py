@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from memory_assets.chunking import file_matches
 from memory_assets.errors import ConfigurationError
@@ -12,12 +13,29 @@ from memory_assets.recall.names import listed
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 
+_SHA = re.compile(r"[0-9a-f]{7,40}")
+
 
 def is_absolute(path: str) -> bool:
     """Return True for a path from a root or a home directory, of either kind of system."""
     return path.startswith("~") or any(
         kind(path).is_absolute() for kind in (PurePosixPath, PureWindowsPath)
     )
+
+
+def directory_of(target: str) -> Path:
+    """Return the directory that a path or a revision is looked for in: the current one. Where that
+    is gone, a full path and a commit's hash need none.
+
+    Raises:
+        FileNotFoundError: it is gone, and the target is relative to it.
+    """
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        if is_absolute(target) or _SHA.fullmatch(target.strip()):
+            return Path(Path.home().anchor)
+        raise
 
 
 def only_file(name: str, paths: Mapping[str, str]) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
+from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -124,10 +125,10 @@ def facet_mark(name: str, value: str) -> str:
 
 
 def file_mark(path: str) -> str:
-    """Return the mark of a turn that touched a file: its name, then its path."""
-    return f"{file_name_mark(path)}{path}"
+    """Return the mark of a turn that touched a file: its name, then its path, composed."""
+    return f"{file_name_mark(path)}{normalize('NFC', path)}"
 
 
 def file_name_mark(path: str) -> str:
     """Return how the mark of every file of that name begins."""
-    return f"file={path.rpartition('/')[2]}\x01"
+    return f"file={normalize('NFC', path.rpartition('/')[2])}\x01"

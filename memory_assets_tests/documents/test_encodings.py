@@ -1,0 +1,79 @@
+"""A file is read in the encoding that it was written in, or left out; never as other characters."""
+
+from __future__ import annotations
+
+import random
+
+from memory_assets.documents.encodings import decoded
+from memory_assets_tests.sweep import sweep
+
+_CHINESE = "# 数据库连接配置，请不要修改\nhost = 'localhost'\n# 超时时间（秒）\ntimeout = 30\n"
+_TRADITIONAL = "# 資料庫連線設定，請勿修改\nhost = 'localhost'\n"
+_JAPANESE = "// データベースの接続設定\nint x = 1; // ソース表示\n"
+_KOREAN = "# 데이터베이스 연결 설정\nhost = 'x'\n"
+_RUSSIAN = "# Настройки базы данных. Проверьте журнал и перезапустите службу.\nhost = 'x'\n"
+
+
+@sweep(
+    "encoding, text",
+    [
+        ("utf-8", _CHINESE),
+        ("utf-8-sig", _KOREAN),
+        ("utf-16", _CHINESE),
+        ("utf-16", "服务端的计划"),
+        ("utf-32", _JAPANESE),
+        ("gb18030", _CHINESE),
+        ("gbk", "码头吊机的检修计划：每月第三个星期。"),
+        ("big5", _TRADITIONAL),
+        ("shift_jis", _JAPANESE),
+        ("shift_jis", "係留索の点検は毎月行う。\n"),
+        ("euc_jp", "キャッシュの鍵が衝突していたので、猫の写真が消えていた。"),
+        ("euc_kr", _KOREAN),
+        ("cp1251", _RUSSIAN),
+        ("koi8_r", _RUSSIAN),
+        ("cp1253", "Ελέγξτε το αρχείο καταγραφής και επανεκκινήστε την υπηρεσία."),
+        ("latin-1", "# Kundenadresse prüfen\nsub adresse { return 'Straße ungültig'; }\n"),
+        ("cp1252", "Le café est fermé à cause des élèves – “déjà vu”."),
+        ("latin-1", "naïve\n"),
+        ("big5", "這是測試檔案，請勿刪除。\n"),
+        ("iso2022_jp", "係留索の点検は毎月行う。"),
+        ("iso8859_5", "Проверьте журнал и перезапустите службу.\n"),
+        ("cp866", "Проверьте журнал и перезапустите службу.\n"),
+        ("cp1256", "التقرير المالي لا يظهر لأن الفترة مغلقة\n"),
+        ("iso8859_2", "Zażółć gęślą jaźń w środę.\n"),
+        ("gbk", "# 数据库连接配置，请不要修改\n" * 20_000),
+        ("cp1250", "Zażółć gęślą jaźń w środę, żeby sprawdzić łódź."),
+    ],
+)
+def test_a_text_is_read_as_what_it_is(encoding: str, text: str) -> None:
+    """Of a few lines, or one."""
+    assert decoded(text.encode(encoding)) == (text, "")
+
+
+@sweep(
+    "content",
+    [
+        "初始化".encode("gbk"),  # may as well be Japanese or Korean
+        bytes(random.Random(7).choices(range(1, 256), k=3_000)),
+    ],
+)
+def test_what_cannot_be_told_is_left_out(content: bytes) -> None:
+    """With its reason, which the report of an index counts."""
+    assert decoded(content) == (None, "encoding unknown")
+
+
+def test_a_file_with_few_odd_bytes_is_read_without_them() -> None:
+    """Code with a short comment in an unknown encoding, or text cut within a character."""
+    code = "int main() { return 0; }\n" * 40
+    text, why_not = decoded(code.encode() + "// 初始化\n".encode("gbk"))
+    assert text is not None and text.startswith(code) and text[len(code) :].isprintable() is False
+    assert set(text[len(code) :]) <= set("/ \n\ufffd") and not why_not
+    cut, _ = decoded("中文文本说明，请看这里。".encode()[:-1])
+    assert cut == "中文文本说明，请看这里\ufffd"
+
+
+def test_binary_and_empty_files_have_no_text() -> None:
+    """A NUL stands in no text but UTF-16 and UTF-32."""
+    assert decoded(b"\x7fELF\0\0") == (None, "binary")
+    assert decoded(b" \r\n") == (None, "empty")
+    assert decoded(b"a\r\nb\rc") == ("a\nb\nc", "")
