@@ -34,7 +34,8 @@ _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
 """Names of files that no reader accepts; the readers decide on all others."""
 
 RunTimes = tuple[str, str, str, str]
-"""Job, status, start and end of a run; times are ISO 8601, UTC, "" where unknown."""
+"""Job, status, start and end of a run; times are ISO 8601, UTC, "" where unknown. They may be to
+the millisecond, because the order of runs follows from them."""
 Facts = tuple[int, int]
 """Size and mtime in nanoseconds."""
 
@@ -81,15 +82,16 @@ def runs_in_history(dagster_dir: Path, run_ids: Iterable[str]) -> dict[str, RunT
         with closing(connect(path, mode="ro")) as database:
             for run_id in run_ids:
                 for job, status, started, ended in database.execute(columns, (run_id,)):
-                    found[run_id] = (job, status, iso_time(started), iso_time(ended))
+                    times = iso_time(started, "milliseconds"), iso_time(ended, "milliseconds")
+                    found[run_id] = (job, status, *times)
     except sqlite3.Error:
         return None
     return found
 
 
-def iso_time(seconds: float | None) -> str:
+def iso_time(seconds: float | None, timespec: str = "seconds") -> str:
     """Return a time in Unix seconds as ISO 8601, UTC; "" for none."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else ""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=timespec) if seconds else ""
 
 
 def _run(row: tuple[Any, ...]) -> dict[str, Any]:

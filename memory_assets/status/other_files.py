@@ -67,6 +67,10 @@ class OtherFiles:
         else:
             self.unknown[f"{agent} {_kind(path)}"] += 1
 
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """Return the counts as JSON has them."""
+        return {"files_left_out": dict(self.left_out), "files_unknown": dict(self.unknown)}
+
     def sentence(self) -> str:
         """Return which files nobody knows, as one line; "" if there are none."""
         if not self.unknown:
