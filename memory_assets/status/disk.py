@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,10 +168,7 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
     agents: dict[str, tuple[str, Path]] = {}
     for agent, root in roots.items():
-        for path, facts in _files(root, _DEPTH, disk):
-            if facts is None:
-                disk.others.add(agent, root, path)
-                continue
+        for path, facts in _files(root, _DEPTH, disk, partial(disk.others.add, agent, root)):
             noted = known.get(path)
             if noted is None:
                 unknown[path], agents[path] = facts, (agent, root)
@@ -204,8 +202,10 @@ def _count(disk: Disk, facts: Facts) -> None:
     disk.newest_ns = max(disk.newest_ns, facts[1])
 
 
-def _files(directory: Path | str, depth: int, disk: Disk) -> Iterator[tuple[str, Facts | None]]:
-    """Yield the path of each file, and the facts of one that may be a transcript."""
+def _files(
+    directory: Path | str, depth: int, disk: Disk, add_other: Callable[[str], None]
+) -> Iterator[tuple[str, Facts]]:
+    """Yield path and facts of each file that may be a transcript; all else is added as another."""
     try:
         entries = list(os.scandir(directory))
     except OSError as error:
@@ -222,11 +222,11 @@ def _files(directory: Path | str, depth: int, disk: Disk) -> Iterator[tuple[str,
                     continue
             elif entry.is_dir(follow_symlinks=False):
                 if depth:
-                    yield from _files(entry.path, depth - 1, disk)
-                    continue
-                yield f"{entry.path}/", None
+                    yield from _files(entry.path, depth - 1, disk, add_other)
+                else:
+                    add_other(f"{entry.path}/")
                 continue
-            yield entry.path, None
+            add_other(entry.path)
         except OSError:
             disk.troubled = True
 
