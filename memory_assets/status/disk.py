@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -185,15 +185,28 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
                     continue  # forgotten
                 _count(disk, unknown[path])
                 disk.pending[path] = project, unknown[path][1]
-    unread = tuple(path.path for path in disk.unlisted)
-    for path, (agent, root) in agents.items():
-        if not printable(path).startswith(unread):
-            disk.others.add(agent, root, path)
+    _add_unread(disk, agents, {*seen, *disk.pending})
     disk.vanished = sum(
         not gone and bool(path) and path not in seen and is_gone(path)
         for path, (_, _, gone) in known.items()
     )
     return disk
+
+
+def _add_unread(disk: Disk, agents: Mapping[str, tuple[str, Path]], read: Set[str]) -> None:
+    """Add the files that no reader takes, by path with their agent and its directory, but for
+    those that could not be read."""
+    unlisted = tuple(path.path for path in disk.unlisted)
+    names = {_plain_name(path) for path in read}
+    for path, (agent, root) in agents.items():
+        if not printable(path).startswith(unlisted):
+            disk.others.add(agent, root, path, is_copy=_plain_name(path) in names)
+
+
+def _plain_name(path: str) -> str:
+    """Return a file's name as it is when it is not compressed."""
+    name = path.rpartition(os.sep)[2]
+    return f"{name.partition(_SUFFIX)[0]}{_SUFFIX}"
 
 
 def _count(disk: Disk, facts: Facts) -> None:

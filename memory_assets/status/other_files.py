@@ -43,6 +43,7 @@ _LEFT_OUT: dict[str, tuple[tuple[str, str], ...]] = {
 }
 """Names of files, or ends of paths, by agent, and why they are not read."""
 _OF_ALL = ((".DS_Store", _DESKTOP), ("Thumbs.db", _DESKTOP), ("*~", _DESKTOP), (".git/*", _DESKTOP))
+_COPY = "another copy of a transcript that is read"
 _BESIDE = "settings and caches of the agent beside its transcripts"
 _MAY_BE_TRANSCRIPTS = re.compile(
     r"\.(jsonl|ndjson|zst|gz|xz|bz2|zip|tar|tgz|db|sqlite3?|vscdb)(-wal|-shm)?\Z"
@@ -59,10 +60,10 @@ class OtherFiles:
     left_out: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
 
-    def add(self, agent: str, root: Path, path: str) -> None:
+    def add(self, agent: str, root: Path, path: str, *, is_copy: bool = False) -> None:
         """Add a file, or a directory too deep to be looked into (it ends with "/"), below an
-        agent's directory."""
-        if reason := _reason(agent, root, path):
+        agent's directory; `is_copy`: a transcript of its name is read."""
+        if reason := _COPY if is_copy else _reason(agent, root, path):
             self.left_out[reason] += 1
         else:
             self.unknown[f"{agent} {_kind(path)}"] += 1

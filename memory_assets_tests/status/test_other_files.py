@@ -82,3 +82,17 @@ def test_a_transcript_that_waits_for_an_ingest_is_no_unknown_file(
     del sample_settings  # its key and its home
     disk = _looked_at("codex", tmp_path / "agent", "sessions/2026/01/02/rollout-x.jsonl")
     assert len(disk.pending) == 1 and not disk.others.unknown
+
+
+def test_a_second_copy_of_a_transcript_is_left_out(
+    tmp_path: Path, sample_settings: Settings
+) -> None:
+    """Codex copies a rollout when it is archived; one of them is read."""
+    del sample_settings
+    thread = "019ed836-b1d4-7000-8000-000000000001"
+    name = f"rollout-2026-06-18T00-52-03-{thread}.jsonl"
+    disk = _looked_at(
+        "codex", tmp_path / "agent", f"sessions/2026/06/18/{name}", f"archived_sessions/{name}"
+    )
+    assert len(disk.pending) == 1 and not disk.others.unknown
+    assert disk.others.left_out.total() == 1
