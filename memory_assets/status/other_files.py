@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -86,14 +87,21 @@ class OtherFiles:
 
 def _reason(agent: str, root: Path, path: str) -> str:
     """Return why a file is not read, "" if nobody knows."""
-    for pattern, reason in (*_LEFT_OUT.get(agent, ()), *_OF_ALL):
-        if fnmatchcase(path, f"*/{pattern}"):
-            return reason
-    if path.endswith("/") or _MAY_BE_TRANSCRIPTS.search(path):
-        return ""
-    inside = Path(path).relative_to(root).parts
+    may_be_read = path.endswith("/") or _MAY_BE_TRANSCRIPTS.search(path) is not None
     folders = _session_folders(agent, root)
-    return _BESIDE if folders and folders.isdisjoint(inside[:2]) else ""
+    inside = path[len(str(root)) :]
+    if not may_be_read and folders and not _is_in(folders, inside[1:]):
+        return _BESIDE
+    for pattern, reason in (*_LEFT_OUT.get(agent, ()), *_OF_ALL):
+        if fnmatchcase(inside, f"*/{pattern}"):
+            return reason
+    return ""
+
+
+def _is_in(folders: Set[str], path: str) -> bool:
+    """Return whether a path begins with one of these folders, or has one below its first."""
+    first, _, rest = path.partition("/")
+    return first in folders or rest.partition("/")[0] in folders
 
 
 @lru_cache(maxsize=16)

@@ -68,6 +68,12 @@ def test_a_known_file_is_left_out_for_its_reason(tmp_path: Path, agent: str, nam
     assert others.left_out.total() == 1 and all(others.left_out) and not others.sentence()
 
 
+def test_where_the_agents_directory_lies_does_not_matter(tmp_path: Path) -> None:
+    """Reasons are of what lies below it."""
+    root = tmp_path / "memory" / "worktrees" / "projects"
+    assert _looked_at("claude-code", root, "-w/odd.txt").others.unknown == {"claude-code *.txt": 1}
+
+
 def test_directories_too_deep_to_be_looked_into_are_told(tmp_path: Path) -> None:
     """Whatever they hold."""
     deep = "sessions/" + "/".join("abcdefghijkl")
