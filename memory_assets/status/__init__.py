@@ -6,7 +6,12 @@ here imports pyarrow, numpy, Chroma, pydantic or Dagster early. Does not: readin
 """
 
 from memory_assets.status.disk import RunTimes, iso_time, runs_in_history
-from memory_assets.status.health import last_checks, redactions_by_rule, sizes_by_day
+from memory_assets.status.health import (
+    failed_checks,
+    last_checks,
+    redactions_by_rule,
+    sizes_by_day,
+)
 from memory_assets.status.report import report
 from memory_assets.status.status import sizes_of, status
 from memory_assets.status.words import (
@@ -28,6 +33,7 @@ __all__ = [
     "can_be_helped",
     "chroma_notes",
     "counted",
+    "failed_checks",
     "found_so_far",
     "held_back",
     "in_words",

@@ -7,10 +7,11 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,14 +29,16 @@ if TYPE_CHECKING:
 _FILE = Path("history") / "runs.db"
 _DAYS = 7
 _LISTED = 5
-_ENDINGS = (".jsonl", ".jsonl.zst", ".jsonl.gz")
+_SUFFIX = ".jsonl"
+_ENDINGS = (_SUFFIX, f"{_SUFFIX}.zst", f"{_SUFFIX}.gz")
 _DEPTH = 8
 _OTHERS = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
 _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
 """Names of files that no reader accepts; the readers decide on all others."""
 
 RunTimes = tuple[str, str, str, str]
-"""Job, status, start and end of a run; times are ISO 8601, UTC, "" where unknown."""
+"""Job, status, start and end of a run; times are ISO 8601, UTC, "" where unknown. They may be to
+the millisecond, because the order of runs follows from them."""
 Facts = tuple[int, int]
 """Size and mtime in nanoseconds."""
 
@@ -82,15 +85,16 @@ def runs_in_history(dagster_dir: Path, run_ids: Iterable[str]) -> dict[str, RunT
         with closing(connect(path, mode="ro")) as database:
             for run_id in run_ids:
                 for job, status, started, ended in database.execute(columns, (run_id,)):
-                    found[run_id] = (job, status, iso_time(started), iso_time(ended))
+                    times = iso_time(started, "milliseconds"), iso_time(ended, "milliseconds")
+                    found[run_id] = (job, status, *times)
     except sqlite3.Error:
         return None
     return found
 
 
-def iso_time(seconds: float | None) -> str:
+def iso_time(seconds: float | None, timespec: str = "seconds") -> str:
     """Return a time in Unix seconds as ISO 8601, UTC; "" for none."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else ""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=timespec) if seconds else ""
 
 
 def _run(row: tuple[Any, ...]) -> dict[str, Any]:
@@ -170,10 +174,8 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
     agents: dict[str, tuple[str, Path]] = {}
     for agent, root in roots.items():
-        for path, facts in _together(_files(root, _DEPTH, disk), parts):
-            if facts is None:
-                disk.others.add(agent, root, path)
-                continue
+        files = _files(root, _DEPTH, disk, partial(disk.others.add, agent, root))
+        for path, facts in _together(files, parts):
             noted = known.get(path)
             if noted is None:
                 unknown[path], agents[path] = facts, (agent, root)
@@ -190,10 +192,7 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
                     continue  # forgotten
                 _count(disk, unknown[path])
                 disk.pending[path] = project, unknown[path][1]
-    unread = tuple(path.path for path in disk.unlisted)
-    for path, (agent, root) in agents.items():
-        if not printable(path).startswith(unread):
-            disk.others.add(agent, root, path)
+    _add_unread(disk, agents, {*seen, *disk.pending})
     disk.vanished = sum(
         not gone and bool(path) and path not in seen and is_gone(path)
         for path, (_, _, gone) in known.items()
@@ -201,15 +200,31 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
     return disk
 
 
+def _add_unread(disk: Disk, agents: Mapping[str, tuple[str, Path]], read: Set[str]) -> None:
+    """Add the files that no reader takes, by path with their agent and its directory, but for
+    those that could not be read."""
+    unlisted = tuple(path.path for path in disk.unlisted)
+    names = {_plain_name(path) for path in read}
+    for path, (agent, root) in agents.items():
+        if not printable(path).startswith(unlisted):
+            disk.others.add(agent, root, path, is_copy=_plain_name(path) in names)
+
+
+def _plain_name(path: str) -> str:
+    """Return a file's name as it is when it is not compressed."""
+    name = path.rpartition(os.sep)[2]
+    return f"{name.partition(_SUFFIX)[0]}{_SUFFIX}"
+
+
 def _together(
-    files: Iterable[tuple[str, Facts | None]], parts: Mapping[str, str]
-) -> Iterator[tuple[str, Facts | None]]:
+    files: Iterable[tuple[str, Facts]], parts: Mapping[str, str]
+) -> Iterator[tuple[str, Facts]]:
     """Yield path and facts of each source: those of a file whose `parts` (path of the first file by
     that of a further one) are other files are the sum of their sizes and the newest time."""
     several, sums = set(parts.values()), dict[str, Facts]()
     for path, facts in files:
         first = parts.get(path, path)
-        if facts is None or first not in several:
+        if first not in several:
             yield path, facts
             continue
         size, newest = sums.get(first, (0, 0))
@@ -223,8 +238,10 @@ def _count(disk: Disk, facts: Facts) -> None:
     disk.newest_ns = max(disk.newest_ns, facts[1])
 
 
-def _files(directory: Path | str, depth: int, disk: Disk) -> Iterator[tuple[str, Facts | None]]:
-    """Yield the path of each file, and the facts of one that may be a transcript."""
+def _files(
+    directory: Path | str, depth: int, disk: Disk, add_other: Callable[[str], None]
+) -> Iterator[tuple[str, Facts]]:
+    """Yield path and facts of each file that may be a transcript; all else is added as another."""
     try:
         entries = list(os.scandir(directory))
     except OSError as error:
@@ -241,11 +258,11 @@ def _files(directory: Path | str, depth: int, disk: Disk) -> Iterator[tuple[str,
                     continue
             elif entry.is_dir(follow_symlinks=False):
                 if depth:
-                    yield from _files(entry.path, depth - 1, disk)
-                    continue
-                yield f"{entry.path}/", None
+                    yield from _files(entry.path, depth - 1, disk, add_other)
+                else:
+                    add_other(f"{entry.path}/")
                 continue
-            yield entry.path, None
+            add_other(entry.path)
         except OSError:
             disk.troubled = True
 

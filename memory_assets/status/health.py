@@ -4,13 +4,14 @@ sizes over time."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.run_ledger import ledger_of
+from memory_assets.stores.run_ledger import FAILED, ledger_of
 
 
 def redactions_by_rule(catalog: Catalog) -> list[dict[str, Any]]:
@@ -44,6 +45,17 @@ def last_checks(data_dir: Path) -> list[dict[str, Any]]:
             else:
                 of["others"].append({"project": project, "result": result})
     return [results[key] for key in sorted(results)]
+
+
+def failed_checks(data_dir: Path, projects: Collection[str]) -> list[tuple[str, str]]:
+    """Return (project, check with its asset) of each check that failed when it last ran, of these
+    projects."""
+    return [
+        (other["project"], f"{each['asset']}.{each['check']}")
+        for each in last_checks(data_dir)
+        for other in each["others"]
+        if other["result"] == FAILED and other["project"] in projects
+    ]
 
 
 def sizes_by_day(data_dir: Path) -> dict[str, dict[date, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -43,6 +44,7 @@ _LEFT_OUT: dict[str, tuple[tuple[str, str], ...]] = {
 }
 """Names of files, or ends of paths, by agent, and why they are not read."""
 _OF_ALL = ((".DS_Store", _DESKTOP), ("Thumbs.db", _DESKTOP), ("*~", _DESKTOP), (".git/*", _DESKTOP))
+_COPY = "another copy of a transcript that is read"
 _BESIDE = "settings and caches of the agent beside its transcripts"
 _MAY_BE_TRANSCRIPTS = re.compile(
     r"\.(jsonl|ndjson|zst|gz|xz|bz2|zip|tar|tgz|db|sqlite3?|vscdb)(-wal|-shm)?\Z"
@@ -59,13 +61,17 @@ class OtherFiles:
     left_out: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
 
-    def add(self, agent: str, root: Path, path: str) -> None:
+    def add(self, agent: str, root: Path, path: str, *, is_copy: bool = False) -> None:
         """Add a file, or a directory too deep to be looked into (it ends with "/"), below an
-        agent's directory."""
-        if reason := _reason(agent, root, path):
+        agent's directory; `is_copy`: a transcript of its name is read."""
+        if reason := _COPY if is_copy else _reason(agent, root, path):
             self.left_out[reason] += 1
         else:
             self.unknown[f"{agent} {_kind(path)}"] += 1
+
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """Return the counts as JSON has them."""
+        return {"files_left_out": dict(self.left_out), "files_unknown": dict(self.unknown)}
 
     def sentence(self) -> str:
         """Return which files nobody knows, as one line; "" if there are none."""
@@ -81,14 +87,21 @@ class OtherFiles:
 
 def _reason(agent: str, root: Path, path: str) -> str:
     """Return why a file is not read, "" if nobody knows."""
-    for pattern, reason in (*_LEFT_OUT.get(agent, ()), *_OF_ALL):
-        if fnmatchcase(path, f"*/{pattern}"):
-            return reason
-    if path.endswith("/") or _MAY_BE_TRANSCRIPTS.search(path):
-        return ""
-    inside = Path(path).relative_to(root).parts
+    may_be_read = path.endswith("/") or _MAY_BE_TRANSCRIPTS.search(path) is not None
     folders = _session_folders(agent, root)
-    return _BESIDE if folders and folders.isdisjoint(inside[:2]) else ""
+    inside = path[len(str(root)) :]
+    if not may_be_read and folders and not _is_in(folders, inside[1:]):
+        return _BESIDE
+    for pattern, reason in (*_LEFT_OUT.get(agent, ()), *_OF_ALL):
+        if fnmatchcase(inside, f"*/{pattern}"):
+            return reason
+    return ""
+
+
+def _is_in(folders: Set[str], path: str) -> bool:
+    """Return whether a path begins with one of these folders, or has one below its first."""
+    first, _, rest = path.partition("/")
+    return first in folders or rest.partition("/")[0] in folders
 
 
 @lru_cache(maxsize=16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,9 +17,10 @@ from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.settings import Settings
 from memory_assets.status.disk import Disk, last_runs, look, roots_to_read, sample_beside_own
+from memory_assets.status.health import failed_checks
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
-from memory_assets.stores.catalog.text_account import account_of
+from memory_assets.stores.catalog.text_account import TextAccount, account_of
 from memory_assets.stores.chroma.files import has_database, others_in, set_aside_directories
 from memory_assets.stores.files.sqlite import IN_MEMORY
 from memory_assets.stores.stores import STORE_NAMES
@@ -71,13 +72,9 @@ def status(settings: Settings) -> dict[str, Any]:
             unlisted=len(disk.unlisted),
             read=sum(counts["sessions"] for counts in agents.values()),
             of_other_models=_of_other_models(catalog, settings, versions) if vectors else {},
-            missing="; ".join(filter(None, (text.sentence(), disk.others.sentence()))),
+            missing=[*_unread(text, disk), *_failed_checks(catalog, data_dir)],
         ),
-        "account": {
-            **text.to_dict(),
-            "files_left_out": dict(disk.others.left_out),
-            "files_unknown": dict(disk.others.unknown),
-        },
+        "account": text.to_dict() | disk.others.to_dict(),
         "freshness": _freshness(disk, stages, vectors=vectors),
         "quarantined": [{**asdict(each), "passing": each.passing} for each in quarantined],
         "unlisted": [asdict(path) for path in disk.unlisted],
@@ -108,14 +105,15 @@ def coverage(
     unlisted: int = 0,
     read: int = 0,
     of_other_models: Mapping[str, int] = MappingProxyType({}),
-    missing: str = "",
+    missing: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:
     """Return, by set, the rows on record, those in the collection (`indexed`) and in the
     keyword index, and whether all are in both; without `vectors`, in the latter. `quarantined`
     counts the sessions held back, `of_other_models` by asset the rows whose vectors cannot be
     compared with those of the settings' model, `unlisted` the files and directories, `waiting` the
     sessions of which no chunks were made: a check failed, or the ingest was stopped; also those of
-    the sessions `read` that are not on record. `missing` says what no reader knows."""
+    the sessions `read` that are not on record. `missing` has a line for what
+    no reader knows, and one for checks that failed."""
 
     def count(stage: str, name: str) -> int:
         return int(stages.get(stage, {}).get(name) or 0)
@@ -136,7 +134,7 @@ def coverage(
             "vectors": vectors,
             "quarantined": quarantined,
             "unlisted": unlisted,
-            "missing": missing,
+            "missing": list(missing),
             "as_of": str(newest or ""),
             "waiting": waiting,
             "read": read,
@@ -144,6 +142,21 @@ def coverage(
         }
     made["prompts"] |= {"at_source": at_source, "in_records": count("redacted_records", "prompts")}
     return made
+
+
+def _unread(text: TextAccount, disk: Disk) -> Iterator[str]:
+    """Yield a line if text or files are in places that no reader knows."""
+    if sentence := "; ".join(filter(None, (text.sentence(), disk.others.sentence()))):
+        yield f"{sentence}. `memory status --json` lists all (`account`)."
+
+
+def _failed_checks(catalog: Catalog, data_dir: Path) -> Iterator[str]:
+    """Yield a line if a check of a project on record failed when it last ran."""
+    failed = failed_checks(data_dir, catalog.projects())
+    if failed:
+        more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+        project, check = failed[0]
+        yield f"A check failed: {check} of {project}{more}. `memory verify` says what it found."
 
 
 def _of_other_models(

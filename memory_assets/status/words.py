@@ -88,9 +88,8 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
     """Yield the coverage as lines for a human, each with True if everything can be found."""
     behind = {kind: each for kind, each in covered.items() if not each["complete"]}
     held = max((each["quarantined"] + each["unlisted"] for each in covered.values()), default=0)
-    missing = next((each["missing"] for each in covered.values() if each.get("missing")), "")
-    if missing:
-        yield False, f"{missing}. `memory status --json` lists all (`account`)."
+    missing = next((each["missing"] for each in covered.values() if each.get("missing")), ())
+    yield from ((False, line) for line in missing)
     if held:
         yield (
             False,

@@ -18,6 +18,8 @@ FILE_NAME = "lineage.db"
 """Where in the data directory the ledger is."""
 UNKNOWN = "UNKNOWN"
 """Status of a run that Dagster had forgotten before it was noted."""
+FAILED = "failed"
+"""How a check ended that did not pass and is no warning."""
 _REMEDY = "move it away: audits then lack what it said of runs that were pruned"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -117,15 +119,22 @@ class RunLedger(SqliteStore):
 
     def keep_only(self, live: Collection[tuple[str, str]]) -> None:
         """Delete the ended runs that made nothing of what is on record: `live` are the (project,
-        run) of all products."""
+        run) of all products. A check that failed is kept until it has run again."""
         with self.transaction() as connection:
             connection.execute("CREATE TEMP TABLE live (project TEXT, run_id TEXT)")
             connection.executemany("INSERT INTO live VALUES (?,?)", sorted(live))
             connection.execute(
                 "DELETE FROM made WHERE run_id IN (SELECT run_id FROM runs)"
                 " AND (project, run_id) NOT IN live"
+                f" AND (checks NOT LIKE '%\"{FAILED}\"%' OR EXISTS (SELECT 1 FROM made AS later"
+                " JOIN runs AS ended USING (run_id) JOIN runs AS own ON own.run_id = made.run_id"
+                " WHERE later.project = made.project AND later.asset = made.asset"
+                " AND ended.ended_at > own.ended_at))"
             )
-            connection.execute("DELETE FROM runs WHERE run_id NOT IN (SELECT run_id FROM live)")
+            connection.execute(
+                "DELETE FROM runs WHERE run_id NOT IN"
+                " (SELECT run_id FROM live UNION SELECT run_id FROM made)"
+            )
             connection.execute("DROP TABLE live")
 
     def forget(self, projects: Collection[str]) -> None:

@@ -275,6 +275,8 @@ class Account:
         for text in self._texts:
             for line in text.splitlines():
                 self._found.add(hash(line.strip()))
+                if line[:1] in ("+", "-"):  # of a patch
+                    self._found.add(hash(line[1:].strip()))
                 if "<" in line:
                     self._found.add(hash(_TAG.sub("", line).strip()))
 

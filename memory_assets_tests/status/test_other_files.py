@@ -68,6 +68,12 @@ def test_a_known_file_is_left_out_for_its_reason(tmp_path: Path, agent: str, nam
     assert others.left_out.total() == 1 and all(others.left_out) and not others.sentence()
 
 
+def test_where_the_agents_directory_lies_does_not_matter(tmp_path: Path) -> None:
+    """Reasons are of what lies below it."""
+    root = tmp_path / "memory" / "worktrees" / "projects"
+    assert _looked_at("claude-code", root, "-w/odd.txt").others.unknown == {"claude-code *.txt": 1}
+
+
 def test_directories_too_deep_to_be_looked_into_are_told(tmp_path: Path) -> None:
     """Whatever they hold."""
     deep = "sessions/" + "/".join("abcdefghijkl")
@@ -82,3 +88,17 @@ def test_a_transcript_that_waits_for_an_ingest_is_no_unknown_file(
     del sample_settings  # its key and its home
     disk = _looked_at("codex", tmp_path / "agent", "sessions/2026/01/02/rollout-x.jsonl")
     assert len(disk.pending) == 1 and not disk.others.unknown
+
+
+def test_a_second_copy_of_a_transcript_is_left_out(
+    tmp_path: Path, sample_settings: Settings
+) -> None:
+    """Codex copies a rollout when it is archived; one of them is read."""
+    del sample_settings
+    thread = "019ed836-b1d4-7000-8000-000000000001"
+    name = f"rollout-2026-06-18T00-52-03-{thread}.jsonl"
+    disk = _looked_at(
+        "codex", tmp_path / "agent", f"sessions/2026/06/18/{name}", f"archived_sessions/{name}"
+    )
+    assert len(disk.pending) == 1 and not disk.others.unknown
+    assert disk.others.left_out.total() == 1

@@ -148,6 +148,17 @@ def test_text_may_come_later_or_have_come_before() -> None:
     assert not account.balance().unexplained
 
 
+def test_the_short_lines_of_a_file_are_found_in_the_patch_that_made_it() -> None:
+    """A reader has them with a sign; a short line is found only as a line, never within one."""
+    file = {"content": 'import (\n"fmt"\n)\nfunc main() { run() }\n// nothing else is here'}
+    patch = "".join(f"+{line}\n" for line in file["content"].splitlines())
+    for made, missing in ((patch, 0), (patch.replace('+"fmt"', '+"fmt" // yes'), len('"fmt"') + 1)):
+        account = Account(())
+        account.compare({"type": "x"}, [replace(_RECORD, text=made)], dropped="", version="")
+        account.compare(file, [], dropped="", version="")
+        assert account.balance().missing == missing
+
+
 def test_of_a_large_source_the_rest_is_said_not_to_be_compared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -25,6 +25,7 @@ from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.plan.agent_memory import RECOVERED, plan_agent_memory, written
 from memory_assets.pipeline.plan.lost_tables import forget_lost_tables, without_records
+from memory_assets.pipeline.plan.unchecked import plan_unchecked
 from memory_assets.pipeline.plan.workspaces import plan_outdated
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
@@ -134,6 +135,10 @@ def _ingest_once(
     works = [
         work for work in plan.plan(components, sources) if not projects or work.project in projects
     ]
+    others = components.catalog.projects().difference(work.project for work in works)
+    works += plan_unchecked(
+        components, sources, (each for each in others if not projects or each in projects)
+    )
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
     gc.enable()
     if works:
@@ -300,7 +305,8 @@ def _print_report(
         console.print(
             f"{overview.counted(report['projects'], 'project')} in {report['seconds']} s."
         )
-    rendering.print_totals(current, console)
+    is_complete = not (report["failed"] or report["checks_failed"])
+    rendering.print_totals(current, console, is_complete=is_complete)
     suggestion = _suggested_query(components)
     if suggestion:
         asked = " ".join(visible(suggestion).split())

@@ -54,6 +54,11 @@ def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, in
     return {name: count for name, count in found.items() if count}
 
 
+def matching_version(table: Table, expected: Expectations) -> str:
+    """Return what changes with the columns and the expectations that rows are compared with."""
+    return input_hash(expected.version, table.schema.to_string())
+
+
 def matches_schema(
     components: Components,
     project: str,
@@ -67,7 +72,7 @@ def matches_schema(
     meet its expectations, by the engine `unmet`; what passes is noted under `note`. Keys are
     compared among these rows."""
     catalog = components.catalog
-    version = input_hash(expected.version, table.schema.to_string())
+    version = matching_version(table, expected)
     sessions = components.pending_sessions(project, table, note, version)
     parts: list[pa.Table] = []
     unlike = 0

@@ -14,6 +14,7 @@ _NOTICE = "notices of the program to the model"
 
 LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("", "", "a prompt of another session of the same history", dropped="other-session"),
+    LeftOut("", "2.0.72", "the program's own warming up, without a task", dropped="warm-up"),
     LeftOut("*.uuid", "2.0.76", _IDS),
     LeftOut("*.parentUuid", "2.0.76", _IDS),
     LeftOut("system.*.uuid", "2.1.7", _IDS),

@@ -5,6 +5,7 @@ from memory_assets.transcripts.account import LeftOut
 _INSTRUCTIONS = "instructions of the program and its settings to the model"
 _TOOLS = "descriptions of the program's tools"
 _IDS = "ids of the program's interface to the model"
+_DIFF = "the lines around a patch, and where it applies; its call is kept"
 _COPIES = "what is shown of a call and its result, whose items are kept"
 _PIXELS = "pixels of an image"
 _FRAMES = "what stands around an image"
@@ -27,6 +28,7 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("event_msg.payload.exec_command_end", "0.118.0", _COPIES),
     LeftOut("event_msg.payload.mcp_tool_call_end", "0.142.0", _COPIES),
     LeftOut("event_msg.payload.web_search_end", "0.120.0", _COPIES),
+    LeftOut("event_msg.payload.patch_apply_end.changes.*.update", "0.118.0", _DIFF),
     LeftOut(
         "event_msg.payload.patch_apply_end.changes.*.delete", "0.140.0", "content of a deleted file"
     ),

@@ -1,0 +1,105 @@
+"""A table that another program altered on disk: a plain `memory ingest`, which has nothing else to
+do, checks it, and nothing says that everything can be found before it is whole again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets.cli import exit_codes
+from memory_assets_tests.command_line import run_here
+
+_PROMPT = "Why does the tide table of the harbour begin at noon and not at midnight?"
+_SECRET = "export GITHUB_TOKEN=ghp_" + "7Xq2mR9vT4wK1zB8nC5yL3pD6sF0hJ2aGeUi"
+_EVERYTHING = "Everything on record can be found"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    """The environment of a memory of one session of Claude Code."""
+    project = tmp_path / "projects" / "-w-harbour"
+    project.mkdir(parents=True)
+    lines = [
+        {
+            "type": "user",
+            "uuid": f"u{number}",
+            "sessionId": "s1",
+            "cwd": "/w/harbour",
+            "timestamp": f"2027-01-01T00:00:0{number}Z",
+            "message": {"role": "user", "content": f"{_PROMPT} ({number})"},
+        }
+        for number in range(3)
+    ]
+    (project / "s1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    environment = {
+        "HOME": str(tmp_path / "home"),
+        "MEMORY_DATA_DIR": str(tmp_path / "memory"),
+        "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),
+        "MEMORY_EMBEDDER": "none",
+    }
+    done = run_here(environment, "ingest")
+    assert done.returncode == exit_codes.FINE and _EVERYTHING in done.stdout, done.stdout
+    return environment
+
+
+def _replaced(rows: pa.Table, name: str, value: object) -> pa.Table:
+    at = rows.schema.get_field_index(name)
+    values = [value, *rows[name].to_pylist()[1:]]
+    return rows.set_column(at, rows.schema.field(at), pa.array(values, rows.schema.field(at).type))
+
+
+def _with_a_secret(rows: pa.Table) -> pa.Table:
+    return _replaced(
+        rows, "text", "export GITHUB_TOKEN=ghp_" + "7Xq2mR9vT4wK1zB8nC5yL3pD6sF0hJ2aGeUi"
+    )
+
+
+def _with_an_id_twice(rows: pa.Table) -> pa.Table:
+    return _replaced(rows, "id", rows["id"][1].as_py())
+
+
+def _with_another_prompt(rows: pa.Table) -> pa.Table:
+    return _replaced(rows, "prompt_uuid", rows["prompt_uuid"][1].as_py())
+
+
+@pytest.mark.parametrize(
+    ("table", "alter"),
+    [
+        ("redacted_records", _with_a_secret),
+        ("turn_chunks", _with_another_prompt),
+        ("user_prompts", _with_an_id_twice),
+    ],
+    ids=["a secret", "a prompt in two chunks", "an id twice"],
+)
+def test_an_ingest_with_nothing_to_do_checks_what_was_altered(
+    home: dict[str, str], tmp_path: Path, table: str, alter: Callable[[pa.Table], pa.Table]
+) -> None:
+    """It ends with the code of a failed check each time, and the status says which; with the file
+    put back as it was, the next ingest checks it again, and says that everything can be found."""
+    done = run_here(home, "ingest")
+    assert "Nothing to do" in done.stdout and _EVERYTHING in done.stdout
+    (path,) = (tmp_path / "memory" / "lake" / table).rglob("*.parquet")
+    kept = shutil.copy2(path, tmp_path / "kept")
+    rows = pq.ParquetFile(path).read()
+    pq.write_table(alter(rows).replace_schema_metadata(rows.schema.metadata), path)
+    later = time.time() + 5
+    os.utime(path, (later, later))
+    for _ in range(2):
+        done = run_here(home, "ingest")
+        assert done.returncode == exit_codes.CHECK_FAILED, done.stdout + done.stderr
+        assert "check failed" in done.stdout and _EVERYTHING not in done.stdout
+    told = run_here(home, "status").stdout
+    assert "A check failed: " in told and _EVERYTHING not in told
+    assert "A check failed: " in run_here(home, "doctor").stdout
+    shutil.copy2(kept, path)
+    done = run_here(home, "ingest")
+    assert done.returncode == exit_codes.FINE, done.stdout
+    assert _EVERYTHING in done.stdout and "A check failed" not in run_here(home, "status").stdout
