@@ -52,7 +52,7 @@ _DATA_KEYS = frozenset({"input", "arguments", "parameters", "inputSchema", _JSON
 class LeftOut(NamedTuple):
     """A declared place whose text the reader leaves out: the beginning of its path of keys, where
     "*" is any one key and "<tag>" the text between such tags; the agent's version that was first
-    seen to write it, as `python -m benchmarks.account` finds it ("" if that names none); and the
+    seen to write it, as `python benchmarks/account.py` finds it ("" if that names none); and the
     reason. `opens`: what a text there begins with, where only such texts are left out. `dropped`
     instead of a path: the reader's reason for objects whose text it takes from another source."""
 
