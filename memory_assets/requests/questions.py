@@ -104,7 +104,7 @@ class SessionsRequest(Arguments):
     """A request for the list of sessions, the one that ended last first. A session passes `since`
     and `until` if it was going on between them."""
 
-    answers = ("project", "total", "sessions")
+    answers = ("project", "total", "machine", "sessions")
 
     project: str | None = argument(
         None, "Only this project; `.` for the current directory's.", max_length=1_000
@@ -119,6 +119,7 @@ class SessionsRequest(Arguments):
     file: str | None = argument(
         None, "Only sessions that read or changed this file or directory.", max_length=1_000
     )
+    machine: bool = argument(False, "Also sessions in which no person typed anything.")
     n: int = argument(
         20, "Number of sessions.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_SESSIONS
     )

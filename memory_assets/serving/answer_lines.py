@@ -249,6 +249,8 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     listed_here = answer["sessions"]
     if (more := answer["total"] - len(listed_here)) > 0:
         yield f"{counted(more, 'older session')}; -n {min(answer['total'], 1_000)} lists them."
+    if answer["machine"]:
+        yield f"{counted(answer['machine'], 'session')} of programs left out; --machine lists all."
     if listed_here:
         first = listed_here[0]["short_id"]
         yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"

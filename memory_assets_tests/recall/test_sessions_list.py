@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def test_every_session_with_turns_is_listed_the_last_first(asked: Asked) -> None
     """By the time at which each ended, with what its summary says of it."""
     found = list_sessions(asked.memory, SessionsRequest(n=1_000))
     listed = {each["session_id"]: each for each in found["sessions"]}
-    assert listed.keys() == {row["session_id"] for row in asked.rows("turn_chunks")}
+    assert listed.keys() == {row["session_id"] for row in asked.rows("user_prompts")}
     assert found["total"] == len(found["sessions"])
     ends = [datetime.fromisoformat(each["ended_at"]) for each in found["sessions"]]
     assert ends == sorted(ends, reverse=True)
@@ -99,3 +100,20 @@ def test_a_session_without_a_summary_is_listed_by_its_turns(tmp_path: Path) -> N
     assert (listed["session_id"], listed["title"], listed["turns"]) == (session_id, "", 1)
     assert listed["agent"] == "claude-code" and listed["started_at"] == listed["ended_at"]
     assert "too little is said" in "".join(sessions_lines({"sessions": [listed]}))
+
+
+def test_sessions_of_programs_are_counted_and_listed_on_request(tmp_path: Path) -> None:
+    """Those in which no person typed anything: an observer's, a review's."""
+    worked = Worked(tmp_path)
+    by_person = worked.session("a", cwd="/home/mara/code/kiln")
+    of_program = worked.session("b", cwd="/home/mara/code/kiln", days=1)
+    (transcript,) = tmp_path.rglob(f"{of_program}.jsonl")
+    lines = map(json.loads, transcript.read_text().splitlines())
+    marked = (json.dumps({**line, "entrypoint": "sdk-cli"}) for line in lines)
+    transcript.write_text("\n".join(marked) + "\n")
+    memory = worked.memory()
+    usual = list_sessions(memory, SessionsRequest())
+    assert [each["session_id"] for each in usual["sessions"]] == [by_person]
+    assert usual["machine"] == 1
+    assert "1 session of programs left out; --machine" in " ".join(sessions_notes(usual))
+    assert _ids(memory, machine=True) == {by_person, of_program}

@@ -15,6 +15,7 @@ from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
     SESSION_SUMMARIES,
     TURN_CHUNKS,
+    USER_PROMPTS,
 )
 
 if TYPE_CHECKING:
@@ -32,17 +33,22 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 
 def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
     """Return the sessions that pass the filters, the one that ended last first, as the JSON of
-    `memory sessions`: `total`, of which `sessions` has the first `asked.n`.
+    `memory sessions`: `total`, of which `sessions` has the first `asked.n`; `machine` counts those
+    of programs, in which no person typed anything, that were left out.
 
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
     project = memory.project_named(asked.project)
     passing = [row for row in _rows(memory, project) if _passes(row, asked)]
+    of_programs = 0 if asked.machine else sum(not row["prompts"] for row in passing)
+    if of_programs:
+        passing = [row for row in passing if row["prompts"]]
     passing.sort(key=lambda row: (row["ended_at"] or _FIRST, row["session_id"]), reverse=True)
     return {
         "project": project,
         "total": len(passing),
+        "machine": of_programs,
         "sessions": [_described(memory, row) for row in passing[: asked.n]],
     }
 
@@ -66,6 +72,7 @@ def _of_turns(
     turns = rows_of(memory.lake, TURN_CHUNKS, project, session_id, columns)
     started, ended = (datetime.fromisoformat(time) if time else None for time in (first, last))
     files = tuple(path for turn in turns for path in turn["files"])
+    prompts = rows_of(memory.lake, USER_PROMPTS, project, session_id, ["turn_id"])
     return {
         "session_id": session_id,
         "project": project,
@@ -76,7 +83,7 @@ def _of_turns(
         "ended_at": ended,
         "duration_seconds": (ended - started).total_seconds() if started and ended else 0.0,
         "turns": len({turn["turn_id"] for turn in turns}),
-        "prompts": 0,
+        "prompts": len({each["turn_id"] for each in prompts}),
         "git_branch": "",
         "commits": (),
         "files_read": files,

@@ -63,6 +63,7 @@ def recent_work(
     except NotFound:
         return []
     rows.sort(key=lambda row: row["ended_at"] or _FIRST, reverse=True)
+    rows = [row for row in rows if row["prompts"]]  # the others are of programs
     worth = [row for row in rows if _done(row) or row["next_steps"] or row["learned"]]
     sessions = list(_session_lines(stores, worth[:_SESSIONS]))
     rest: list[str] = []
@@ -85,7 +86,7 @@ def _session_lines(stores: Stores, rows: Sequence[Mapping[str, Any]]) -> Iterato
     branches: set[str] = set()
     for row in rows:
         branch = str(row["git_branch"])
-        parts = [one_line(row["title"], _TITLE)]
+        parts = [_asked(row)]
         if row["commits"]:
             parts.append(_committed(stores, row))
         elif row["completed"]:
@@ -102,6 +103,13 @@ def _session_lines(stores: Stores, rows: Sequence[Mapping[str, Any]]) -> Iterato
         place = f", {branch}" if branch else ""
         said = " ".join(part if part[-1] in ".?!…" else f"{part}." for part in parts if part)
         yield f"- {_day(row)}{place}: {said} [{_short(stores, row)}]"
+
+
+def _asked(row: Mapping[str, Any]) -> str:
+    """Return the title, or what was asked where that is the subject of a commit, which is told."""
+    title = one_line(row["title"], _TITLE)
+    is_subject = any(str(commit).endswith(str(row["title"])) for commit in row["commits"])
+    return one_line(row["request"], _TITLE) or title if is_subject else title
 
 
 def _committed(stores: Stores, row: Mapping[str, Any]) -> str:
