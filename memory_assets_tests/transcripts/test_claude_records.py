@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from memory_assets_tests.transcripts.conftest import Builders, ClaudeLines, Read
+from memory_assets_tests.transcripts.conftest import (
+    SESSION,
+    Builders,
+    ClaudeLines,
+    Read,
+    Write,
+)
 
 PATH = "/home/ada/engine/a.py"
 
@@ -196,6 +203,48 @@ def test_noise_is_dropped_by_reason(claude: ClaudeLines, read: Read) -> None:
         "attachment-notice": 1,
     }
     assert not found.report.unknown_types
+
+
+def test_a_subagents_messages_are_read_from_progress_unless_its_file_has_them(
+    claude: ClaudeLines, read: Read, write: Write
+) -> None:
+    """Versions 2.1.9 to 2.1.79 repeat them there. Nobody human speaks; a call and its result belong
+    together; what is said twice is kept once; without a message it is progress as any other."""
+    told: list[tuple[str, Any]] = [
+        ("user", "Find where the flag is set."),
+        (
+            "assistant",
+            [{"type": "tool_use", "id": "t1", "name": "Grep", "input": {"pattern": "x"}}],
+        ),
+        ("user", [{"type": "tool_result", "tool_use_id": "t1", "content": "setup.go:12"}]),
+        ("assistant", [{"type": "text", "text": "It is set in setup.go."}]),
+    ]
+    claude.user("look for the flag")
+    for number, (kind, content) in enumerate([*told, told[-1]]):
+        message = {
+            "type": kind,
+            "uuid": str(UUID(int=900 + min(number, len(told) - 1))),
+            "message": {"role": kind, "content": content, "id": f"msg_sub_{number}"},
+        }
+        data = {"type": "agent_progress", "agentId": "a4cae29", "message": message}
+        claude.add(**claude.envelope(type="progress", data=data))
+    claude.add(**claude.envelope(type="progress", data={"type": "agent_progress"}))
+    found = read(claude)
+    assert found.said == ["look for the flag"]
+    inner = [record for record in found.records if record.is_sidechain]
+    assert [(record.kind, record.tool_name) for record in inner] == [
+        ("system", ""),
+        ("tool_use", "Grep"),
+        ("tool_result", "Grep"),
+        ("assistant_text", ""),
+    ]
+    assert inner[-1].text == "It is set in setup.go." and inner[0].subtype == "agent-prompt"
+    assert found.report.dropped == {"duplicate-uuid": 1, "progress": 1}
+    transcript = write(claude, f"{SESSION}.jsonl")
+    own = transcript.with_suffix("") / "subagents" / "agent-a4cae29.jsonl"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    assert not [record for record in read(claude).records if record.is_sidechain]
 
 
 def test_unknown_types_are_counted_by_name(claude: ClaudeLines, read: Read) -> None:

@@ -71,6 +71,7 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("attachment.attachment.opened_file_in_ide", "2.1.119", _EDITOR),
     LeftOut("attachment.attachment.plan_mode_exit", "2.1.119", _HARNESS),
     LeftOut("progress.data.hook_progress", "2.1.9", _HOOKS),
+    LeftOut("progress.data.agent_progress.normalizedMessages", "2.1.9", _COPIES),
     LeftOut("attachment.attachment.edited_text_file", "2.1.101", _FILES),
     LeftOut("attachment.attachment.file.content", "2.1.104", _FILES),
     LeftOut("attachment.attachment.nested_memory", "", _FILES),

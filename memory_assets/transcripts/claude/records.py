@@ -86,11 +86,14 @@ class ClaudeSession(Session):
         self._unknown_command = ""
         self._warming_up = False
         self._prompts_below: dict[str, str] = {}
+        self._own_files: dict[str, bool] = {}
 
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
         name = type_name(record.get("type"))
         self._report.see_type(name)
+        if name == "progress" and (told := self._told_of_subagent(record)) is not None:
+            name, record = type_name(told.get("type")), told
         if name in NOISE:
             return self._resolve(NOISE[name])
         frame = self._frame(record, start, end)
@@ -138,6 +141,22 @@ class ClaudeSession(Session):
             agent_version=version,
             is_sidechain=self._source.agent_id is not None or record.get("isSidechain") is True,
         )
+
+    def _told_of_subagent(self, record: JsonObject) -> JsonObject | None:
+        """Return a subagent's message, which Claude Code 2.1.9 to 2.1.79 repeated as progress, as a
+        record of a side chain; None where the subagent's own file has it, or it is none."""
+        data = object_field(record, "data")
+        message = object_field(data, "message")
+        agent = safe_id(data.get("agentId"))
+        if text_field(data, "type") != "agent_progress" or message.get("type") not in SPOKEN:
+            return None
+        path, name = self._source.path, f"agent-{agent}.jsonl"
+        if agent not in self._own_files:
+            places = (path.with_suffix("") / "subagents" / name, path.with_name(name))
+            self._own_files[agent] = any(place.is_file() for place in places)
+        if self._own_files[agent]:
+            return None
+        return {**record, "parentUuid": None, **message, "isSidechain": True}
 
     def _note_origin(self, record: JsonObject) -> None:
         """Note whether a record was copied from another session: by a fork or an old resume."""
