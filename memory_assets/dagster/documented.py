@@ -9,7 +9,7 @@ import dagster as dg
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ingest.steps import STEPS
-from memory_assets.stores.run_history.names import AGENT_MEMORY_PARTITIONS, WORKSPACE_PARTITIONS
+from memory_assets.stores.runs.names import AGENT_MEMORY_PARTITIONS, WORKSPACE_PARTITIONS
 
 _OF_PARTITIONS = {WORKSPACE_PARTITIONS: "workspace", AGENT_MEMORY_PARTITIONS: "agent-memory"}
 _PAGES = {

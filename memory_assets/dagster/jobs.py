@@ -10,17 +10,17 @@ from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.gateway_usage import FILE_NAME as GATEWAY_USAGE
-from memory_assets.stores.run_history.names import (
+from memory_assets.stores.runs.names import (
     AGENT_MEMORY_JOB,
     AGENT_MEMORY_PARTITIONS,
     INGEST_JOB,
     PARTITIONS,
     RECHECK_JOB,
+    RETENTION_JOB,
     WORKSPACE_JOB,
     WORKSPACE_PARTITIONS,
 )
 
-RETENTION_JOB = "apply_retention"
 STATUS_JOB = "report_status"
 COSTS_JOB = "report_costs"
 UPKEEP_JOB = "keep_memories"

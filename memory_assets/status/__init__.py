@@ -5,7 +5,6 @@ here imports pyarrow, numpy, Chroma, pydantic or Dagster early. Does not: readin
 (`recall/`), checking them (`pipeline/checks/`).
 """
 
-from memory_assets.status.disk import RunTimes, iso_time, runs_in_history
 from memory_assets.status.health import last_checks, redactions_by_rule, sizes_by_day
 from memory_assets.status.report import report
 from memory_assets.status.status import sizes_of, status
@@ -24,20 +23,17 @@ from memory_assets.status.words import (
 )
 
 __all__ = [
-    "RunTimes",
     "can_be_helped",
     "chroma_notes",
     "counted",
     "found_so_far",
     "held_back",
     "in_words",
-    "iso_time",
     "last_checks",
     "lasting",
     "named_documents",
     "redactions_by_rule",
     "report",
-    "runs_in_history",
     "sample_note",
     "sizes_by_day",
     "sizes_of",

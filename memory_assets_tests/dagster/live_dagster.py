@@ -22,7 +22,7 @@ import pytest
 import yaml
 
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.run_history.names import BATCH_OP
+from memory_assets.stores.runs.names import BATCH_OP
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 BIN = Path(sys.executable).parent

@@ -19,7 +19,7 @@ from memory_assets.dagster.assets.known_secrets import known_secrets
 from memory_assets.dagster.definitions import ASSETS, WORKSPACE_ASSETS, defs
 from memory_assets.serving.pages.site import WithManual
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets.stores.run_history.names import (
+from memory_assets.stores.runs.names import (
     INGEST_JOB,
     RECHECK_JOB,
     WORKSPACE_JOB,

@@ -13,7 +13,7 @@ import pytest
 from memory_assets.dagster.definitions import ASSETS
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
-from memory_assets.stores.run_history.names import RANGE_TAGS, WORKSPACE_JOB
+from memory_assets.stores.runs.names import RANGE_TAGS, WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.dagster.live_dagster import (
     BIN,

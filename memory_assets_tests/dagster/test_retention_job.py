@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from memory_assets.cli.dagster.home import open_instance
-from memory_assets.cli.dagster.runs import apply_retention
-from memory_assets.cli.ingesting.ingest import run_plans
+from memory_assets.cli.ingesting.ingest import apply_retention, run_plans
 from memory_assets.dagster import sensors
 from memory_assets.dagster.definitions import build_defs
-from memory_assets.dagster.jobs import RETENTION_JOB, retention_schedule
+from memory_assets.dagster.jobs import retention_schedule
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
+from memory_assets.stores.runs.names import RETENTION_JOB
 
 SINCE_MAY = (datetime.now(UTC) - datetime(2026, 5, 1, tzinfo=UTC)).days
 """Days since a day that two of the sample's nine sessions ended after."""
@@ -62,12 +62,11 @@ def test_the_job_lets_go_and_the_sensor_asks_for_the_rest(sample_settings: Setti
 
     first = keys()
     assert run_plans(settings, works()).failed == {}
-    failure, said = apply_retention(settings)
-    assert failure is None
+    said = apply_retention(settings)
     assert (said["sessions_cut"], said["sessions_retained"], said["sessions_waiting"]) == (7, 7, 0)
     assert {work.project for work in works()} == set(str(said["projects"]).split(", "))
     assert len(keys() - first) == 1 and len(works()) == 3
     assert run_plans(settings, works()).checks_failed == []
     assert works() == []
-    _, again = apply_retention(settings)
+    again = apply_retention(settings)
     assert (again["work"], again["sessions_cut"]) == ("nothing to do", 0)

@@ -5,7 +5,7 @@ import dagster as dg
 from memory_assets.dagster.metadata import OWNERS
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
-from memory_assets.pipeline.removal.retention import retain
+from memory_assets.pipeline.removal.retention import retain, retention_metadata
 from memory_assets.pipeline.stages import STAGES
 
 
@@ -25,19 +25,5 @@ def retained_sessions(memory: MemoryParam) -> dg.MaterializeResult[None]:
     because all projects share the Chroma collections, whose files are rewritten. The next run
     of each project brings its other assets up to date.
     """
-    report = retain(memory.components())
-    return dg.MaterializeResult(
-        metadata={
-            "work": "let go of" if report.cut else "nothing to do",
-            "policy": f"{report.days} days" if report.days is not None else "all is kept",
-            "sessions_retained": report.retained,
-            "sessions_due": report.due,
-            "sessions_waiting": report.waiting,
-            "sessions_cut": report.cut,
-            "records_removed": report.blocks,
-            "collection_rows_removed": report.collection_rows,
-            "keyword_rows_removed": report.keyword_rows,
-            "projects": ", ".join(report.projects),
-            "seconds": dg.MetadataValue.float(report.seconds),
-        }
-    )
+    metadata = retention_metadata(retain(memory.components()))
+    return dg.MaterializeResult(metadata=dict(metadata))
