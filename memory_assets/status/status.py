@@ -22,6 +22,7 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.chroma.files import has_database, others_in, set_aside_directories
 from memory_assets.stores.files.sqlite import IN_MEMORY
+from memory_assets.stores.runs.ledger import FILE_NAME as LEDGER
 from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.stores import STORE_NAMES
 
@@ -94,6 +95,8 @@ def status(settings: Settings) -> dict[str, Any]:
 
 
 def _runs(data_dir: Path) -> dict[str, Any]:
+    if not (data_dir / LEDGER).exists():
+        return {}
     with closing(ledger_of(data_dir)) as ledger:
         return ledger.last_runs()
 
