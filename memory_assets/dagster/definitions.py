@@ -36,7 +36,7 @@ from memory_assets.dagster.sensors import projects_directory_sensor
 from memory_assets.dagster.superseded_runs import prune_superseded_runs, superseded_runs_schedule
 from memory_assets.dagster.workspace_sensor import workspaces_sensor
 from memory_assets.private_files import create_private_files
-from memory_assets.settings import Settings
+from memory_assets.settings import Settings, load_settings
 
 _PARTITIONED = (
     raw_sessions,
@@ -71,7 +71,8 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
                 kept_memories,
                 memory_status,
                 gateway_costs,
-            ]
+            ],
+            settings or load_settings(),
         ),
         jobs=[ingest_batch, *JOBS, record_ingests, prune_superseded_runs],
         schedules=[

@@ -6,6 +6,8 @@ from functools import partial
 
 import dagster as dg
 
+from memory_assets.dagster.assets.kept_memories import keep_memories
+from memory_assets.dagster.assets.retained_sessions import apply_retention
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.stores.agents.journal import has_journal
@@ -16,14 +18,12 @@ from memory_assets.stores.runs.names import (
     INGEST_JOB,
     PARTITIONS,
     RECHECK_JOB,
-    RETENTION_JOB,
     WORKSPACE_JOB,
     WORKSPACE_PARTITIONS,
 )
 
 STATUS_JOB = "report_status"
 COSTS_JOB = "report_costs"
-UPKEEP_JOB = "keep_memories"
 
 _job = partial(
     dg.define_asset_job,
@@ -60,11 +60,6 @@ recheck_known_secrets = _job(
     dg.AssetSelection.assets("known_secrets"),
     description="Searches redacted sessions for secrets that were found later.",
 )
-apply_retention = _job(
-    RETENTION_JOB,
-    dg.AssetSelection.assets("retained_sessions"),
-    description="Cuts sessions older than MEMORY_RETENTION down to their prompts and summary.",
-)
 report_status = _job(
     STATUS_JOB,
     dg.AssetSelection.assets("memory_status"),
@@ -74,11 +69,6 @@ report_costs = _job(
     COSTS_JOB,
     dg.AssetSelection.assets("gateway_costs"),
     description="What models at endpoints cost in the last seven days, as `memory costs` says it.",
-)
-keep_memories = _job(
-    UPKEEP_JOB,
-    dg.AssetSelection.assets("kept_memories"),
-    description="Archives memories of agents that have faded, and merges those that say the same.",
 )
 JOBS = (
     ingest_project,

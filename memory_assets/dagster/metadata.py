@@ -14,7 +14,8 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.stores.lake.schemas import Table
 
-OWNERS = ["team:memory"]
+REMOVES = {"memory/removes": "true"}
+"""Tags of the assets and jobs that remove or archive."""
 SEARCHED_FIRST = {"dagster/priority": "1"}
 """Tags of the steps after which a new turn can be found: they run before all others."""
 

@@ -8,15 +8,14 @@ import dagster as dg
 
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.agent_memory_sensor import agent_memory_sensor
-from memory_assets.dagster.assets.kept_memories import kept_memories
 from memory_assets.dagster.definitions import AGENT_ASSETS, build_defs
-from memory_assets.dagster.jobs import UPKEEP_JOB, upkeep_schedule
+from memory_assets.dagster.jobs import upkeep_schedule
 from memory_assets.dagster.partitions import agent_memory
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores.runs.names import AGENT_MEMORY_JOB
+from memory_assets.stores.runs.names import AGENT_MEMORY_JOB, UPKEEP_JOB
 from memory_assets_tests.dagster.recorded import QUIET
 
 PARTITION = "agent-memory:-srv-harbor"
@@ -72,15 +71,15 @@ def test_the_upkeep_is_an_asset_that_counts(tmp_path: Path) -> None:
     assert isinstance(upkeep_schedule(context, memory=MemoryResource(promotes)), dg.RunRequest)
     open_gateway(Engines(settings)).write_memory("The keeper lights the lamps.", "fact", 0.9, NOW)
     assert isinstance(tick(), dg.RunRequest)
-    result = kept_memories(memory=MemoryResource(settings))
-    assert isinstance(result, dg.MaterializeResult)
+    defs = build_defs(settings)
+    done = defs.resolve_job_def(UPKEEP_JOB).execute_in_process(run_config=QUIET)
+    (result,) = (event.materialization for event in done.get_asset_materialization_events())
+    assert result.asset_key == dg.AssetKey("kept_memories")
     names = ("memories_archived", "faded", "merged", "promoted", "promoted_from_sessions")
     counts = {"memories": 1} | dict.fromkeys(names, 0)
-    assert result.metadata == {"work": "nothing to do", **counts}
-    defs = build_defs(settings)
+    said = {name: each.value for name, each in result.metadata.items()}
+    assert said == {"work": "nothing to do", **counts}
     assert defs.resolve_schedule_def("upkeep_schedule").job_name == UPKEEP_JOB
-    made = defs.resolve_job_def(UPKEEP_JOB).asset_layer.executable_asset_keys
-    assert {key.to_user_string() for key in made} == {"kept_memories"}
 
 
 def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult:

@@ -6,7 +6,7 @@ import dagster as dg
 from memory_assets.dagster.asset_checks import specs_of
 from memory_assets.dagster.assets.step import StepResults, backfill_policy, run_steps
 from memory_assets.dagster.batch import WorkersParam
-from memory_assets.dagster.metadata import OWNERS, definition_metadata, lineage_of, table_schema
+from memory_assets.dagster.metadata import definition_metadata, lineage_of, table_schema
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam, present_ruleset_version
 from memory_assets.pipeline.ingest.steps import STEPS
@@ -39,7 +39,6 @@ def _spec(
         description=description,
         group_name="transcripts",
         kinds={"parquet"},
-        owners=OWNERS,
         code_version=code_version,
         metadata=metadata,
         skippable=True,
