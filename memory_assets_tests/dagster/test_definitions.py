@@ -206,31 +206,6 @@ def test_every_table_has_a_schema_with_described_columns(name: str) -> None:
     assert all(column.description for column in schema.columns)
 
 
-@pytest.mark.parametrize(
-    "name",
-    sorted(
-        SPECS.keys()
-        - {
-            "raw_sessions",
-            "workspace_documents",
-            "workspace_keyword_index",
-            "prompt_collection",
-            "summary_collection",
-            "observation_collection",
-            "keyword_index",
-        }
-    ),
-)
-def test_column_lineage_points_at_columns_that_exist(name: str) -> None:
-    """Each column leads to columns of the schema of an asset upstream."""
-    lineage = SPECS[name].metadata["dagster/column_lineage"]
-    deps = [dep for columns in lineage.deps_by_column.values() for dep in columns]
-    assert deps
-    for dep in deps:
-        schema = SPECS[dep.asset_key.to_user_string()].metadata["dagster/column_schema"]
-        assert dep.column_name in [column.name for column in schema.columns]
-
-
 def test_columns_of_collections_have_their_types() -> None:
     """Vectors, numbers, and lists as one string, as Chroma keeps them."""
     schema = SPECS["session_collection"].metadata["dagster/column_schema"]
