@@ -10,6 +10,7 @@ pydantic takes .14 s of CPU to import, a cold search by words .3 s.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,9 @@ ALIASES = (
 """Variables that are read without the prefix, too; with it they take precedence."""
 KEYS = ("embedder_key", "qdrant_api_key", "summarizer_key")
 """Settings that are read from the environment only."""
+_TAG = r"(?:[\w.-]{1,63}/)?[\w.-]{1,63}=[\w.-]{0,63}"
+_OWNER = r"team:[\w]+|[\w.%+-]+@[\w-]+(?:\.[\w-]+)+"
+"""What Dagster takes as a tag and as an owner."""
 
 
 def _absolute(value: str | Path) -> Path:
@@ -96,6 +100,22 @@ def _routes(value: str | Iterable[str]) -> tuple[str, ...]:
         known = HISTORY_COLLECTIONS if of_type == "history" else MEMORY_COLLECTIONS
         (routes[of_type],) = _known((collection,), known, "collection")
     return tuple(map("=".join, routes.items()))
+
+
+def _tags(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of a list of `key=value`."""
+    tags = _listed(value)
+    if not all(re.fullmatch(_TAG, tag) for tag in tags):
+        raise ConfigurationError("say each tag as key=value, of letters, digits, `_`, `-` and `.`")
+    return tags
+
+
+def _owners(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of a list of addresses and teams."""
+    owners = _listed(value)
+    if not all(re.fullmatch(_OWNER, owner) for owner in owners):
+        raise ConfigurationError("say each owner as an e-mail address or as team:<name>")
+    return owners
 
 
 def _count_or_all(value: str | int) -> int | None:
@@ -235,6 +255,14 @@ class Settings(Arguments):
     )
     runs_kept: int | None = argument(
         3, "Whole runs kept of each project in Dagster's history, or `all`.", reads=_count_or_all
+    )
+    asset_owners: tuple[str, ...] = argument(
+        ("team:memory",),
+        "Owners of the assets in Dagster: addresses or `team:<name>`.",
+        reads=_owners,
+    )
+    asset_tags: tuple[str, ...] = argument(
+        (), "Tags of the assets in Dagster, as in `domain=agents,tier=2`.", reads=_tags
     )
     sensor_projects_per_tick: int = argument(
         200, "Projects that the run of one sensor tick may be for.", gt=0

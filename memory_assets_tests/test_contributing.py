@@ -39,7 +39,7 @@ import json
 import dagster as dg
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.definitions import build_defs
-from memory_assets.stores.run_history.names import INGEST_JOB
+from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.stage.components import Components

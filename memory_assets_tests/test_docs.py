@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer.main
-from dagster import AssetKey, AssetsDefinition
+from dagster import AssetKey, AssetsDefinition, AssetSpec
 
 from memory_assets import __version__
 from memory_assets.cli.cli import app
@@ -78,6 +78,7 @@ def test_the_architecture_says_where_each_asset_is() -> None:
         defined = vars(importlib.import_module(f"memory_assets.dagster.assets.{module}")).values()
         assets = [one for each in defined for one in (each if isinstance(each, list) else [each])]
         keys = {key for each in assets if isinstance(each, AssetsDefinition) for key in each.keys}
+        keys |= {each.key for each in assets if isinstance(each, AssetSpec)}
         assert AssetKey(name) in keys
         assert (PACKAGE / "pipeline" / stage).exists()
 

@@ -44,7 +44,7 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake import batch, lake
 from memory_assets.stores.lake.rows import arrow_batches
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
-from memory_assets.stores.run_history.names import INGEST_JOB
+from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.own_files import own_file
 
 SECRET = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -16,13 +16,14 @@ import typer
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json, takes
-from memory_assets.errors import ConfigurationError, StoreError, UnknownName
+from memory_assets.errors import ConfigurationError, StoreBusy, UnknownName
 from memory_assets.paths import is_gone
 from memory_assets.requests.actions import ForgetRequest
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
 from memory_assets.stores.files.shared import require_writable
+from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
@@ -133,15 +134,24 @@ def _erase_traces(settings: Settings, names: Names) -> int:
 
 
 def _require_idle(settings: Settings, found: Sequence[SessionOnRecord]) -> None:
+    """Raise `StoreBusy` if a run of one of these projects is waiting or under way."""
+    projects = {each.project for each in found}
+    with closing(ledger_of(settings.data_dir)) as ledger:
+        for run in ledger.begun():
+            if run.is_under_way and projects.intersection(run.partitions):
+                of = " and ".join(run.partitions)
+                raise StoreBusy(
+                    f"run {run.run_id[:8]} of {of} is under way; wait until it has ended"
+                )
     if _has_instance(settings):
         from memory_assets.cli.dagster.traces import require_idle
 
-        require_idle(settings, {each.project for each in found})
+        require_idle(settings, projects)
 
 
 def _has_instance(settings: Settings) -> bool:
-    """Return True if Dagster has ever run here, without importing it (2 s)."""
-    return (settings.dagster_dir / "history").is_dir()
+    """Whether Dagster has ever run here, without importing it (2 s)."""
+    return settings.dagster_dir.is_dir()
 
 
 def _confirmed(console: Console, as_json: bool) -> bool:
@@ -255,9 +265,13 @@ def retain(
 
 def _retained(settings: Settings, console: Console) -> dict[str, Any]:
     """Apply the policy, run the projects it changed, and return the counts of both."""
-    from memory_assets.cli.dagster.runs import apply_retention
     from memory_assets.cli.ingesting.index_runs import index_agent_memory
-    from memory_assets.cli.ingesting.ingest import STEPS_OF_ALL, advancing, run_plans
+    from memory_assets.cli.ingesting.ingest import (
+        STEPS_OF_ALL,
+        advancing,
+        apply_retention,
+        run_plans,
+    )
     from memory_assets.pipeline.plan import plan
     from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
     from memory_assets.pipeline.scan import on_disk
@@ -265,9 +279,7 @@ def _retained(settings: Settings, console: Console) -> dict[str, Any]:
 
     with rendering.progress_bar(console, transient=True) as bar:
         bar.add_task("removing the records of old sessions", total=None)
-        failure, removed = apply_retention(settings)
-    if failure is not None:
-        raise StoreError(failure)
+        removed = apply_retention(settings)
     components = Components(settings)
     touched = set(str(removed["projects"]).split(", "))
     outdated = plan.plan(components, on_disk.find_sources(components))

@@ -3,12 +3,12 @@
 import dagster as dg
 
 from memory_assets.dagster.jobs import index_agent_memory
-from memory_assets.dagster.partitions import agent_memory, busy_partitions
+from memory_assets.dagster.partitions import agent_memory, busy_partitions, requests_to_remove
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.dagster.workspace_sensor import requested
 from memory_assets.errors import no_text_in_errors
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
-from memory_assets.stores.run_history.names import AGENT_MEMORY_JOB
+from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
+from memory_assets.stores.runs.names import AGENT_MEMORY_JOB
 
 
 @dg.sensor(
@@ -19,10 +19,10 @@ from memory_assets.stores.run_history.names import AGENT_MEMORY_JOB
 @no_text_in_errors()
 def agent_memory_sensor(
     context: dg.SensorEvaluationContext, memory: MemoryParam
-) -> dg.SensorResult | dg.SkipReason:
+) -> dg.SensorResult:
     """Request a run for each partition with something new. A tick costs a few queries."""
-    busy = busy_partitions(context.instance, AGENT_MEMORY_JOB)
-    plans = [work for work in plan_agent_memory(memory.components()) if work.project not in busy]
-    if not plans:
-        return dg.SkipReason("what agents wrote is up to date")
-    return requested(context.instance, plans, agent_memory)
+    components = memory.components()
+    gone = requests_to_remove(context.instance, agent_memory, written(components))
+    busy = busy_partitions(context.instance, AGENT_MEMORY_JOB) | components.runs.busy_partitions()
+    plans = [work for work in plan_agent_memory(components) if work.project not in busy]
+    return requested(context.instance, plans, gone, "what agents wrote is up to date")

@@ -23,6 +23,7 @@ from memory_assets.dagster.assets.tables import TABLES
 from memory_assets.dagster.assets.workspace_documents import workspace_documents
 from memory_assets.dagster.batch import batch_resources, ingest_batch
 from memory_assets.dagster.documented import documented
+from memory_assets.dagster.ingests import ingests_sensor, record_ingests
 from memory_assets.dagster.jobs import (
     JOBS,
     costs_schedule,
@@ -35,7 +36,7 @@ from memory_assets.dagster.sensors import projects_directory_sensor
 from memory_assets.dagster.superseded_runs import prune_superseded_runs, superseded_runs_schedule
 from memory_assets.dagster.workspace_sensor import workspaces_sensor
 from memory_assets.private_files import create_private_files
-from memory_assets.settings import Settings
+from memory_assets.settings import Settings, load_settings
 
 _PARTITIONED = (
     raw_sessions,
@@ -70,9 +71,10 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
                 kept_memories,
                 memory_status,
                 gateway_costs,
-            ]
+            ],
+            settings or load_settings(),
         ),
-        jobs=[ingest_batch, *JOBS, prune_superseded_runs],
+        jobs=[ingest_batch, *JOBS, record_ingests, prune_superseded_runs],
         schedules=[
             retention_schedule,
             upkeep_schedule,
@@ -80,7 +82,12 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
             costs_schedule,
             superseded_runs_schedule,
         ],
-        sensors=[projects_directory_sensor, workspaces_sensor, agent_memory_sensor],
+        sensors=[
+            projects_directory_sensor,
+            workspaces_sensor,
+            agent_memory_sensor,
+            ingests_sensor,
+        ],
         resources=batch_resources(settings),
         executor=dg.in_process_executor,
     )

@@ -1,4 +1,4 @@
-"""Where docs/ says more about each asset, as a link in the asset's description."""
+"""What all assets have: owners and tags, and a link to where docs/ says more."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import dagster as dg
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ingest.steps import STEPS
-from memory_assets.stores.run_history.names import AGENT_MEMORY_PARTITIONS, WORKSPACE_PARTITIONS
+from memory_assets.settings import Settings
+from memory_assets.stores.runs.names import AGENT_MEMORY_PARTITIONS, WORKSPACE_PARTITIONS
 
 _OF_PARTITIONS = {WORKSPACE_PARTITIONS: "workspace", AGENT_MEMORY_PARTITIONS: "agent-memory"}
 _PAGES = {
@@ -41,12 +42,23 @@ _OTHERS = "contracts"
 """The file that has every table."""
 
 
-def documented(assets: Iterable[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
-    """Return assets whose descriptions end with a link to docs/, which `memory dev` serves."""
-    return [asset.map_asset_specs(_with_link) for asset in assets]
+def documented(
+    assets: Iterable[dg.AssetsDefinition | dg.AssetSpec], settings: Settings
+) -> list[dg.AssetsDefinition | dg.AssetSpec]:
+    """Return assets with the owners and tags of the settings, whose descriptions end with a link to
+    docs/, which `memory dev` serves."""
+    tags = dict(pair.split("=", 1) for pair in settings.asset_tags)
 
+    def said(spec: dg.AssetSpec) -> dg.AssetSpec:
+        page = _PAGES.get(spec.key.to_user_string(), _OTHERS)
+        link = f"More: [docs/{page}.md](/docs/{page}.md)"
+        return spec.replace_attributes(
+            description=f"{spec.description}\n\n{link}",
+            owners=list(settings.asset_owners),
+            tags={**tags, **spec.tags},
+        )
 
-def _with_link(spec: dg.AssetSpec) -> dg.AssetSpec:
-    page = _PAGES.get(spec.key.to_user_string(), _OTHERS)
-    link = f"More: [docs/{page}.md](/docs/{page}.md)"
-    return spec.replace_attributes(description=f"{spec.description}\n\n{link}")
+    return [
+        said(asset) if isinstance(asset, dg.AssetSpec) else asset.map_asset_specs(said)
+        for asset in assets
+    ]

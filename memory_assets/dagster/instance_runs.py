@@ -3,22 +3,42 @@ instance keeps its runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import dagster as dg
 
-from memory_assets.status import RunTimes, iso_time
-from memory_assets.stores.run_history.superseded import RunRecord
+from memory_assets.stores.runs.ledger import KEPT, EndedRun, RunLedger, iso_time
+from memory_assets.stores.runs.names import projects_of
 
 _BACKFILL_ENDED = ("COMPLETED", "FAILED", "CANCELED")
 _IDS_AT_ONCE = 500
 
 
-class InstanceRuns:
-    """The runs of an instance, as `superseded.py` looks at them."""
+@dataclass(frozen=True)
+class RunRecord:
+    """A run on record; times are Unix seconds. `is_part`: it was for some assets, checks or ops of
+    its job only; `continues`: it went on where another had failed."""
 
-    def __init__(self, instance: dg.DagsterInstance) -> None:
-        self._instance = instance
+    run_id: str
+    job: str
+    status: str
+    tags: Mapping[str, str]
+    run_config: Mapping[str, Any]
+    is_part: bool
+    continues: bool
+    created: float
+    started: float
+    ended: float
+
+
+class InstanceRuns:
+    """The runs of an instance, as `superseded.py` looks at them; the ledger is told of those that
+    are deleted."""
+
+    def __init__(self, instance: dg.DagsterInstance, ledger: RunLedger) -> None:
+        self._instance, self._ledger = instance, ledger
 
     def records(self, statuses: Sequence[str], **tags: str) -> list[RunRecord]:
         """Return the runs with one of these statuses and all of these tags, newest first."""
@@ -33,22 +53,32 @@ class InstanceRuns:
     def delete(self, run_id: str) -> None:
         """Delete a run with its events."""
         self._instance.delete_run(run_id)
+        self._ledger.note_pruned(run_id)
 
-    def ended(self, run_ids: Iterable[str]) -> dict[str, RunTimes]:
-        """Return job, status, start and end of those of some runs that the instance still has."""
+    def ended(self, run_ids: Iterable[str]) -> dict[str, EndedRun]:
+        """Return those of some runs that the instance still has, ended or not."""
         ids = sorted(run_ids)
         return {
-            record.dagster_run.run_id: (
-                record.dagster_run.job_name,
-                record.dagster_run.status.value,
-                iso_time(record.start_time),
-                iso_time(record.end_time),
-            )
+            record.dagster_run.run_id: _as_noted(record)
             for start in range(0, len(ids), _IDS_AT_ONCE)
             for record in self._instance.get_run_records(
                 dg.RunsFilter(run_ids=ids[start : start + _IDS_AT_ONCE])
             )
         }
+
+
+def _as_noted(record: dg.RunRecord) -> EndedRun:
+    run = record.dagster_run
+    partitions = projects_of(run)
+    return EndedRun(
+        run.run_id,
+        run.job_name,
+        run.status.value,
+        iso_time(record.start_time),
+        iso_time(record.end_time),
+        partitions[0] if len(partitions) == 1 else "",
+        KEPT,
+    )
 
 
 def _record(record: dg.RunRecord) -> RunRecord:

@@ -6,11 +6,13 @@ from functools import partial
 
 import dagster as dg
 
+from memory_assets.dagster.assets.kept_memories import keep_memories
+from memory_assets.dagster.assets.retained_sessions import apply_retention
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.gateway_usage import FILE_NAME as GATEWAY_USAGE
-from memory_assets.stores.run_history.names import (
+from memory_assets.stores.runs.names import (
     AGENT_MEMORY_JOB,
     AGENT_MEMORY_PARTITIONS,
     INGEST_JOB,
@@ -20,10 +22,8 @@ from memory_assets.stores.run_history.names import (
     WORKSPACE_PARTITIONS,
 )
 
-RETENTION_JOB = "apply_retention"
 STATUS_JOB = "report_status"
 COSTS_JOB = "report_costs"
-UPKEEP_JOB = "keep_memories"
 
 _job = partial(
     dg.define_asset_job,
@@ -60,11 +60,6 @@ recheck_known_secrets = _job(
     dg.AssetSelection.assets("known_secrets"),
     description="Searches redacted sessions for secrets that were found later.",
 )
-apply_retention = _job(
-    RETENTION_JOB,
-    dg.AssetSelection.assets("retained_sessions"),
-    description="Cuts sessions older than MEMORY_RETENTION down to their prompts and summary.",
-)
 report_status = _job(
     STATUS_JOB,
     dg.AssetSelection.assets("memory_status"),
@@ -74,11 +69,6 @@ report_costs = _job(
     COSTS_JOB,
     dg.AssetSelection.assets("gateway_costs"),
     description="What models at endpoints cost in the last seven days, as `memory costs` says it.",
-)
-keep_memories = _job(
-    UPKEEP_JOB,
-    dg.AssetSelection.assets("kept_memories"),
-    description="Archives memories of agents that have faded, and merges those that say the same.",
 )
 JOBS = (
     ingest_project,

@@ -1,9 +1,9 @@
 """[Metadata](https://docs.dagster.io/guides/build/assets/metadata-and-tags) of assets: column
-schemas and lineage from their tables, counts from the reports of stages."""
+schemas from their tables, counts from the reports of stages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import dagster as dg
 
@@ -14,7 +14,8 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.stores.lake.schemas import Table
 
-OWNERS = ["team:memory"]
+REMOVES = {"memory/removes": "true"}
+"""Tags of the assets and jobs that remove or archive."""
 SEARCHED_FIRST = {"dagster/priority": "1"}
 """Tags of the steps after which a new turn can be found: they run before all others."""
 
@@ -36,19 +37,6 @@ def table_schema(table: Table) -> dg.TableSchema:
     )
 
 
-def column_lineage(
-    table: Table, upstream: str, sources: Mapping[str, tuple[str, ...]]
-) -> dg.TableColumnLineage:
-    """Return the lineage of a table's columns: the columns of `upstream` in `sources`, else the
-    column with their name."""
-    return lineage_of(
-        {
-            name: [(upstream, column) for column in sources.get(name, (name,))]
-            for name in table.schema.names
-        }
-    )
-
-
 def plain_schema(columns: Mapping[str, str]) -> dg.TableSchema:
     """Return a schema of column names and descriptions, without types."""
     return dg.TableSchema(
@@ -59,28 +47,9 @@ def plain_schema(columns: Mapping[str, str]) -> dg.TableSchema:
     )
 
 
-def lineage_of(sources: Mapping[str, Sequence[tuple[str, str]]]) -> dg.TableColumnLineage:
-    """Return the lineage of columns from the (asset, column) pairs that each is made of."""
-    return dg.TableColumnLineage(
-        deps_by_column={
-            name: [
-                dg.TableColumnDep(asset_key=dg.AssetKey(asset), column_name=column)
-                for asset, column in pairs
-            ]
-            for name, pairs in sources.items()
-        }
-    )
-
-
-def definition_metadata(
-    table: Table, upstream: str, sources: Mapping[str, tuple[str, ...]]
-) -> dict[str, object]:
-    """Return the metadata of a table's asset definition: schema, lineage and name."""
-    return {
-        "dagster/column_schema": table_schema(table),
-        "dagster/column_lineage": column_lineage(table, upstream, sources),
-        "dagster/table_name": table.name,
-    }
+def definition_metadata(table: Table) -> dict[str, object]:
+    """Return the metadata of a table's asset definition: schema and name."""
+    return {"dagster/column_schema": table_schema(table), "dagster/table_name": table.name}
 
 
 def materialized(

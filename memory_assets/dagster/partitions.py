@@ -3,25 +3,31 @@ each project, one for each workspace, and one for what agents wrote about each p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import dagster as dg
 
 from memory_assets.pipeline.ingest.steps import STEPS
-from memory_assets.stores.run_history.history import UNDER_WAY
-from memory_assets.stores.run_history.names import (
+from memory_assets.stores.agents.partitions import is_agent_memory
+from memory_assets.stores.runs.names import (
     AGENT_MEMORY_PARTITIONS,
     PARTITIONS,
     WORKSPACE_PARTITIONS,
     is_valid_key,
     projects_of,
 )
+from memory_assets.stores.workspaces import is_workspace
 
 projects = dg.DynamicPartitionsDefinition(name=PARTITIONS)
 workspaces = dg.DynamicPartitionsDefinition(name=WORKSPACE_PARTITIONS)
 agent_memory = dg.DynamicPartitionsDefinition(name=AGENT_MEMORY_PARTITIONS)
 _BY_NAME = {str(each.name): each for each in (projects, workspaces, agent_memory)}
+DEFINITIONS = tuple(_BY_NAME)
+"""The names of the definitions."""
 
+UNDER_WAY = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
+"""Statuses of runs that wait or work."""
+PartitionsRequest = dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest
 _ADD_BATCH = 500
 """Keys added in one statement; 36,000 of them broke SQLite (dagster#16260)."""
 
@@ -41,12 +47,47 @@ def new_keys(
     return sorted(key for key in set(names) - existing if is_valid_key(key))
 
 
-def add_keys(instance: dg.DagsterInstance, names: Iterable[str]) -> list[str]:
+def add_keys(
+    instance: dg.DagsterInstance,
+    names: Iterable[str],
+    of: dg.DynamicPartitionsDefinition = projects,
+) -> list[str]:
     """Add the valid partition keys among `names` that the instance lacks, and return them."""
-    keys = new_keys(instance, names)
+    keys = new_keys(instance, names, of)
     for start in range(0, len(keys), _ADD_BATCH):
-        instance.add_dynamic_partitions(str(projects.name), keys[start : start + _ADD_BATCH])
+        instance.add_dynamic_partitions(str(of.name), keys[start : start + _ADD_BATCH])
     return keys
+
+
+def requests_to_add(instance: dg.DagsterInstance, names: Iterable[str]) -> list[PartitionsRequest]:
+    """Return a sensor's requests to add what the instance lacks of these partitions, to the
+    definition that each belongs to."""
+    by_kind: dict[str, list[str]] = {}
+    for name in names:
+        by_kind.setdefault(_definition_of(name), []).append(name)
+    added = {kind: new_keys(instance, keys, _BY_NAME[kind]) for kind, keys in by_kind.items()}
+    return [_BY_NAME[kind].build_add_request(keys) for kind, keys in added.items() if keys]
+
+
+def requests_to_remove(
+    instance: dg.DagsterInstance, of: dg.DynamicPartitionsDefinition, there: Container[str]
+) -> list[PartitionsRequest]:
+    """Return a sensor's requests to remove the partitions that stand for nothing any more, unless a
+    run is for them: `there` are those with anything on disk or on record."""
+    gone = {key for key in instance.get_dynamic_partitions(str(of.name)) if key not in there}
+    gone -= busy_partitions(instance) if gone else set()
+    return [of.build_delete_request(sorted(gone))] if gone else []
+
+
+def all_partitions(instance: dg.DagsterInstance) -> list[str]:
+    """Return the partitions of all definitions, sorted."""
+    return sorted(key for name in _BY_NAME for key in instance.get_dynamic_partitions(name))
+
+
+def _definition_of(name: str) -> str:
+    if is_workspace(name):
+        return WORKSPACE_PARTITIONS
+    return AGENT_MEMORY_PARTITIONS if is_agent_memory(name) else PARTITIONS
 
 
 def runs_under_way(instance: dg.DagsterInstance, job: str | None = None) -> Sequence[dg.DagsterRun]:

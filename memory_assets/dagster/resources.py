@@ -8,6 +8,7 @@ in the launchpad or by GraphQL, can change them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import dagster as dg
@@ -16,6 +17,8 @@ from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.engines import redaction_settings
 from memory_assets.redaction import ruleset_version
 from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.runs.ledger import KEPT
+from memory_assets.stores.runs.names import projects_of
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,21 @@ resource of that name."""
 
 def memory_resource(settings: Settings | None = None) -> dg.ResourceDefinition:
     """Return the resource for `settings` or, if None, for the settings of the environment at
-    the beginning of a run or tick. Run configuration for it is refused."""
+    the beginning of a run or tick. Run configuration for it is refused. The ledger is told of each
+    run while it works, so that the command line knows."""
 
-    def opened(context: dg.InitResourceContext) -> MemoryResource:
-        run_id = context.run.run_id if context.run else ""
-        return MemoryResource(settings or load_settings(), run_id)
+    def opened(context: dg.InitResourceContext) -> Iterator[MemoryResource]:
+        present, run = settings or load_settings(), context.run
+        if run is None:
+            yield MemoryResource(present)
+            return
+        memory = MemoryResource(present, run.run_id)
+        ledger = memory.components().runs
+        ledger.note_begun(run.run_id, run.job_name, projects_of(run), history=KEPT)
+        try:
+            yield memory
+        finally:
+            ledger.note_left(run.run_id)
 
     return dg.ResourceDefinition(
         opened,

@@ -10,7 +10,13 @@ import dagster as dg
 
 from memory_assets.dagster.batch import ingest_batch
 from memory_assets.dagster.jobs import recheck_known_secrets
-from memory_assets.dagster.partitions import busy_partitions, new_keys, projects, runs_under_way
+from memory_assets.dagster.partitions import (
+    busy_partitions,
+    projects,
+    requests_to_add,
+    requests_to_remove,
+    runs_under_way,
+)
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan_each
@@ -18,7 +24,7 @@ from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan.on_disk import look_for_sources, require_directories
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.stores.run_history.names import (
+from memory_assets.stores.runs.names import (
     INGEST_BATCH,
     RECHECK_JOB,
     batch_config,
@@ -63,7 +69,7 @@ class _Requested:
 @no_text_in_errors()
 def projects_directory_sensor(
     context: dg.SensorEvaluationContext, memory: MemoryParam
-) -> dg.SensorResult | dg.SkipReason:
+) -> dg.SensorResult:
     """Watch the agents' directories, and request one run of all projects that have work to do.
 
     A tick costs a stat for each file. It takes a bounded number of projects, least recently
@@ -87,8 +93,11 @@ def projects_directory_sensor(
             break
     else:
         state.after = ""
-    state.forget(examined - works.keys())
-    now, busy = time.time(), busy_partitions(context.instance)
+    known = found.sources.keys() | components.catalog.projects()
+    state.forget((examined - works.keys()) | (state.requested.keys() - known))
+    gone = [] if found.unlisted else requests_to_remove(context.instance, projects, known)
+    now = time.time()
+    busy = busy_partitions(context.instance) | components.runs.busy_partitions()
     due = [
         work for project, work in works.items() if project not in busy and state.is_due(work, now)
     ]
@@ -97,14 +106,13 @@ def projects_directory_sensor(
     runs = [state.request(due, now)] if due else []
     search = None if runs or busy else _search_for_secrets(components, context.instance)
     if search is not None:
-        return dg.SensorResult(run_requests=[search], cursor=state.to_cursor())
-    if not runs:
-        context.update_cursor(state.to_cursor())
-        return dg.SkipReason(_nothing_to_ask_for(len(works), len(found.unlisted)))
-    added = new_keys(context.instance, [work.project for work in due])
+        runs = [search]
+    skipped = None if runs else _nothing_to_ask_for(len(works), len(found.unlisted))
+    added = requests_to_add(context.instance, [work.project for work in due])
     return dg.SensorResult(
         run_requests=runs,
-        dynamic_partitions_requests=[projects.build_add_request(added)] if added else [],
+        skip_reason=skipped,
+        dynamic_partitions_requests=[*added, *gone],
         cursor=state.to_cursor(),
     )
 

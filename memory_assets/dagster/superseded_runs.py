@@ -10,18 +10,18 @@ import time
 import dagster as dg
 
 from memory_assets.dagster.instance_runs import InstanceRuns
-from memory_assets.dagster.partitions import projects
+from memory_assets.dagster.partitions import all_partitions
 from memory_assets.dagster.resources import MemoryParam
-from memory_assets.errors import no_text_in_errors
-from memory_assets.pipeline.ingest.run_ends import note_run_ends
-from memory_assets.stores.run_history.names import PRUNE_JOB
-from memory_assets.stores.run_history.superseded import (
-    ENDED,
+from memory_assets.dagster.superseded import (
     delete_prunings,
     delete_superseded,
     superseded_batches,
     superseded_of,
 )
+from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.ingest.run_ends import note_run_ends
+from memory_assets.stores.runs.ledger import ENDED
+from memory_assets.stores.runs.names import PRUNE_JOB
 
 _UNDER_WAY = dg.RunsFilter(
     job_name=PRUNE_JOB,
@@ -34,8 +34,8 @@ _UNDER_WAY = dg.RunsFilter(
 def delete_superseded_runs(context: dg.OpExecutionContext, memory: MemoryParam) -> None:
     """Delete the superseded runs of every project, and those of this job."""
     keep, deleted = memory.settings.runs_kept, 0
-    names = sorted(context.instance.get_dynamic_partitions(str(projects.name)))
-    runs = InstanceRuns(context.instance)
+    names = all_partitions(context.instance)
+    runs = InstanceRuns(context.instance, memory.components().runs)
     note_run_ends(memory.components(), runs.ended)
     while found := delete_superseded(runs, names, keep):
         deleted += found
@@ -74,9 +74,9 @@ def superseded_runs_schedule(
         return dg.SkipReason("MEMORY_RUNS_KEPT=all: every run is kept")
     if instance.get_runs(_UNDER_WAY, limit=1):
         return dg.SkipReason("the last time is still under way")
-    names = sorted(instance.get_dynamic_partitions(str(projects.name)))
+    names = all_partitions(instance)
     deadline = time.monotonic() + settings.sensor_seconds_per_tick
-    runs = InstanceRuns(instance)
+    runs = InstanceRuns(instance, memory.components().runs)
     for project in names:
         if next(superseded_of(runs, [project], settings.runs_kept), None) is not None:
             return dg.RunRequest(tags={"memory/reason": "superseded runs"})

@@ -8,12 +8,18 @@ from pathlib import Path
 import dagster as dg
 
 from memory_assets.dagster.jobs import index_workspace
-from memory_assets.dagster.partitions import busy_partitions, new_keys, workspaces
+from memory_assets.dagster.partitions import (
+    PartitionsRequest,
+    busy_partitions,
+    requests_to_add,
+    requests_to_remove,
+    workspaces,
+)
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import ConfigurationError, no_text_in_errors
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.plan.workspaces import plan_workspace
-from memory_assets.stores.run_history.names import WORKSPACE_JOB
+from memory_assets.stores.runs.names import WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces
 
 _TRIED_AGAIN_SECONDS = 3_600.0
@@ -26,9 +32,7 @@ _TRIED_AGAIN_SECONDS = 3_600.0
     default_status=dg.DefaultSensorStatus.RUNNING,
 )
 @no_text_in_errors()
-def workspaces_sensor(
-    context: dg.SensorEvaluationContext, memory: MemoryParam
-) -> dg.SensorResult | dg.SkipReason:
+def workspaces_sensor(context: dg.SensorEvaluationContext, memory: MemoryParam) -> dg.SensorResult:
     """Request a run for each workspace with changed files. A tick costs a stat for each file."""
     components = memory.components()
     known = Workspaces(memory.settings.data_dir)
@@ -38,7 +42,9 @@ def workspaces_sensor(
             known.add(Path(root))
         except ConfigurationError as error:
             missing.append(str(error))
-    busy = busy_partitions(context.instance, WORKSPACE_JOB)
+    there = {workspace.partition for workspace in known.all()} | components.catalog.projects()
+    gone = requests_to_remove(context.instance, workspaces, there)
+    busy = busy_partitions(context.instance, WORKSPACE_JOB) | components.runs.busy_partitions()
     plans = []
     for workspace in known.all():
         if workspace.partition in busy:
@@ -50,19 +56,20 @@ def workspaces_sensor(
             continue
         if work is not None:
             plans.append(work)
-    if not plans:
-        return dg.SkipReason("; ".join(missing) or "every workspace is up to date")
-    return requested(context.instance, plans, workspaces)
+    reason = "; ".join(missing) or "every workspace is up to date"
+    return requested(context.instance, plans, gone, reason)
 
 
 def requested(
     instance: dg.DagsterInstance,
     plans: Sequence[ProjectPlan],
-    partitions: dg.DynamicPartitionsDefinition,
+    gone: Sequence[PartitionsRequest],
+    reason: str,
 ) -> dg.SensorResult:
-    """Return the request of a run for each plan, and of the partitions that are new."""
+    """Return the request of a run for each plan, and of the partitions that are new or `gone`;
+    where there is no plan, the reason."""
     attempt = int(time.time() / _TRIED_AGAIN_SECONDS)
-    added = new_keys(instance, [work.project for work in plans], partitions)
+    added = requests_to_add(instance, [work.project for work in plans])
     return dg.SensorResult(
         run_requests=[
             dg.RunRequest(
@@ -72,5 +79,6 @@ def requested(
             )
             for work in plans
         ],
-        dynamic_partitions_requests=[partitions.build_add_request(added)] if added else [],
+        skip_reason=None if plans else reason,
+        dynamic_partitions_requests=[*added, *gone],
     )

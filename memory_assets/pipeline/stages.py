@@ -7,8 +7,8 @@ searched of a table is in `search_kinds.py`, its columns in `models.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import get_args
 
@@ -51,7 +51,7 @@ from memory_assets.stores.lake.schemas import (
     WORKSPACE_DOCUMENTS,
     Table,
 )
-from memory_assets.stores.run_history.names import (
+from memory_assets.stores.runs.names import (
     AGENT_MEMORY_PARTITIONS,
     PARTITIONS,
     WORKSPACE_PARTITIONS,
@@ -63,10 +63,8 @@ from memory_assets.stores.workspaces import AGENT
 class Stage:
     """How one table is made.
 
-    `run` brings a project's rows up to date. `made_from` says which columns of the upstream
-    table each column comes from; those left out come from the column of their name. `retained`
-    rows are kept when retention cuts a session down. `group` and `reads` (stores beside the
-    lake) are for Dagster's page.
+    `run` brings a project's rows up to date. `retained` rows are kept when retention cuts a session
+    down. `group` and `reads` (stores beside the lake) are for Dagster's page.
     """
 
     derived: DerivedTable
@@ -74,7 +72,6 @@ class Stage:
     description: str
     group: str
     expected: Expectations
-    made_from: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     retained: bool = False
     embeds: bool = False
     reads: frozenset[str] = frozenset()
@@ -107,10 +104,6 @@ _DOCUMENT = {
     "file_type": tuple(KIND_OF),
 }
 _PASSAGE = {"part": AT_LEAST_0, "turn_index": AT_LEAST_0, "text": NOT_EMPTY}
-_TEXT = ("text", "kind", "subtype")
-_TOLD = ("text", "kind", "command", "is_error", "paths")
-_PRINTED = ("text", "command")
-_FILES = ("paths", "tool_name", "is_error")
 _MADE = (
     Stage(
         CHUNKED,
@@ -124,28 +117,6 @@ _MADE = (
             one_of={**_AGENT, "role": ("user", "assistant", "turn")},
             ordered=(("timestamp", "ended_at"),),
         ),
-        {
-            "id": ("session_id", "kind"),
-            "turn_id": ("session_id", "kind"),
-            "part": ("text",),
-            "turn_index": ("kind", "seq"),
-            "role": ("kind",),
-            "ended_at": ("timestamp",),
-            "text": ("text", "kind", "tool_name", "command", "paths", "is_error", "message_id"),
-            "tools_used": ("tool_name",),
-            "files": ("paths",),
-            "commands": ("command",),
-            "errors": ("text", "is_error"),
-            "error_lines": ("text", "kind", "tool_name", "is_error"),
-            "identifiers": ("text", "kind", "tool_name"),
-            "by_program": ("kind", "subtype"),
-            "prompt_uuid": ("record_uuid", "kind"),
-            "first_seq": ("seq",),
-            "last_seq": ("seq",),
-            "content_hash": ("text",),
-            "chunker_version": (),
-            "ingested_at": (),
-        },
     ),
     Stage(
         PROMPTED,
@@ -154,13 +125,6 @@ _MADE = (
         "Prompts of subagents, injected text and compaction summaries are not among them.",
         "turns",
         Expectations(bounds=_PASSAGE, one_of=_AGENT),
-        {
-            "id": ("session_id", "kind"),
-            "turn_id": ("session_id", "kind"),
-            "part": ("text",),
-            "turn_index": ("kind", "seq"),
-            "content_hash": ("text",),
-        },
         retained=True,
     ),
     Stage(
@@ -175,21 +139,6 @@ _MADE = (
             one_of=_AGENT,
             ordered=(("started_at", "ended_at"),),
         ),
-        {
-            "id": ("session_id",),
-            **dict.fromkeys(("title", "request", "learned", "completed"), _TEXT),
-            **dict.fromkeys(("next_steps", "notes", "text"), _TEXT),
-            "investigated": ("text", "tool_name", "paths", "command"),
-            **dict.fromkeys(("files_read", "files_modified"), _FILES),
-            "commands": ("command", "is_error"),
-            "errors": ("text", "is_error", "command", "paths"),
-            "commits": _PRINTED,
-            **dict.fromkeys(("started_at", "ended_at", "duration_seconds"), ("timestamp",)),
-            **dict.fromkeys(("turns", "prompts", "tool_calls"), ("kind",)),
-            "content_hash": ("text",),
-            "summarizer_id": (),
-            "by_program": ("kind", "subtype"),
-        },
         retained=True,
     ),
     Stage(
@@ -203,17 +152,6 @@ _MADE = (
             bounds={"turn_index": AT_LEAST_0, "title": NOT_EMPTY, "text": NOT_EMPTY},
             one_of={**_AGENT, "type": OBSERVATION_TYPES},
         ),
-        {
-            "id": ("session_id", "agent_id", "seq"),
-            "anchor_seq": ("seq",),
-            **dict.fromkeys(("turn_id", "turn_index"), ("session_id", "kind")),
-            **dict.fromkeys(("turn_ids", "prompt_ids"), ("session_id", "kind")),
-            **dict.fromkeys(("type", "title", "narrative", "facts", "concepts", "text"), _TOLD),
-            **dict.fromkeys(("files_read", "files_modified"), _FILES),
-            "ended_at": ("timestamp",),
-            "content_hash": ("text",),
-            "observer_id": (),
-        },
     ),
     Stage(
         ATTRIBUTED,
@@ -226,18 +164,6 @@ _MADE = (
             bounds={"turn_index": AT_LEAST_0, "score": (0.0, 1.0)},
             one_of={**_AGENT, "evidence": tuple(map(str, Evidence))},
         ),
-        {
-            "id": ("session_id", "text"),
-            "turn_id": ("session_id", "kind"),
-            "turn_index": ("kind", "seq"),
-            **dict.fromkeys(("commit", "subject", "branch", "from_commit"), _PRINTED),
-            "pull_request": _PRINTED,
-            **dict.fromkeys(
-                ("evidence", "score", "verified", "files"), (*_PRINTED, "paths", "timestamp")
-            ),
-            "committed_at": ("timestamp",),
-            "attribution_version": (),
-        },
         reads=frozenset({"git"}),
     ),
     Stage(
@@ -250,12 +176,6 @@ _MADE = (
             bounds={"turn_index": AT_LEAST_0, "rank": AT_LEAST_0, "document": NOT_EMPTY},
             one_of=_AGENT,
         ),
-        {
-            "id": ("session_id", "seq"),
-            "turn_id": ("session_id", "kind"),
-            "turn_index": ("kind", "seq"),
-            **dict.fromkeys(("collection", "document", "rank"), ("text", "tool_use_id")),
-        },
     ),
     Stage(
         workspace.CHUNKED,
@@ -273,15 +193,6 @@ _MADE = (
             one_of={**_DOCUMENT, "chunk_type": CHUNK_TYPES},
             ordered=(("line_start", "line_end"),),
         ),
-        {
-            **dict.fromkeys(("id", "chunk_id", "context"), ("id", "text")),
-            "document_id": ("id",),
-            "part": ("text",),
-            **dict.fromkeys(("chunk_index", "chunk_type", "section_heading"), ("text",)),
-            **dict.fromkeys(("line_start", "line_end", "embedded", "content_hash"), ("text",)),
-            "files": ("file_path",),
-            "chunker_version": (),
-        },
         reads=frozenset({"tree-sitter"}),
     ),
     Stage(
@@ -296,14 +207,6 @@ _MADE = (
             one_of={"agent": (AGENT_MEMORY_AGENT,)},
             ordered=(("first_turn", "last_turn"),),
         ),
-        {
-            "id": ("session_id",),
-            **dict.fromkeys(("first_turn", "last_turn"), ("turn_index",)),
-            **dict.fromkeys(("message_ids", "cut_turns"), ("id",)),
-            "ended_at": ("timestamp",),
-            **dict.fromkeys(("text", "content_hash"), ("text", "role")),
-            "summarizer_id": (),
-        },
         retained=True,
     ),
 )
@@ -319,7 +222,6 @@ def _vectors(index: IndexedTable) -> Stage:
         "once.",
         source.group if source is not None else AGENTS,
         Expectations(bounds={"vector": (0.999, 1.001)}),
-        {"embedder_id": (), "vector": ("text",)},
         retained=source is not None and source.retained,
         embeds=True,
         reads=frozenset({"onnx"}),

@@ -21,7 +21,7 @@ from memory_assets.recall.ids import MemoryId, parse_id
 from memory_assets.recall.rows import rows_of
 from memory_assets.stores.agents.partitions import is_agent_memory, project_in
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.run_history.names import is_valid_key
+from memory_assets.stores.runs.names import is_valid_key
 from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ here imports pyarrow, numpy, Chroma, pydantic or Dagster early. Does not: readin
 (`recall/`), checking them (`pipeline/checks/`).
 """
 
-from memory_assets.status.disk import RunTimes, iso_time, runs_in_history
 from memory_assets.status.health import (
     failed_checks,
     last_checks,
@@ -29,7 +28,6 @@ from memory_assets.status.words import (
 )
 
 __all__ = [
-    "RunTimes",
     "can_be_helped",
     "chroma_notes",
     "counted",
@@ -37,13 +35,11 @@ __all__ = [
     "found_so_far",
     "held_back",
     "in_words",
-    "iso_time",
     "last_checks",
     "lasting",
     "named_documents",
     "redactions_by_rule",
     "report",
-    "runs_in_history",
     "sample_note",
     "sizes_by_day",
     "sizes_of",

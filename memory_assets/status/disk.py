@@ -1,19 +1,14 @@
-"""Facts from files: the agents' transcripts compared with the catalogue, and the last runs from
-Dagster's own SQLite file, without importing Dagster, which takes longer than `memory status`."""
+"""Facts from files: the agents' transcripts compared with the catalogue."""
 
 from __future__ import annotations
 
 import json
 import os
-import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memory_assets.errors import printable
 from memory_assets.paths import SAMPLE_DIR, is_gone, is_sample
@@ -21,14 +16,10 @@ from memory_assets.settings import Settings
 from memory_assets.status.other_files import OtherFiles
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
-from memory_assets.stores.files.sqlite import connect
 
 if TYPE_CHECKING:
     from memory_assets.transcripts import Known, Unlisted
 
-_FILE = Path("history") / "runs.db"
-_DAYS = 7
-_LISTED = 5
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, f"{_SUFFIX}.zst", f"{_SUFFIX}.gz")
 _DEPTH = 8
@@ -36,77 +27,8 @@ _OTHERS = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
 _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
 """Names of files that no reader accepts; the readers decide on all others."""
 
-RunTimes = tuple[str, str, str, str]
-"""Job, status, start and end of a run; times are ISO 8601, UTC, "" where unknown. They may be to
-the millisecond, because the order of runs follows from them."""
 Facts = tuple[int, int]
 """Size and mtime in nanoseconds."""
-
-
-def last_runs(dagster_dir: Path) -> dict[str, Any]:
-    """Return the last runs that ended and the failed ones of a week, newest first; empty where
-    there is no such file (the instance may keep its runs on a server)."""
-    path = dagster_dir / _FILE
-    if not path.exists():
-        return {}
-    since = time.time() - _DAYS * 86_400
-    columns = "SELECT run_id, pipeline_name, partition, status, start_time, end_time FROM runs"
-    try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=2.0)) as open_:
-            ended = open_.execute(
-                f"{columns} WHERE end_time IS NOT NULL ORDER BY id DESC LIMIT {_LISTED}"
-            ).fetchall()
-            failed = open_.execute(
-                f"{columns} WHERE status = 'FAILURE' AND end_time > ? ORDER BY id DESC", (since,)
-            ).fetchall()
-            under_way = open_.execute(
-                "SELECT COUNT(*) FROM runs WHERE status IN ('STARTED', 'STARTING', 'QUEUED')"
-            ).fetchone()
-    except sqlite3.Error as error:
-        return {"unreadable": type(error).__name__}
-    return {
-        "last": _run(ended[0]) if ended else None,
-        "ended": [_run(row) for row in ended],
-        "failed_in_7_days": len(failed),
-        "failed": [_run(row) for row in failed[:_LISTED]],
-        "under_way": int(under_way[0]),
-    }
-
-
-def runs_in_history(dagster_dir: Path, run_ids: Iterable[str]) -> dict[str, RunTimes] | None:
-    """Return job, status, start and end of those of some runs that Dagster still has; None where
-    there is no such file (the instance may keep its runs on a server), or it cannot be read."""
-    path = dagster_dir / _FILE
-    if not path.exists():
-        return None
-    columns = "SELECT pipeline_name, status, start_time, end_time FROM runs WHERE run_id = ?"
-    found = {}
-    try:
-        with closing(connect(path, mode="ro")) as database:
-            for run_id in run_ids:
-                for job, status, started, ended in database.execute(columns, (run_id,)):
-                    times = iso_time(started, "milliseconds"), iso_time(ended, "milliseconds")
-                    found[run_id] = (job, status, *times)
-    except sqlite3.Error:
-        return None
-    return found
-
-
-def iso_time(seconds: float | None, timespec: str = "seconds") -> str:
-    """Return a time in Unix seconds as ISO 8601, UTC; "" for none."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=timespec) if seconds else ""
-
-
-def _run(row: tuple[Any, ...]) -> dict[str, Any]:
-    run_id, job, project, status, started, ended = row
-    return {
-        "run_id": run_id,
-        "job": job,
-        "project": project,
-        "status": status,
-        "ended_at": iso_time(ended),
-        "seconds": round(ended - started, 2) if started else None,
-    }
 
 
 @dataclass

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.run_ledger import FAILED, ledger_of
+from memory_assets.stores.runs.ledger import FAILED, ledger_of
 
 
 def redactions_by_rule(catalog: Catalog) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,13 +17,15 @@ from memory_assets.http.model_endpoint import family_of, same_space
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.settings import Settings
-from memory_assets.status.disk import Disk, last_runs, look, roots_to_read, sample_beside_own
+from memory_assets.status.disk import Disk, look, roots_to_read, sample_beside_own
 from memory_assets.status.health import failed_checks
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.text_account import TextAccount, account_of
 from memory_assets.stores.chroma.files import has_database, others_in, set_aside_directories
 from memory_assets.stores.files.sqlite import IN_MEMORY
+from memory_assets.stores.runs.ledger import FILE_NAME as LEDGER
+from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.stores import STORE_NAMES
 
 VERSIONS_FILE = "versions.json"
@@ -87,13 +90,20 @@ def status(settings: Settings) -> dict[str, Any]:
         | _chroma(data_dir, settings.vectors_url, lost),
         "sizes": sizes_of(data_dir, stages),
         "versions": versions,
-        "runs": last_runs(data_dir / "dagster"),
+        "runs": _runs(data_dir),
         "watcher": _watcher(data_dir, "watcher"),
         "workspaces_watcher": _watcher(data_dir, "workspaces-watcher"),
     }
     catalog.close()
     current["lake_bytes"] = current["sizes"]["lake"]
     return current
+
+
+def _runs(data_dir: Path) -> dict[str, Any]:
+    if not (data_dir / LEDGER).exists():
+        return {}
+    with closing(ledger_of(data_dir)) as ledger:
+        return ledger.last_runs()
 
 
 def coverage(

@@ -10,15 +10,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
-import dagster as dg
 import pytest
 
 from memory_assets.cli import exit_codes
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.run_history.names import INGEST_BATCH
+from memory_assets.stores.runs.ledger import ledger_of
+from memory_assets.stores.runs.names import INGEST_BATCH
 from memory_assets_tests import command_line
 
 MEMORY = Path(sys.executable).with_name("memory")
@@ -366,7 +367,7 @@ main()
 
 def test_a_killed_ingest_is_completed_by_the_next_one(empty: Cli, run_here: Run) -> None:
     """kill -9 in the middle: the next ingest ends with everything, and the killed run does
-    not stay "started" in the Dagster instance, where it would hold back its project. The kill
+    not stay under way, where it would hold back its project. The kill
     comes before any vector is made, so there are none; and Codex's two sessions will do."""
     empty.own |= {"MEMORY_EMBEDDER": "none", "MEMORY_AGENTS": "codex"}
     killed = subprocess.run(
@@ -379,6 +380,7 @@ def test_a_killed_ingest_is_completed_by_the_next_one(empty: Cli, run_here: Run)
     assert again["failed"] == {} and again["checks_failed"] == []
     assert again["status"]["coverage"]["sessions"]["turns"] == 5
     assert json.loads(run_here(empty, "ingest", "--json").stdout)["work"] == []
-    with dg.DagsterInstance.from_config(str(empty.data_dir / "dagster")) as instance:
-        statuses = [run.status for run in instance.get_runs(dg.RunsFilter(job_name=INGEST_BATCH))]
-    assert sorted(status.value for status in statuses) == ["FAILURE", "SUCCESS"]
+    with closing(ledger_of(empty.data_dir)) as ledger:
+        runs = ledger.last_runs()
+    ended = [run["status"] for run in runs["ended"] if run["job"] == INGEST_BATCH]
+    assert sorted(ended) == ["FAILURE", "SUCCESS"] and runs["under_way"] == 0

@@ -12,18 +12,11 @@ def _mentions(sessions: set[str], projects: set[str]) -> Mentions:
     return Mentions(Names(frozenset(sessions), frozenset(projects)))
 
 
-def test_names_are_found_in_every_spelling() -> None:
-    """As they are, in JSON, in JSON within JSON, percent-encoded, in bytes."""
+def test_names_are_found_in_whatever_is_printed() -> None:
+    """Sessions anywhere, in whatever case."""
     mentions = _mentions({UUID, "séance"}, {"-home-mära-code"})
-    for text in (
-        f"x{UUID.upper()}y",
-        '"s\\u00e9ance"',
-        '\\"s\\\\u00e9ance\\"',
-        "project=-home-m%C3%A4ra-code/x",
-        "'-home-m\\u00e4ra-code'",
-    ):
-        assert mentions.are_in(text), text
-        assert mentions.are_in(text.encode()), text
+    for value in (f"x{UUID.upper()}y", {"why": ("séance",)}, "project=-home-mära-code/x"):
+        assert mentions.are_in(value), value
     assert not mentions.are_in(None)
     assert not mentions.are_in(3)
     assert not _mentions(set(), set()).are_in("anything")

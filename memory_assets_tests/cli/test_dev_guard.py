@@ -32,7 +32,7 @@ from websockets.typing import Origin, Subprotocol
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.run_history.names import INGEST_JOB
+from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.dagster.live_dagster import (
     BIN,

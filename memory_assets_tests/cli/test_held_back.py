@@ -7,17 +7,17 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.dagster.home import open_instance
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.run_history.names import PARTITION_TAG
+from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.unprivileged import without_privileges
 
@@ -171,10 +171,9 @@ def test_names_that_are_not_utf8_are_told_and_the_rest_goes_on(shell: Shell) -> 
     catalog.close()
     assert str(taken_in) in {row.path for row in rows}
     assert len({(row.project, row.session_id) for row in rows}) == SESSIONS + 1
-    with open_instance(shell.settings) as instance:
-        keys = instance.get_dynamic_partitions("projects")
-        tags = {run.tags.get(PARTITION_TAG, "") for run in instance.get_runs()}
-    for key in {*keys, *tags, *(row.project for row in rows)}:
+    with closing(ledger_of(shell.settings.data_dir)) as ledger:
+        keys = ledger.unreported_partitions()
+    for key in {*keys, *(row.project for row in rows)}:
         assert key.isprintable() and "bad" not in key and "line" not in key
     for path in held_back:
         shutil.rmtree(path) if path.is_dir() else path.unlink()

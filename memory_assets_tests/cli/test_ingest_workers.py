@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.exit_codes import FINE
 from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.cli.ingesting.ingest_command import ingest_once
@@ -24,6 +24,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma.files import has_database
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
+from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.under_way.ingest import under_way
 
 Started = list[workers._Worker]
@@ -85,8 +86,8 @@ def _plans(settings: Settings) -> list[ProjectPlan]:
 
 
 def _runs(settings: Settings) -> list[str]:
-    with open_instance(settings) as instance:
-        return sorted(run.status.value for run in instance.get_runs())
+    with closing(ledger_of(settings.data_dir)) as ledger:
+        return sorted(run["status"] for run in ledger.last_runs()["ended"])
 
 
 def test_a_worker_that_is_killed_loses_its_project_and_no_other(

@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +22,12 @@ import pytest
 import yaml
 
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.run_history.names import BATCH_OP
+from memory_assets.stores.runs.names import BATCH_OP
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 BIN = Path(sys.executable).parent
 PATIENCE_SECONDS = 240.0
+TIDEPOOL = "-Users-jonas-work-tidepool-web"
 SENSOR = "dagster/sensor_name"
 """The tag of a run that a sensor asked for."""
 SELECTOR = {
@@ -97,9 +98,10 @@ def wait_for(what: str, condition: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def memory_dev(directory: Path, **more: str) -> Iterator[Dagster]:
+def memory_dev(directory: Path, *, first: Sequence[str] = (), **more: str) -> Iterator[Dagster]:
     """Start `memory dev` on a copy of most of the sample, in a home of its own, with `more`
-    in its environment; end it afterwards."""
+    in its environment; end it afterwards. `memory ingest` has taken in the projects `first`, each a
+    copy of one of TIDEPOOL's sessions."""
     transcripts = directory / "transcripts"
     left_out = shutil.ignore_patterns("-home-mara-code-harbor-api", "*019dd3a0*")
     shutil.copytree(REPOSITORY / "data" / "sample", transcripts, ignore=left_out)
@@ -114,6 +116,10 @@ def memory_dev(directory: Path, **more: str) -> Iterator[Dagster]:
         **more,
     }
     log = directory / "dev.log"
+    for name in first:
+        copy_of_a_session(transcripts, name)
+        ingest = [str(BIN / "memory"), "ingest", "--project", name]
+        subprocess.run(ingest, env=environment, check=True, capture_output=True)
 
     def address() -> str:
         said = re.search(r"Dagster is at (\S+)", log.read_text())
@@ -136,6 +142,16 @@ def memory_dev(directory: Path, **more: str) -> Iterator[Dagster]:
             process.send_signal(signal.SIGINT)
             process.wait(60)
             chroma_server.stop(directory / "memory")
+
+
+def copy_of_a_session(transcripts: Path, project: str, digit: str = "2") -> None:
+    """Make a project of a copy of a session, with ids of its own."""
+    projects = transcripts / "claude" / "projects"
+    (source,) = (projects / TIDEPOOL).glob("5c8e7a13*.jsonl")
+    (projects / project).mkdir()
+    text = source.read_text().replace("5c8e7a13", digit * 8)
+    text = text.replace('"uuid":"', f'"uuid":"{digit}f')
+    (projects / project / source.name.replace("5c8e7a13", digit * 8)).write_text(text)
 
 
 def processes_in(data_dir: Path) -> dict[int, str]:

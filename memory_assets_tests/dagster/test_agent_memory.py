@@ -8,16 +8,15 @@ import dagster as dg
 
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.agent_memory_sensor import agent_memory_sensor
-from memory_assets.dagster.assets.kept_memories import kept_memories
 from memory_assets.dagster.definitions import AGENT_ASSETS, build_defs
-from memory_assets.dagster.jobs import UPKEEP_JOB, upkeep_schedule
+from memory_assets.dagster.jobs import upkeep_schedule
 from memory_assets.dagster.partitions import agent_memory
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores.run_history.names import AGENT_MEMORY_JOB
-from memory_assets_tests.dagster.test_ingest_batch import QUIET
+from memory_assets.stores.runs.names import AGENT_MEMORY_JOB, UPKEEP_JOB
+from memory_assets_tests.dagster.recorded import QUIET
 
 PARTITION = "agent-memory:-srv-harbor"
 NOW = "2026-11-23T09:00:00Z"
@@ -28,12 +27,11 @@ def test_the_sensor_requests_what_the_job_makes(tmp_path: Path) -> None:
     and evaluates every check, after which there is nothing to do."""
     settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
     with open_instance(settings) as instance:
-        assert isinstance(_tick(settings, instance), dg.SkipReason)
+        assert _tick(settings, instance).skip_reason
         gateway = open_gateway(Engines(settings), "-srv-harbor")
         gateway.append_history("c1", "user", "Who lights the lamps?", 0, NOW)
         gateway.write_memory("The keeper lights the lamps.", "fact", 0.9, NOW, "c1")
         requested = _tick(settings, instance)
-        assert isinstance(requested, dg.SensorResult)
         (request,) = requested.run_requests or ()
         assert request.partition_key == PARTITION and requested.dynamic_partitions_requests
         instance.add_dynamic_partitions(str(agent_memory.name), [PARTITION])
@@ -56,7 +54,7 @@ def test_the_sensor_requests_what_the_job_makes(tmp_path: Path) -> None:
             for spec in asset.check_specs
         }
         assert checks.keys() == wanted and all(checks.values())
-        assert isinstance(_tick(settings, instance), dg.SkipReason)
+        assert _tick(settings, instance).skip_reason
 
 
 def test_the_upkeep_is_an_asset_that_counts(tmp_path: Path) -> None:
@@ -73,19 +71,19 @@ def test_the_upkeep_is_an_asset_that_counts(tmp_path: Path) -> None:
     assert isinstance(upkeep_schedule(context, memory=MemoryResource(promotes)), dg.RunRequest)
     open_gateway(Engines(settings)).write_memory("The keeper lights the lamps.", "fact", 0.9, NOW)
     assert isinstance(tick(), dg.RunRequest)
-    result = kept_memories(memory=MemoryResource(settings))
-    assert isinstance(result, dg.MaterializeResult)
+    defs = build_defs(settings)
+    done = defs.resolve_job_def(UPKEEP_JOB).execute_in_process(run_config=QUIET)
+    (result,) = (event.materialization for event in done.get_asset_materialization_events())
+    assert result.asset_key == dg.AssetKey("kept_memories")
     names = ("memories_archived", "faded", "merged", "promoted", "promoted_from_sessions")
     counts = {"memories": 1} | dict.fromkeys(names, 0)
-    assert result.metadata == {"work": "nothing to do", **counts}
-    defs = build_defs(settings)
+    said = {name: each.value for name, each in result.metadata.items()}
+    assert said == {"work": "nothing to do", **counts}
     assert defs.resolve_schedule_def("upkeep_schedule").job_name == UPKEEP_JOB
-    made = defs.resolve_job_def(UPKEEP_JOB).asset_layer.executable_asset_keys
-    assert {key.to_user_string() for key in made} == {"kept_memories"}
 
 
-def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult | dg.SkipReason:
+def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult:
     with dg.build_sensor_context(instance=instance) as context:
         result = agent_memory_sensor(context, memory=MemoryResource(settings))
-    assert isinstance(result, dg.SensorResult | dg.SkipReason)
+    assert isinstance(result, dg.SensorResult)
     return result

@@ -20,8 +20,9 @@ from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history.names import INGEST_JOB, RANGE_TAGS, is_of_range
+from memory_assets.stores.runs.names import INGEST_JOB, RANGE_TAGS, projects_of
 from memory_assets_tests.dagster.instances import opened_instance
+from memory_assets_tests.dagster.recorded import record_ingests
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -205,7 +206,7 @@ def test_a_partition_of_no_project_fails_and_says_so(
 
 
 def test_forgetting_a_project_leaves_the_others_of_its_backfill(settings: Settings) -> None:
-    """The run stays for them, without the name; a backfill of the project alone goes."""
+    """The runs that name it go; what they made of others is recorded again."""
     with open_instance(settings) as shipped:
         add_keys(shipped, sorted(find_sources(Components(settings))))
         names = shipped.get_dynamic_partitions("projects")
@@ -216,10 +217,11 @@ def test_forgetting_a_project_leaves_the_others_of_its_backfill(settings: Settin
     forgotten, *others = names
     assert erase_traces(settings, Names(frozenset(), frozenset({forgotten}))) == 2
     with open_instance(settings) as shipped:
-        (left,) = shipped.get_runs()
-        assert is_of_range(left) and forgotten not in repr(left)
+        (left,) = record_ingests(shipped, settings)
+        recorded = shipped.get_run_by_id(left)
+        assert recorded is not None and set(projects_of(recorded)) == set(others)
         for asset in ASSETS:
             for key in asset.keys:
                 assert shipped.get_materialized_partitions(key) == set(others), key
-    files = [path for path in settings.dagster_dir.rglob("*") if path.is_file()]
-    assert not [path for path in files if forgotten.encode() in path.read_bytes()]
+        assert forgotten not in repr([shipped.get_runs(), shipped.all_logs(left)])
+        assert shipped.get_dynamic_partitions("projects") == others

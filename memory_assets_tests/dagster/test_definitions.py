@@ -16,10 +16,12 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from memory_assets.dagster.assets.known_secrets import known_secrets
-from memory_assets.dagster.definitions import ASSETS, WORKSPACE_ASSETS, defs
+from memory_assets.dagster.definitions import ASSETS, WORKSPACE_ASSETS, build_defs, defs
+from memory_assets.errors import ConfigurationError
 from memory_assets.serving.pages.site import WithManual
+from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets.stores.run_history.names import (
+from memory_assets.stores.runs.names import (
     INGEST_JOB,
     RECHECK_JOB,
     WORKSPACE_JOB,
@@ -115,14 +117,13 @@ def test_the_graph_is_the_designed_one() -> None:
 def test_the_groups_read_from_left_to_right() -> None:
     """Collapsed to groups, the lineage in the UI has no circle, begins with the transcripts
     and ends with what looks after the whole."""
-    assets = [asset for asset in defs.assets or () if isinstance(asset, dg.AssetsDefinition)]
-    specs = {spec.key: spec for asset in assets for spec in asset.specs}
+    specs = {spec.key: spec for spec in defs.resolve_all_asset_specs()}
     upstream: dict[str, set[str]] = {str(spec.group_name): set() for spec in specs.values()}
     for spec in specs.values():
         groups = {str(specs[dep.asset_key].group_name) for dep in spec.deps}
         upstream[str(spec.group_name)] |= groups - {str(spec.group_name)}
     order = list(TopologicalSorter(upstream).static_order())
-    assert order[0] == "transcripts" and order[-1] == "maintenance"
+    assert not upstream["transcripts"] and order[-1] == "maintenance"
     assert order.index("collections") == len(order) - 2
 
 
@@ -145,19 +146,45 @@ def test_the_checks_are_the_designed_ones() -> None:
 
 @pytest.mark.parametrize("name", sorted(SPECS))
 def test_every_asset_says_what_it_is(name: str) -> None:
-    """Group, kind, owner, description, code version and partitions are there for the UI."""
+    """Group, kind, description, code version and partitions are there for the UI."""
     spec = SPECS[name]
-    assert spec.group_name and spec.kinds and spec.owners and spec.code_version
+    assert spec.group_name and spec.kinds and spec.code_version
     assert spec.description and len(spec.description) > 40
     assert isinstance(spec.partitions_def, dg.DynamicPartitionsDefinition)
+
+
+def test_owners_and_tags_are_those_of_the_settings(tmp_path: Path) -> None:
+    """Of every asset; what Dagster would not take is refused by name."""
+    told = {"asset_owners": "ada@example.org, team:search", "asset_tags": "domain=agents,tier=2"}
+    with_own = build_defs(load_settings(data_dir=tmp_path, **told))
+    for spec in with_own.resolve_all_asset_specs():
+        assert spec.owners == ["ada@example.org", "team:search"], spec.key
+        assert spec.tags.items() >= {"domain": "agents", "tier": "2"}.items(), spec.key
+    assert all(spec.owners == ["team:memory"] for spec in defs.resolve_all_asset_specs())
+    for name, wrong in (("asset_owners", "ada"), ("asset_tags", "domain")):
+        with pytest.raises(ConfigurationError, match=name.upper()):
+            load_settings(data_dir=tmp_path, **{name: wrong})
+
+
+def test_what_removes_is_tagged_and_made_by_its_job_alone() -> None:
+    """No asset that removes or archives is made by "Materialize all"."""
+    tagged = {
+        spec.key.to_user_string()
+        for spec in defs.resolve_all_asset_specs()
+        if "memory/removes" in spec.tags
+    }
+    assert tagged == {"retained_sessions", "kept_memories"}
+    graph = defs.resolve_asset_graph()
+    assert tagged == {
+        key.to_user_string() for key in graph.get_all_asset_keys() - graph.executable_asset_keys
+    }
 
 
 def test_every_description_leads_to_a_document_that_memory_dev_serves() -> None:
     """Rendered, with headings that can be linked to; other paths are Dagster's."""
     client = TestClient(WithManual(PlainTextResponse("Dagster")))
-    assets = [asset for asset in defs.assets or () if isinstance(asset, dg.AssetsDefinition)]
     names = set[str]()
-    for spec in (spec for asset in assets for spec in asset.specs):
+    for spec in defs.resolve_all_asset_specs():
         link = re.search(r"\n\nMore: \[(docs/[a-z-]+\.md)\]\(/\1\)$", spec.description or "")
         assert link, spec.key
         names.add(link[1])
@@ -180,31 +207,6 @@ def test_every_table_has_a_schema_with_described_columns(name: str) -> None:
     assert all(column.description for column in schema.columns)
 
 
-@pytest.mark.parametrize(
-    "name",
-    sorted(
-        SPECS.keys()
-        - {
-            "raw_sessions",
-            "workspace_documents",
-            "workspace_keyword_index",
-            "prompt_collection",
-            "summary_collection",
-            "observation_collection",
-            "keyword_index",
-        }
-    ),
-)
-def test_column_lineage_points_at_columns_that_exist(name: str) -> None:
-    """Each column leads to columns of the schema of an asset upstream."""
-    lineage = SPECS[name].metadata["dagster/column_lineage"]
-    deps = [dep for columns in lineage.deps_by_column.values() for dep in columns]
-    assert deps
-    for dep in deps:
-        schema = SPECS[dep.asset_key.to_user_string()].metadata["dagster/column_schema"]
-        assert dep.column_name in [column.name for column in schema.columns]
-
-
 def test_columns_of_collections_have_their_types() -> None:
     """Vectors, numbers, and lists as one string, as Chroma keeps them."""
     schema = SPECS["session_collection"].metadata["dagster/column_schema"]
@@ -222,11 +224,9 @@ def test_columns_of_collections_have_their_types() -> None:
 def test_a_stopped_sensor_shows_in_the_catalogue() -> None:
     """What lags when nothing runs has a freshness policy: the collections of transcripts, and
     the nightly report."""
-    assets = [asset for asset in defs.assets or () if isinstance(asset, dg.AssetsDefinition)]
     policies = {
         spec.key.to_user_string(): spec.freshness_policy
-        for asset in assets
-        for spec in asset.specs
+        for spec in defs.resolve_all_asset_specs()
         if spec.freshness_policy is not None
     }
     assert policies.keys() == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -21,7 +22,15 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TURN_CHUNKS
-from memory_assets.stores.run_history.names import INGEST_BATCH, INGEST_JOB, batch_tags, projects_of
+from memory_assets.stores.runs.names import (
+    INGEST_BATCH,
+    INGEST_JOB,
+    PART_TAG,
+    RECORD_JOB,
+    batch_tags,
+    projects_of,
+)
+from memory_assets_tests.dagster.recorded import QUIET, record_ingests
 from memory_assets_tests.dagster.test_superseded_runs import delete_in, end_earlier
 
 PROJECTS = {
@@ -30,7 +39,6 @@ PROJECTS = {
     "-home-mara-code-lantern",
 }
 TAGS = ("dagster/code_version", "dagster/data_version", "dagster/input_data_version")
-QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 @pytest.fixture
@@ -80,14 +88,16 @@ def _version_tags(instance: dg.DagsterInstance, asset: str, project: str) -> dic
 def test_each_partition_has_the_events_that_a_run_of_its_own_would_store(
     settings: Settings,
 ) -> None:
-    """One run of all projects: every asset materialized for every partition, every check evaluated,
-    with the versions that the asset job stores, so that nothing shows as out of date, and with the
-    same metadata: numbers to plot, and no text of a transcript."""
+    """An ingest of all projects by the command line, recorded by one run: every asset materialized
+    for every partition, every check evaluated, with the versions that the asset job stores, so that
+    nothing shows as out of date, and with the same metadata: numbers to plot, and no text of a
+    transcript."""
     assert run_plans(settings, _plans(settings)).failed == {}
     project = min(PROJECTS)
     with open_instance(settings) as instance:
-        (run,) = instance.get_runs(dg.RunsFilter(job_name=INGEST_BATCH))
-        assert run.is_success and set(projects_of(run)) == PROJECTS
+        record_ingests(instance, settings)
+        (run,) = instance.get_runs()
+        assert run.job_name == RECORD_JOB and set(projects_of(run)) == PROJECTS
         for asset in ASSETS:
             for key in asset.keys:
                 assert instance.get_materialized_partitions(key) == PROJECTS, key
@@ -108,6 +118,7 @@ def test_each_partition_has_the_events_that_a_run_of_its_own_would_store(
         told = "".join(map(repr, instance.all_logs(run.run_id)))
     assert of_batch == of_job
     for name, metadata in numbers.items():
+        assert metadata.pop("made_at") < time.time()
         assert metadata.keys() - {"lag_seconds"} == alike[name].keys(), name
         assert {"dagster/partition_row_count", "bytes", "seconds"} < metadata.keys()
         words = {each for each, value in metadata.items() if not isinstance(value, int | float)}
@@ -121,7 +132,8 @@ def test_each_partition_has_the_events_that_a_run_of_its_own_would_store(
 def test_a_project_that_fails_does_not_stop_the_others(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its later assets are not made, the run counts as failed, and the others are done."""
+    """Its later assets are not made, the run counts as failed, and the others are done. What was
+    made is recorded by a run that supersedes no other."""
     broken = min(PROJECTS)
     real = STEPS["turn_chunks"]
 
@@ -135,8 +147,9 @@ def test_a_project_that_fails_does_not_stop_the_others(
         result = run_plans(settings, _plans(settings))
     assert result.failed == {broken: "turn_chunks: the disk of this project is full"}
     with open_instance(settings) as instance:
-        (run,) = instance.get_runs()
-        assert run.status == dg.DagsterRunStatus.FAILURE
+        (recorded,) = record_ingests(instance, settings)
+        run = instance.get_run_by_id(recorded)
+        assert run is not None and run.tags[PART_TAG] == "true"
         chunked = instance.get_materialized_partitions(dg.AssetKey("turn_chunks"))
         assert chunked == PROJECTS - {broken}
         assert instance.get_materialized_partitions(dg.AssetKey("turn_embeddings")) == chunked

@@ -26,7 +26,7 @@ from memory_assets.stores.lake.schemas import (
     USER_PROMPTS,
     Table,
 )
-from memory_assets.stores.run_history.names import INGEST_JOB
+from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.conftest import copy_sample, sample_settings_of
 from memory_assets_tests.own_files import own_file
 

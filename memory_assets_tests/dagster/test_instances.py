@@ -9,12 +9,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from memory_assets.dagster import superseded
 from memory_assets.dagster.definitions import ASSETS, build_defs
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history import superseded
-from memory_assets.stores.run_history.names import INGEST_BATCH, PRUNE_JOB
-from memory_assets.stores.run_ledger import ledger_of
+from memory_assets.stores.runs.ledger import ledger_of
+from memory_assets.stores.runs.names import INGEST_BATCH, PRUNE_JOB
 from memory_assets_tests.dagster.instances import on_postgres, opened_instance, postgres_server
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +16,8 @@ from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.dagster.traces import erase_traces
 from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import build_defs
+from memory_assets.dagster.instance_runs import InstanceRuns
+from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.checks.checks import checks_of
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.plan.plan import plan
@@ -26,9 +29,16 @@ from memory_assets.recall import open_memory
 from memory_assets.requests.questions import AuditRequest
 from memory_assets.serving.answer_lines import audit_lines
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history.names import INGEST_BATCH, INGEST_JOB
-from memory_assets.stores.run_ledger import FILE_NAME, UNKNOWN, ledger_of
-from memory_assets_tests.dagster.test_ingest_batch import QUIET
+from memory_assets.stores.runs.ledger import (
+    FILE_NAME,
+    STARTED,
+    UNKNOWN,
+    EndedRun,
+    iso_time,
+    ledger_of,
+)
+from memory_assets.stores.runs.names import INGEST_BATCH, INGEST_JOB
+from memory_assets_tests.dagster.recorded import QUIET
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 HARBOR, LANTERN = "-home-mara-code-harbor-api", "-home-mara-code-lantern"
@@ -63,25 +73,33 @@ def _without_place(runs: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]
     }
 
 
-def _delete_history(settings: Settings) -> None:
-    with open_instance(settings) as instance:
-        for run in instance.get_runs():
-            instance.delete_run(run.run_id)
+def _forget_catalogue(settings: Settings) -> None:
+    for path in settings.data_dir.glob("catalog.db*"):
+        path.unlink()
+
+
+def _materialize(instance: dg.DagsterInstance, settings: Settings) -> str:
+    """Make what is on record again, in a run of Dagster; returns the run."""
+    components = Components(settings)
+    components.catalog.products.forget_project(HARBOR)
+    components.catalog.close()
+    add_keys(instance, [HARBOR])
+    job = build_defs(settings).resolve_job_def(INGEST_JOB)
+    run = job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET)
+    assert run.success
+    return run.run_id
 
 
 def test_each_stage_says_what_run_made_it(settings: Settings) -> None:
-    """Job, partition, times, status, versions, and how every check of the asset ended; with the
-    page of a run that is still there. The sizes of the stores are noted after the first run of a
-    day."""
-    with open_instance(settings) as instance:
-        (record,) = instance.get_run_records(dg.RunsFilter(job_name=INGEST_BATCH))
+    """Job, partition, times, status, versions, and how every check of the asset ended; a run of the
+    command line has no page. The sizes of the stores are noted after the first run of a day."""
     runs = _runs(settings)
     assert {"redacted_records", "turn_chunks", "session_summaries", "sessions_keywords"} <= {*runs}
+    assert len({run["run_id"] for run in runs.values()}) == 1
     for stage, run in runs.items():
-        assert (run["run_id"], run["job"]) == (record.dagster_run.run_id, INGEST_BATCH)
-        assert (run["partition"], run["status"], run["history"]) == (HARBOR, "SUCCESS", "kept")
+        assert (run["job"], run["partition"], run["status"]) == (INGEST_BATCH, HARBOR, "SUCCESS")
         assert run["started_at"] <= run["ended_at"] != ""
-        assert run["page"].endswith(f"/runs/{run['run_id']}")
+        assert (run["history"], run["page"]) == ("", "")
         asset = "keyword_index" if stage.endswith("_keywords") else stage
         assert set(run["checks"]) == {check.name for check in checks_of(asset)}
         assert set(run["checks"].values()) <= {"passed"}
@@ -94,42 +112,32 @@ def test_each_stage_says_what_run_made_it(settings: Settings) -> None:
     assert first == day < second and later.runs.sizes()[day]["lake"] > 0
 
 
-def test_a_run_that_was_pruned_is_known_as_before(settings: Settings) -> None:
-    """Its page is gone, which is said; nothing else is. Dagster's whole history may go, and the
-    catalogue too, whose records are adopted from the lake."""
-    before = _runs(settings)
-    _delete_history(settings)
+def test_a_run_of_dagster_is_known_after_it_was_pruned(settings: Settings) -> None:
+    """While Dagster has it, with its page. After it is deleted, that is said, and nothing else is
+    gone. The catalogue may go, too: its records are adopted from the lake."""
+    with open_instance(settings) as instance:
+        run_id = _materialize(instance, settings)
+        assert _runs(settings)["turn_chunks"]["status"] == STARTED  # until Dagster is asked
+        history = InstanceRuns(instance, Components(settings).runs)
+        note_run_ends(Components(settings), history.ended)
+        before = _runs(settings)
+        assert {run["history"] for run in before.values()} == {"kept"}
+        chunks = before["turn_chunks"]
+        assert (chunks["run_id"], chunks["job"]) == (run_id, INGEST_JOB)
+        assert chunks["status"] == "SUCCESS" and set(chunks["checks"].values()) == {"passed"}
+        assert chunks["page"].endswith(f"/runs/{run_id}")
+        history.delete(run_id)
     after = _runs(settings)
     assert {run["history"] for run in after.values()} == {"pruned"}
     assert {run["page"] for run in after.values()} == {""}
     assert _without_place(after) == _without_place(before)
     lines = list(audit_lines(_audit(settings)))
     assert any(line.startswith("run ") and line.endswith("run pruned") for line in lines)
-    for path in settings.data_dir.glob("catalog.db*"):
-        path.unlink()
+    _forget_catalogue(settings)
     _ingest(settings)
     records = _runs(settings)["redacted_records"]
     assert records["checks"] == before["redacted_records"]["checks"]
     assert records["run_id"] == before["redacted_records"]["run_id"]
-
-
-def test_a_run_of_one_partition_is_noted_as_well(settings: Settings) -> None:
-    """The job of the UI and of backfills; its end is noted before the prune job deletes it."""
-    _delete_history(settings)
-    components = Components(settings)
-    components.catalog.products.forget_project(HARBOR)
-    with open_instance(settings) as instance:
-        job = build_defs(settings).resolve_job_def(INGEST_JOB)
-        run = job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET)
-        assert run.success
-        note_run_ends(components)
-        instance.delete_run(run.run_id)
-    chunks = _runs(settings)["turn_chunks"]
-    assert (chunks["run_id"], chunks["job"], chunks["history"]) == (
-        *(run.run_id, INGEST_JOB),
-        "pruned",
-    )
-    assert chunks["status"] == "SUCCESS" and set(chunks["checks"].values()) == {"passed"}
 
 
 def test_forgetting_deletes_a_run_but_not_what_it_was_for_others(settings: Settings) -> None:
@@ -153,31 +161,54 @@ def test_forgetting_deletes_a_run_but_not_what_it_was_for_others(settings: Setti
 
 
 def test_runs_that_made_nothing_on_record_are_not_kept(settings: Settings) -> None:
-    """The ledger does not grow with every run; what is under way is left alone."""
+    """The ledger does not grow with every run; what is under way is left alone, and so are the last
+    five runs and those that failed in a week."""
     components = Components(settings)
     (live,) = {run for _, run in components.catalog.products.runs()}
     with open_instance(settings) as instance:
-        started, ended = (
-            instance.add_run(dg.DagsterRun(INGEST_JOB, status=status)).run_id
-            for status in (dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.FAILURE)
-        )
-        for run_id in (started, ended, "lost"):
+        started = instance.add_run(
+            dg.DagsterRun(INGEST_JOB, status=dg.DagsterRunStatus.STARTED)
+        ).run_id
+        for run_id in (started, "lost"):
             components.runs.note_made(run_id, HARBOR, "turn_chunks", {}, {})
-        note_run_ends(components)
+        for minute in range(9):
+            at = f"2026-01-01T00:0{minute}:00.000+00:00"
+            components.runs.note_ended(EndedRun(f"{minute}", INGEST_JOB, "SUCCESS", at, at))
+        at = iso_time(time.time() - 3_600)
+        components.runs.note_ended(EndedRun("failed", INGEST_JOB, "FAILURE", at, at))
+        note_run_ends(components, InstanceRuns(instance, components.runs).ended)
     with closing(ledger_of(settings.data_dir)) as ledger:
         assert {str(row[0]) for row in ledger.select("made", "run_id")} == {live, started}
-        assert {str(row[0]) for row in ledger.select("runs", "run_id")} == {live}
+        last = {"6", "7", "8"}
+        assert {str(row[0]) for row in ledger.select("runs", "run_id")} == {live, "failed", *last}
 
 
 def test_a_run_that_dagster_had_lost_before_is_unknown_and_asked_once(settings: Settings) -> None:
     """Products of earlier versions name runs that were pruned without a note."""
     (settings.data_dir / FILE_NAME).unlink()
-    _delete_history(settings)
     components = Components(settings)
-    note_run_ends(components)
+    with open_instance(settings) as instance:
+        note_run_ends(components, InstanceRuns(instance, components.runs).ended)
     assert (
         components.runs.not_ended({run for _, run in components.catalog.products.runs()}) == set()
     )
     runs = _runs(settings)
     assert {(run["status"], run["history"]) for run in runs.values()} == {(UNKNOWN, "pruned")}
     assert {str(run["checks"]) for run in runs.values()} == {"{}"}
+
+
+def test_a_ledger_of_an_earlier_version_is_taken_over(settings: Settings) -> None:
+    """Its runs have no partition, and nobody knows whether Dagster has them; where it cannot be
+    written, audits are without it."""
+    before = _runs(settings)
+    path = settings.data_dir / FILE_NAME
+    with closing(sqlite3.connect(path)) as ledger:
+        for column in ("partition", "history"):
+            ledger.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+        ledger.execute("DROP TABLE begun")
+        ledger.execute("DROP TABLE unreported")
+    assert _runs(settings)["turn_chunks"]["status"] == ""
+    assert Components(settings).runs.missing_columns() == set()
+    after = _runs(settings)
+    assert {run["history"] for run in after.values()} == {"unknown"}
+    assert _without_place(after) == _without_place(before)

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_assets.dagster.definitions import ASSETS
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
-from memory_assets.stores.run_history.names import RANGE_TAGS, WORKSPACE_JOB
+from memory_assets.stores.runs.names import INGEST_BATCH, RANGE_TAGS, WORKSPACE_JOB, batch_config
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.dagster.live_dagster import (
     BIN,
     REPOSITORY,
     RUNS,
     SELECTOR,
+    TIDEPOOL,
     Dagster,
+    copy_of_a_session,
     memory_dev,
     processes_in,
     wait_for,
 )
 
-TIDEPOOL = "-Users-jonas-work-tidepool-web"
 PROJECTS = {TIDEPOOL, "-home-mara-code-lantern"}
 """Of the sample; a process is started for each run, so there are no more."""
+SOLO = "-home-mara-code-solo"
+"""What `memory ingest` took in before there was any Dagster."""
 ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
 
 BACKFILLS = """query { partitionBackfillsOrError { ... on PartitionBackfills { results {
@@ -38,6 +45,9 @@ LAUNCH = """mutation($params: LaunchBackfillParams!) {
   __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
 MATERIALIZE = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
   __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
+MATERIALIZED = """query($partition: String!) { assetNodes { assetKey { path }
+  assetMaterializations(partitions: [$partition], limit: 1) {
+  tags { key value } metadataEntries { label } } } }"""
 CHECKS = """query { assetNodes { assetKey { path }
   assetChecksOrError { ... on AssetChecks { checks {
   name executionForLatestMaterialization { status } } } } } }"""
@@ -46,7 +56,7 @@ CHECKS = """query { assetNodes { assetKey { path }
 @pytest.fixture(scope="module")
 def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dagster]:
     """`memory dev` on a copy of most of the sample."""
-    with memory_dev(tmp_path_factory.mktemp("live")) as running:
+    with memory_dev(tmp_path_factory.mktemp("live"), first=[SOLO]) as running:
         yield running
 
 
@@ -62,14 +72,61 @@ def test_the_sensor_takes_in_every_project_and_then_a_new_one(watched: Dagster) 
     """Nobody started a run: the sensor made partitions and runs; a directory that appears
     becomes a partition with a run of its own, and the others are left alone."""
     before = watched.by_sensor()
-    projects = watched.transcripts / "claude" / "projects"
-    (source,) = (projects / TIDEPOOL).glob("5c8e7a13*.jsonl")
-    fresh = projects / "-home-mara-code-fresh"
-    fresh.mkdir()
-    text = source.read_text().replace("5c8e7a13", "11111111").replace('"uuid":"', '"uuid":"f')
-    (fresh / source.name.replace("5c8e7a13", "11111111")).write_text(text)
-    wait_for("run of the new project", lambda: fresh.name in watched.succeeded())
-    assert watched.by_sensor() == before + Counter([fresh.name])
+    fresh = "-home-mara-code-fresh"
+    copy_of_a_session(watched.transcripts, fresh, "1")
+    wait_for("run of the new project", lambda: fresh in watched.succeeded())
+    assert watched.by_sensor() == before + Counter([fresh])
+
+
+@pytest.mark.timeout(600)
+def test_what_the_command_line_made_is_in_the_catalogue(watched: Dagster) -> None:
+    """By a run that the daemon started, with the time at which it was made: every asset of the
+    project's partition. The sensor of transcripts asked for no run of it."""
+
+    def made() -> list[dict[str, Any]]:
+        nodes = watched.ask(MATERIALIZED, {"partition": SOLO})["assetNodes"]
+        of_projects = {spec.key.to_user_string() for asset in ASSETS for spec in asset.specs}
+        return [node for node in nodes if node["assetKey"]["path"][0] in of_projects]
+
+    wait_for("record of it", lambda: all(node["assetMaterializations"] for node in made()))
+    for node in made():
+        ((event,), name) = node["assetMaterializations"], node["assetKey"]["path"][0]
+        labels = {entry["label"] for entry in event["metadataEntries"]}
+        assert {"made_at", "dagster/partition_row_count"} <= labels, name
+        assert "memory/run" in {tag["key"] for tag in event["tags"]}, name
+    assert SOLO not in watched.by_sensor()
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="runs are found by their process")
+@pytest.mark.timeout(600)
+def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster) -> None:
+    """By the daemon, without anybody's doing."""
+    settings = load_settings(data_dir=Path(watched.environment["MEMORY_DATA_DIR"]))
+    components = Components(settings)
+    with components.project_lock(TIDEPOOL):
+        launched = watched.ask(
+            MATERIALIZE,
+            {
+                "params": {
+                    "selector": {**SELECTOR, "pipelineName": INGEST_BATCH},
+                    "mode": "default",
+                    "runConfigData": batch_config([TIDEPOOL]),
+                    "executionMetadata": {"tags": []},
+                }
+            },
+        )["launchRun"]
+        assert launched["__typename"] == "LaunchRunSuccess", launched
+        killed = launched["run"]["runId"]
+        wait_for("process of the run", lambda: bool(components.runs.begun(killed)))
+        (begun,) = components.runs.begun(killed)
+        os.kill(int(begun.process.split(":")[1]), signal.SIGKILL)
+        wait_for("failure", lambda: status_of(watched, killed) == "FAILURE")
+
+    def retries() -> list[str]:
+        parent = "dagster/parent_run_id"
+        return [status for status, _, tags in watched.runs() if tags.get(parent) == killed]
+
+    wait_for("retry", lambda: retries() == ["SUCCESS"])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a fork may be unsafe")

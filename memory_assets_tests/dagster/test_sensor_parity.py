@@ -36,7 +36,8 @@ def _by_sensor(settings: Settings) -> list[str]:
         for _ in range(6):
             context = dg.build_sensor_context(instance=instance, cursor=cursor)
             asked = sensors.projects_directory_sensor(context, memory=MemoryResource(settings))
-            if not isinstance(asked, dg.SensorResult):
+            assert isinstance(asked, dg.SensorResult)
+            if asked.skip_reason:
                 return jobs
             cursor = asked.cursor
             for added in asked.dynamic_partitions_requests or []:

@@ -18,7 +18,7 @@ from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history.names import BATCH_OP, INGEST_BATCH, RECHECK_JOB
+from memory_assets.stores.runs.names import BATCH_OP, INGEST_BATCH, RECHECK_JOB
 from memory_assets_tests.pipeline.conftest import STAGES
 
 PROJECTS = [
@@ -52,12 +52,11 @@ def _tick(
     """Evaluate the sensor once: run requests, new partitions, next cursor."""
     context = dg.build_sensor_context(instance=instance, cursor=cursor)
     result = sensors.projects_directory_sensor(context, memory=MemoryResource(settings))
-    if isinstance(result, dg.SkipReason):
-        return [], [], context.cursor
     assert isinstance(result, dg.SensorResult)
     added = [
         key
         for request in result.dynamic_partitions_requests or []
+        if isinstance(request, dg.AddDynamicPartitionsRequest)
         for key in request.partition_keys
     ]
     return list(result.run_requests or []), added, result.cursor
@@ -215,8 +214,8 @@ def test_a_name_that_is_not_utf8_does_not_stop_the_sensor(
     context = dg.build_sensor_context(instance=instance, cursor=cursor)
     memory = MemoryResource(without_vectors)
     result = sensors.projects_directory_sensor(context, memory=memory)
-    assert isinstance(result, dg.SkipReason)
-    assert "2 files or directories cannot be taken in" in str(result.skip_message)
+    assert isinstance(result, dg.SensorResult)
+    assert "2 files or directories cannot be taken in" in str(result.skip_reason)
 
 
 def test_a_tick_asks_for_a_bounded_number_of_projects_and_goes_on_next_time(

@@ -18,7 +18,7 @@ from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history.names import INGEST_JOB
+from memory_assets.stores.runs.names import INGEST_JOB
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 GRAPHQL = Path(sys.executable).parent / "dagster-graphql"

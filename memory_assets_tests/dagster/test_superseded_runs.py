@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -17,13 +16,16 @@ from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import build_defs, defs
+from memory_assets.dagster.instance_runs import InstanceRuns
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryResource
+from memory_assets.dagster.superseded import delete_superseded
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores.run_history.history import RunHistory
-from memory_assets.stores.run_history.names import INGEST_JOB, PARTITION_TAG, PRUNE_JOB
-from memory_assets.stores.run_history.superseded import delete_superseded
+from memory_assets.stores.files.sqlite import IN_MEMORY
+from memory_assets.stores.runs.ledger import RunLedger
+from memory_assets.stores.runs.names import INGEST_JOB, PARTITION_TAG, PRUNE_JOB
+from memory_assets_tests.dagster.recorded import record_ingests
 
 PROJECT, OTHER = "-home-mara-code-harbor-api", "-Users-jonas-work-tidepool-web"
 SUCCESS, FAILURE = dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE
@@ -79,8 +81,7 @@ def _prune(instance: dg.DagsterInstance, keep: int | None = 2) -> set[str]:
 
 def delete_in(instance: dg.DagsterInstance, names: list[str], keep: int | None) -> int:
     """Delete what newer runs of projects supersede, and return how many runs."""
-    with closing(RunHistory(Path(instance.root_directory))) as history:
-        return delete_superseded(history, names, keep)
+    return delete_superseded(InstanceRuns(instance, RunLedger(IN_MEMORY)), names, keep)
 
 
 def _minutes(number: float) -> timedelta:
@@ -157,39 +158,25 @@ def test_all_keeps_all(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyP
 def test_nothing_is_left_of_a_deleted_run_and_the_partition_is_as_it_was(
     sample_settings: Settings,
 ) -> None:
-    """Real runs of the job: their files and rows go, the last state of each asset and check
-    stays."""
+    """Real runs that recorded what the command line made: their files and rows go, the last state
+    of each asset and check stays."""
     settings = replace(sample_settings, embedder="none", runs_kept=1)
     work = ProjectPlan(PROJECT, "test", "")
     with open_instance(settings) as instance:
         run_plans(settings, [work])
-        (first,) = instance.get_runs()
-        end_earlier(instance, first.run_id, _minutes(2))
+        (first,) = record_ingests(instance, settings)
+        end_earlier(instance, first, _minutes(2))
         run_plans(settings, [work])
-        (last,) = instance.get_runs()
-        assert last.run_id != first.run_id
+        (last,) = record_ingests(instance, settings)
+        assert delete_in(instance, [PROJECT], 1) == 1
         for key in (dg.AssetKey("raw_sessions"), dg.AssetKey("session_collection")):
             assert instance.get_materialized_partitions(key) == {PROJECT}
         history = settings.dagster_dir / "history" / "runs"
-        assert {path.stem for path in history.glob("*.db")} == {"index", last.run_id}
+        assert {path.stem for path in history.glob("*.db")} == {"index", last}
         with closing(sqlite3.connect(history / "index.db")) as index:
             for table in ("event_logs", "asset_check_executions"):
                 found = index.execute(f"SELECT DISTINCT run_id FROM {table}").fetchall()
-                assert found == [(last.run_id,)]
-
-
-@pytest.mark.long  # the lock is awaited for half a minute
-def test_a_locked_history_is_left_for_the_next_time(
-    instance: dg.DagsterInstance, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The run before it went well, and counts as such."""
-    runs = {_add(instance, ended=_minutes(age)) for age in (9, 4, 3)}
-    path = f"{instance.root_directory}/history/runs.db"
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        assert _prune(instance) == runs
-    assert "could not delete old runs" in caplog.text
-    assert len(_prune(instance)) == 2
+                assert found == [(last,)]
 
 
 def _tick(

@@ -16,10 +16,10 @@ from memory_assets.dagster.workspace_sensor import workspaces_sensor
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
-from memory_assets.stores.run_history.names import WORKSPACE_JOB
+from memory_assets.stores.runs.names import WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.command_line import run_here
-from memory_assets_tests.dagster.test_ingest_batch import QUIET
+from memory_assets_tests.dagster.recorded import QUIET
 
 HARBOR = "workspace:harbor"
 
@@ -77,20 +77,19 @@ def test_the_sensor_requests_a_run_when_a_file_changes(
 ) -> None:
     """With the partition of a new workspace; and says of a missing directory that it is gone."""
     first = _tick(settings, instance)
-    assert isinstance(first, dg.SensorResult)
     (request,) = first.run_requests or ()
     assert request.partition_key == HARBOR and first.dynamic_partitions_requests
     instance.add_dynamic_partitions(str(workspaces.name), [HARBOR])
     job = build_defs(settings).resolve_job_def(WORKSPACE_JOB)
     assert job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET).success
-    assert isinstance(_tick(settings, instance), dg.SkipReason)
+    assert _tick(settings, instance).skip_reason
     root = Path(settings.workspaces[0])
     (root / "README.md").write_text("# Harbor\n\n## Lamps\n\nLamps are lit at noon.\n")
     again = _tick(settings, instance)
-    assert isinstance(again, dg.SensorResult) and len(again.run_requests or ()) == 1
+    assert len(again.run_requests or ()) == 1
     root.rename(root.with_name("moved"))
     gone = _tick(settings, instance)
-    assert isinstance(gone, dg.SkipReason) and "does not exist" in str(gone.skip_message)
+    assert "does not exist" in str(gone.skip_reason)
 
 
 def test_a_run_of_the_job_gives_the_rows_of_the_command_line(
@@ -112,8 +111,8 @@ def test_a_run_of_the_job_gives_the_rows_of_the_command_line(
     assert rows and rows == sorted(by_command.to_pylist(), key=lambda row: str(row["id"]))
 
 
-def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult | dg.SkipReason:
+def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult:
     with dg.build_sensor_context(instance=instance) as context:
         result = workspaces_sensor(context, memory=MemoryResource(settings))
-    assert isinstance(result, dg.SensorResult | dg.SkipReason)
+    assert isinstance(result, dg.SensorResult)
     return result

@@ -22,6 +22,9 @@ from memory_assets.cli.cli import main
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.dagster.traces import require_idle
 from memory_assets.cli.ingesting.ingest import run_plans
+from memory_assets.dagster.definitions import ASSETS
+from memory_assets.dagster.resources import MemoryResource
+from memory_assets.dagster.sensors import projects_directory_sensor
 from memory_assets.errors import StoreBusy
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.plan import plan
@@ -33,9 +36,9 @@ from memory_assets.redacted_text import seal
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION
-from memory_assets.stores.run_history.names import projects_of
 from memory_assets.transcripts import Source
 from memory_assets_tests.conftest import forget_own_settings
+from memory_assets_tests.dagster.recorded import record_ingests
 from memory_assets_tests.pipeline.bytes_at_rest import (
     found_words,
     rows_at_rest,
@@ -168,8 +171,8 @@ def test_no_byte_of_a_forgotten_session_is_left_anywhere(
     command: Command,
 ) -> None:
     """Lines, ids, titles and vectors are all there before, in every kind of store, and
-    nowhere afterwards: not in the data directory, Dagster's storage, or the home
-    directory. The rest is found with the same answers, and ingesting changes nothing."""
+    nowhere afterwards: not in the data directory, or the home directory. The rest is found with
+    the same answers, and ingesting changes nothing."""
     words = {SESSION, *words_only_of(settings, {SESSION})}
     vectors = vectors_only_of(settings, {SESSION})
     answers = _answers(settings, {SESSION})
@@ -179,7 +182,7 @@ def test_no_byte_of_a_forgotten_session_is_left_anywhere(
 
     before = found_words(settings.data_dir, words)
     assert set().union(*before.values()) == words
-    for place in ("lake/", "chroma/chroma.sqlite3", "catalog.db", "dagster/history/"):
+    for place in ("lake/", "chroma/chroma.sqlite3", "catalog.db", "lineage.db"):
         assert any(name.startswith(place) for name in before), place
     places = vectors_found(settings.data_dir, vectors)
     assert any(name.endswith("data_level0.bin") for name in places)
@@ -189,7 +192,6 @@ def test_no_byte_of_a_forgotten_session_is_left_anywhere(
 
     assert code == 0
     assert said["forgotten"]
-    assert said["removed"]["runs"] >= 1
     assert len(said["stays"]["agents_files"]) == 2
     for root in roots:
         assert found_words(root, words) == {}
@@ -203,81 +205,61 @@ def test_no_byte_of_a_forgotten_session_is_left_anywhere(
 
 @pytest.mark.timeout(300)
 def test_no_byte_names_a_forgotten_project(settings: Settings, command: Command) -> None:
-    """Its name is a directory, a lock, a partition key, a run's tag, part of events, of
-    the sensor's cursor and ticks: all are gone. The run that took it in stays for the other
-    projects, whose state on the page is as it was."""
-    _add_tick_and_cursor(settings)
-    sessions = {
-        row["session_id"] for _, row in rows_at_rest(settings) if row.get("project") == LONER
-    }
-    words = {LONER, *sessions, *words_only_of(settings, sessions)}
+    """Its name is a directory, a lock, a partition of what Dagster is to be told: all are gone."""
+    words = {LONER, *_sessions(settings), *words_only_of(settings, _sessions(settings))}
     before = found_words(settings.data_dir, words)
-    for place in ("lake/", "catalog.db", "dagster/schedules/", "dagster/history/runs.db"):
+    for place in ("lake/", "catalog.db", "lineage.db"):
         assert any(name.startswith(place) for name in before), place
 
     code, said = command("forget", "--project", LONER, "--yes")
 
     assert code == 0
     assert said["removed"]["projects_gone"] == 1
-    assert said["removed"]["runs"] >= 1
     assert found_words(settings.data_dir, words) == {}
-    with open_instance(settings) as instance:
-        assert {*map(tuple, map(projects_of, instance.get_runs()))} == {(HARBOR,)}
-        assert instance.get_materialized_partitions(dg.AssetKey("turn_chunks")) == {HARBOR}
-        assert instance.get_dynamic_partitions("projects") == [HARBOR]
-        (state,) = instance.all_instigator_state()
-        assert state.status == dg._core.scheduler.instigation.InstigatorStatus.RUNNING
-        assert state.sensor_instigator_data is not None
-        cursor = json.loads(state.sensor_instigator_data.cursor or "")
-        assert cursor["requested"].keys() == {"-another"}
-        assert cursor["after"] == ""
     _ingest(settings, HARBOR, LONER)
     assert found_words(settings.data_dir, words) == {}
     assert command("forget", "--project", LONER, "--yes")[0] == 3
 
 
-def _add_tick_and_cursor(settings: Settings) -> None:
-    """What the sensor's daemon keeps after it asked for a run of two projects."""
-    from dagster._core.remote_origin import (
-        InProcessCodeLocationOrigin,
-        RemoteInstigatorOrigin,
-        RemoteRepositoryOrigin,
-    )
-    from dagster._core.scheduler.instigation import (
-        InstigatorState,
-        InstigatorStatus,
-        InstigatorType,
-        SensorInstigatorData,
-        TickData,
-        TickStatus,
-    )
-    from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
-
-    location = InProcessCodeLocationOrigin(
-        LoadableTargetOrigin(module_name="memory_assets.dagster.definitions")
-    )
-    origin = RemoteInstigatorOrigin(
-        RemoteRepositoryOrigin(location, "__repository__"), "projects_directory_sensor"
-    )
-    requested = {"fingerprint": "f", "attempt": 1, "at": 1.0}
-    cursor = {"requested": {LONER: requested, "-another": requested}, "after": LONER}
+@pytest.mark.timeout(300)
+def test_dagster_names_a_forgotten_project_no_more(settings: Settings, command: Command) -> None:
+    """Nothing that its API has: no partition, run, event or cursor. What the deleted run said of
+    other projects is recorded again, so that their state on the page is as it was."""
     with open_instance(settings) as instance:
-        data = SensorInstigatorData(last_run_key=f"{LONER}:f:1", cursor=json.dumps(cursor))
-        instance.add_instigator_state(
-            InstigatorState(origin, InstigatorType.SENSOR, InstigatorStatus.RUNNING, data)
+        (recorded,) = record_ingests(instance, settings)
+        assert LONER in repr(instance.all_logs(recorded))
+    code, said = command("forget", "--project", LONER, "--yes")
+    assert (code, said["removed"]["runs"]) == (0, 1)
+    with open_instance(settings) as instance:
+        (again,) = record_ingests(instance, settings)
+        assert again != recorded
+        told = [instance.get_runs(), instance.all_logs(again)]
+        assert LONER not in repr(told)
+        for asset in ASSETS:
+            for key in asset.keys:
+                assert instance.get_materialized_partitions(key) == {HARBOR}, key
+        assert instance.get_dynamic_partitions("projects") == [HARBOR]
+        assert record_ingests(instance, settings) == []
+        assert LONER not in _cursor_after(
+            instance, settings, {"requested": {LONER: _LAST}, "after": LONER}
         )
-        instance.create_tick(
-            TickData(
-                origin.get_id(),
-                "projects_directory_sensor",
-                InstigatorType.SENSOR,
-                TickStatus.SUCCESS,
-                1.0,
-                run_ids=[],
-                run_keys=[f"{LONER}:f:1"],
-                cursor=json.dumps(cursor),
-            )
-        )
+
+
+_LAST = {"fingerprint": "f", "attempt": 1, "at": 1.0}
+
+
+def _sessions(settings: Settings) -> set[str]:
+    return {row["session_id"] for _, row in rows_at_rest(settings) if row.get("project") == LONER}
+
+
+def _cursor_after(
+    instance: dg.DagsterInstance, settings: Settings, cursor: dict[str, object]
+) -> str:
+    """The sensor's cursor after a tick that began with this one."""
+    context = dg.build_sensor_context(instance=instance, cursor=json.dumps(cursor))
+    answer = projects_directory_sensor(context, memory=MemoryResource(settings))
+    assert isinstance(answer, dg.SensorResult)
+    return str(answer.cursor)
 
 
 def test_a_run_under_way_is_not_pulled_from_under_itself(

@@ -22,7 +22,7 @@ from memory_assets.serving.pages.site import build_site
 from memory_assets.status import redactions_by_rule
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import REDACTION_AUDIT
-from memory_assets.stores.run_ledger import EndedRun, RunLedger
+from memory_assets.stores.runs.ledger import EndedRun, RunLedger
 from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"

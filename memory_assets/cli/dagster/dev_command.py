@@ -16,7 +16,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,15 +29,13 @@ from dagster_webserver.webserver import DagsterWebserver
 from starlette.types import ASGIApp
 
 from memory_assets.cli.dagster.child_processes import ChildProcesses
-from memory_assets.cli.dagster.home import fail_dead_runs, open_instance
+from memory_assets.cli.dagster.home import open_instance
 from memory_assets.errors import UnexpectedFailure
 from memory_assets.paths import IMPORT_ROOT
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard, JsonPostOnly, bind, serve, url_of
 from memory_assets.serving.pages.site import WithManual
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.run_history.history import RunHistory
-from memory_assets.stores.run_history.names import INGEST_BATCH, batch_config
 
 LOCATION = "memory_assets"
 """Name of the code location, as in workspace.yaml."""
@@ -105,9 +103,7 @@ def run_dev(
         bound = stack.enter_context(bind(host, port))
         say(f"Dagster is starting at {url_of(bound)} (Ctrl-C ends it)")
         instance = stack.enter_context(open_instance(settings))
-        fail_dead_runs(settings)
         stack.enter_context(_chroma_ended(settings))
-        add_missing_graph(settings, instance)
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="memory-dev-")))
         children = stack.enter_context(ChildProcesses(_GRACE_SECONDS))
         code_server = _start(children, directory)
@@ -126,26 +122,6 @@ def run_dev(
         )
     if children.ended:
         raise _ended(children.ended)
-
-
-def add_missing_graph(settings: Settings, instance: dg.DagsterInstance) -> None:
-    """Give runs of ingest_batch that were written without Dagster, before it had run the job
-    itself, the job's graph: the page of a run draws it."""
-    with closing(RunHistory(settings.dagster_dir)) as history:
-        if not history.lacks_graph(INGEST_BATCH):
-            return
-        from dagster._core.execution.api import create_execution_plan
-        from dagster._core.snap import snapshot_from_execution_plan
-
-        from memory_assets.dagster.definitions import build_defs
-
-        job = build_defs(settings).resolve_job_def(INGEST_BATCH)
-        graph = instance.run_storage.add_job_snapshot(job.get_job_snapshot())
-        plan = create_execution_plan(job, run_config=batch_config([]))
-        steps = instance.run_storage.add_execution_plan_snapshot(
-            snapshot_from_execution_plan(plan, graph)
-        )
-        history.add_graph(INGEST_BATCH, graph, steps)
 
 
 def _start(children: ChildProcesses, directory: Path) -> Path:

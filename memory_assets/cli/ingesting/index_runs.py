@@ -1,18 +1,18 @@
 """Bring workspaces, and what agents wrote, up to date for the command line, in this process: the
-steps of Dagster's jobs `index_workspace` and `index_agent_memory`, in runs of the same instance."""
+steps of Dagster's jobs `index_workspace` and `index_agent_memory`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
-from memory_assets.cli.ingesting.ingest import IngestResult, open_history
+from memory_assets.cli.ingesting.ingest import IngestResult
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest.batch_run import BatchRun
+from memory_assets.pipeline.ingest.noted_run import noted_run
 from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, WRITTEN, Outcome, Pass
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.ingest.steps import Made
@@ -21,15 +21,7 @@ from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import Progress, components_of
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS, WORKSPACE_EMBEDDINGS
-from memory_assets.stores.run_history.names import (
-    AGENT_MEMORY_JOB,
-    AGENT_MEMORY_PARTITIONS,
-    PARTITION_TAG,
-    WORKSPACE_JOB,
-    WORKSPACE_PARTITIONS,
-)
-from memory_assets.stores.run_history.processes import PROCESS_TAG, this_process
-from memory_assets.stores.run_history.superseded import delete_superseded
+from memory_assets.stores.runs.names import AGENT_MEMORY_JOB, WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 
 _PASSES = (*(Pass(asset, (asset,)) for asset in DOCUMENTS.assets), DOCUMENT_VECTORS)
@@ -48,16 +40,15 @@ def index_workspace(
     settings: Settings,
     work: ProjectPlan,
     *,
-    tags: Mapping[str, str] = MappingProxyType({}),
     progress: Progress | None = None,
 ) -> IndexResult:
     """Bring a workspace up to date in a run of its own, and return the result. Its words can be
-    searched before anything is embedded. `tags` are added to those of the run. Where its directory
-    is gone, what is on record is brought up to date."""
+    searched before anything is embedded. Where its directory is gone, what is on record is brought
+    up to date."""
     known = Workspaces(settings.data_dir)
     present = known.of_partition(work.project).root.is_dir()
     passes = _PASSES if present else _PASSES[1:]
-    return _run(settings, work, WORKSPACE_JOB, WORKSPACE_PARTITIONS, passes, tags, progress)
+    return _run(settings, work, WORKSPACE_JOB, passes, progress)
 
 
 def index_partition(settings: Settings, work: ProjectPlan) -> IngestResult:
@@ -67,21 +58,16 @@ def index_partition(settings: Settings, work: ProjectPlan) -> IngestResult:
     return index_agent_memory(settings, work)
 
 
-def index_agent_memory(
-    settings: Settings, work: ProjectPlan, *, tags: Mapping[str, str] = MappingProxyType({})
-) -> IngestResult:
-    """Bring what agents wrote about a project up to date in a run of its own; return the result.
-    `tags` are added to those of the run."""
-    return _run(settings, work, AGENT_MEMORY_JOB, AGENT_MEMORY_PARTITIONS, [WRITTEN], tags)
+def index_agent_memory(settings: Settings, work: ProjectPlan) -> IngestResult:
+    """Bring what agents wrote about a project up to date in a run of its own; return the result."""
+    return _run(settings, work, AGENT_MEMORY_JOB, [WRITTEN])
 
 
 def _run(
     settings: Settings,
     work: ProjectPlan,
     job: str,
-    partitions: str,
     passes: Sequence[Pass],
-    tags: Mapping[str, str],
     progress: Progress | None = None,
 ) -> IndexResult:
     """Take a partition through passes, in a run of a job; return the result."""
@@ -97,33 +83,21 @@ def _run(
             elif isinstance(event, Made):
                 result.counts.update(_counts(event))
 
-    all_tags = {
-        PARTITION_TAG: partition,
-        PROCESS_TAG: this_process(),
-        "dagster/max_runtime": "3600",
-        "memory/reason": work.reason,
-        **tags,
-    }
     components = components_of(settings)
-    with open_history(settings) as history:
-        history.add_partitions([partition], partitions)
-        steps = [part.assets[-1] for part in passes]
-        try:
-            with (
-                history.run(job, steps, {}, all_tags) as run,
-                closing(Workers(of_run := components.for_run(run.run_id, progress))) as workers,
-            ):
-                batch = BatchRun(of_run, workers, listen)
-                batch.take([partition])
-                for name, part in zip(steps, passes, strict=True):
-                    with run.step(name) as step:
-                        batch.run_pass(step, part)
-                        step.failure = batch.failure()
-        except Exception as error:  # noqa: BLE001 - it is in the run
-            if not result.failed and not result.checks_failed:
-                result.failed[partition] = safe_reason(error)
-        note_run_ends(components)
-        delete_superseded(history, [partition], settings.runs_kept)
+    try:
+        with (
+            noted_run(components, job, [partition]) as run,
+            closing(Workers(of_run := components.for_run(run.run_id, progress))) as workers,
+        ):
+            batch = BatchRun(of_run, workers, listen)
+            batch.take([partition])
+            for part in passes:
+                batch.run_pass(run, part)
+            run.failure = batch.failure()
+    except Exception as error:  # noqa: BLE001 - the run is noted as failed
+        if not result.failed and not result.checks_failed:
+            result.failed[partition] = safe_reason(error)
+    note_run_ends(components)
     return result
 
 

@@ -1,47 +1,35 @@
 """Bring projects up to date for the command line, in this process.
 
-The passes are those of Dagster's job `ingest_batch`, and runs, materializations and checks are
-stored in the Dagster instance that the UI and the daemon use, without importing Dagster: that
-takes a second of CPU.
+The passes are those of Dagster's job `ingest_batch`, without importing Dagster, which takes a
+second of CPU: materializations and checks are noted in the ledger, from which Dagster's sensor
+`ingests_sensor` has them recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memory_assets.cli.printing.rendering import escaped
-from memory_assets.errors import StoreError, no_text_in_errors, safe_reason
+from memory_assets.errors import no_text_in_errors, safe_reason
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest import secret_search
 from memory_assets.pipeline.ingest.batch_run import BatchRun, Listener, ignore
+from memory_assets.pipeline.ingest.noted_run import NotedRun, noted_run
 from memory_assets.pipeline.ingest.passes import PASSES, SUMMARIES, VECTORS, Outcome, Pass
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.ingest.secret_search import KNOWN_SECRETS
 from memory_assets.pipeline.ingest.steps import Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import ProjectPlan
-from memory_assets.pipeline.stage.components import components_of
+from memory_assets.pipeline.removal.retention import RETAINED_SESSIONS, retain, retention_metadata
+from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history.create import create_files
-from memory_assets.stores.run_history.events import Materialization
-from memory_assets.stores.run_history.history import RunHistory
-from memory_assets.stores.run_history.names import (
-    BATCH_JOB_TAGS,
-    BATCH_OPS,
-    INGEST_BATCH,
-    RECHECK_JOB,
-    batch_config,
-    batch_tags,
-    is_valid_key,
-)
-from memory_assets.stores.run_history.processes import PROCESS_TAG, this_process
-from memory_assets.stores.run_history.recorded_run import RecordedRun
-from memory_assets.stores.run_history.superseded import delete_superseded
+from memory_assets.stores.runs.events import Materialization, Metadata
+from memory_assets.stores.runs.names import INGEST_BATCH, RECHECK_JOB, RETENTION_JOB, is_valid_key
 from memory_assets.transcripts import Source
 
 if TYPE_CHECKING:
@@ -86,36 +74,6 @@ class IngestResult:
                 (self.warnings if outcome.verdict.warning else self.checks_failed).append(name)
 
 
-@contextmanager
-def open_history(settings: Settings) -> Iterator[RunHistory]:
-    """Open the run history for a block, in which runs that died count as failed. It is created if
-    there is none; a broken one is set aside by way of Dagster.
-
-    Raises:
-        StoreError: it is not what Dagster 1.13 creates.
-    """
-    history = RunHistory(settings.dagster_dir)
-    if not history.is_usable():
-        history.close()
-        create_files(settings.dagster_dir, settings.lock_timeout_seconds)
-        history = RunHistory(settings.dagster_dir)
-    if not history.is_usable():
-        history.close()
-        from memory_assets.cli.dagster.home import open_instance
-
-        open_instance(settings).dispose()
-        history = RunHistory(settings.dagster_dir)
-    if not history.is_usable():
-        raise StoreError(
-            f"the run history in {settings.dagster_dir} is not one of Dagster 1.13. Install the "
-            "versions in requirements.lock, or move that directory away: nothing of the memory "
-            "is lost."
-        )
-    with closing(history):
-        history.fail_dead_runs()
-        yield history
-
-
 def advancing(bar: Progress, task: TaskID) -> Listener:
     """Return a listener that advances a task of a progress bar by each step that ended."""
 
@@ -134,15 +92,12 @@ def run_plans(
     limit: int | None = None,
     walked: Mapping[str, Sequence[Source]] | None = None,
     progress: Listener = ignore,
-    tags: Mapping[str, str] = MappingProxyType({}),
-    opened: RunHistory | None = None,
 ) -> IngestResult:
     """Bring the projects of `plans` up to date, in one run, and return the result.
 
     `limit` is the most new or changed files to read over all projects; with 0 no file is read,
-    and tables are updated from the lake. A failed project does not stop the others. `tags` are
-    added to those of the run. `walked`: the transcripts by project, `opened`: the run history,
-    where the caller has them.
+    and tables are updated from the lake. A failed project does not stop the others. `walked`: the
+    transcripts by project, where the caller has them.
     """
     result = IngestResult()
     projects = [work.project for work in plans if is_valid_key(work.project)]
@@ -152,8 +107,6 @@ def run_plans(
     if not projects:
         return result
     begun: set[str] = set()
-    reasons = {work.reason for work in plans}
-    reason = reasons.pop() if len(reasons) == 1 else f"{len(plans)} projects"
 
     def listen(event: Outcome | Pass) -> None:
         if not isinstance(event, Pass):
@@ -161,24 +114,14 @@ def run_plans(
             result.add(event)
         progress(event)
 
-    all_tags = {
-        **BATCH_JOB_TAGS,
-        "memory/reason": reason,
-        **batch_tags(projects),
-        PROCESS_TAG: this_process(),
-        **tags,
-    }
-    with nullcontext(opened) if opened else open_history(settings) as history:
-        history.add_partitions(projects)
-        config = batch_config(projects, limit)
-        try:
-            with history.run(INGEST_BATCH, BATCH_OPS, config, all_tags) as run:
-                _run_passes(settings, run, projects, limit, walked, listen)
-        except Exception as error:  # noqa: BLE001 - it is in the run
-            if not result.failed and not result.checks_failed:
-                result.failed[INGEST_BATCH] = safe_reason(error)
-        note_run_ends(components_of(settings))
-        delete_superseded(history, projects, settings.runs_kept)
+    components = components_of(settings)
+    try:
+        with noted_run(components, INGEST_BATCH, projects) as run:
+            _run_passes(components.for_run(run.run_id), run, projects, limit, walked, listen)
+    except Exception as error:  # noqa: BLE001 - the run is noted as failed
+        if not result.failed and not result.checks_failed:
+            result.failed[INGEST_BATCH] = safe_reason(error)
+    note_run_ends(components)
     result.projects = len(begun)
     return result
 
@@ -187,40 +130,37 @@ def search_for_known_secrets(settings: Settings) -> str | None:
     """Search the sessions on record for secrets found since, in a run of its own; return
     the reason if it failed."""
     components = components_of(settings)
-    tags = {PROCESS_TAG: this_process(), "dagster/max_runtime": "3600"}
-    with open_history(settings) as history:
-        try:
-            with (
-                history.run(RECHECK_JOB, [KNOWN_SECRETS], {}, tags) as run,
-                run.step(KNOWN_SECRETS) as step,
-                no_text_in_errors(),
-            ):
-                metadata = secret_search.search_for_known_secrets(components)
-                versions = {
-                    "dagster/code_version": ENGINE_VERSION,
-                    "dagster/data_version": run.run_id,
-                }
-                step.store([Materialization(None, KNOWN_SECRETS, metadata, versions)])
-        except Exception as error:  # noqa: BLE001 - it is in the run
-            return safe_reason(error)
+    try:
+        with noted_run(components, RECHECK_JOB, []) as run, no_text_in_errors():
+            metadata = secret_search.search_for_known_secrets(components)
+            made = Materialization(None, KNOWN_SECRETS, metadata, ENGINE_VERSION, run.run_id)
+            run.store([made])
+    except Exception as error:  # noqa: BLE001 - the run is noted as failed
+        return safe_reason(error)
     return None
 
 
+def apply_retention(settings: Settings) -> Metadata:
+    """Cut old sessions down to their prompts and summaries, in a run of its own; return the
+    metadata of the asset."""
+    components = components_of(settings)
+    with noted_run(components, RETENTION_JOB, []) as run, no_text_in_errors():
+        metadata = retention_metadata(retain(components))
+        run.store([Materialization(None, RETAINED_SESSIONS, metadata, None, run.run_id)])
+    return metadata
+
+
 def _run_passes(
-    settings: Settings,
-    run: RecordedRun,
+    components: Components,
+    run: NotedRun,
     projects: Sequence[str],
     limit: int | None,
     walked: Mapping[str, Sequence[Source]] | None,
     listen: Listener,
 ) -> None:
-    components = components_of(settings).for_run(run.run_id)
-    words, *later = BATCH_OPS
     with closing(Workers(components)) as workers:
         batch = BatchRun(components, workers, listen)
-        with run.step(words) as step:
-            batch.index_words(step, projects, limit, walked)
-        for name, part in zip(later, (SUMMARIES, VECTORS), strict=True):
-            with run.step(name) as step:
-                batch.run_pass(step, part)
-                step.failure = batch.failure() if part is VECTORS else ""
+        batch.index_words(run, projects, limit, walked)
+        for part in (SUMMARIES, VECTORS):
+            batch.run_pass(run, part)
+        run.failure = batch.failure()

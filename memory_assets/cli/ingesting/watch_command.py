@@ -17,7 +17,6 @@ from memory_assets.cli import exit_codes
 from memory_assets.cli.ingesting.index_runs import index_agent_memory, index_workspace
 from memory_assets.cli.ingesting.ingest import (
     IngestResult,
-    open_history,
     run_plans,
     search_for_known_secrets,
 )
@@ -30,8 +29,6 @@ from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.settings import Settings
 from memory_assets.stores.agents.partitions import is_agent_memory
-from memory_assets.stores.run_history.history import UNDER_WAY, RunHistory
-from memory_assets.stores.run_history.names import projects_of
 from memory_assets.stores.under_way import watcher as watcher_presence
 from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.stores.workspaces import Workspaces, is_workspace
@@ -47,12 +44,6 @@ from memory_assets.watching import (
     Written,
 )
 
-WATCH_TAG = "memory/watch"
-"""Tells the watcher's runs from others on Dagster's page."""
-_MOST_QUEUED_SECONDS = 60.0
-"""A run that nothing has started after this long (no daemon is running) is ignored."""
-_BEGUN = ("STARTING", "STARTED")
-
 
 class WatchRuns:
     """Runs projects in this process; the stores and the model stay open."""
@@ -64,17 +55,15 @@ class WatchRuns:
     def run(self, project: str, reason: str) -> Outcome:
         """Bring a project up to date in a run of its own, unless another process is doing so."""
         started = time.perf_counter()
-        with open_history(self._settings) as history:
-            if _is_run_elsewhere(history, project):
-                return Outcome(busy=True)
-            work = ProjectPlan(project, reason, "")
-            tags = {WATCH_TAG: "true"}
-            if is_workspace(project):
-                result: IngestResult = index_workspace(self._settings, work, tags=tags)
-            elif is_agent_memory(project):
-                result = index_agent_memory(self._settings, work, tags=tags)
-            else:
-                result = run_plans(self._settings, [work], tags=tags, opened=history)
+        if project in self.components.runs.busy_partitions():
+            return Outcome(busy=True)
+        work = ProjectPlan(project, reason, "")
+        if is_workspace(project):
+            result: IngestResult = index_workspace(self._settings, work)
+        elif is_agent_memory(project):
+            result = index_agent_memory(self._settings, work)
+        else:
+            result = run_plans(self._settings, [work])
         failed = next(iter(result.failed.values()), "")
         if not failed and result.checks_failed:
             failed = f"check failed: {', '.join(result.checks_failed)}"
@@ -83,14 +72,6 @@ class WatchRuns:
     def search(self) -> str | None:
         """Search the sessions on record for secrets found since; return the reason if it failed."""
         return search_for_known_secrets(self._settings)
-
-
-def _is_run_elsewhere(history: RunHistory, project: str) -> bool:
-    return any(
-        project in projects_of(run)
-        and (run.status in _BEGUN or time.time() - run.created < _MOST_QUEUED_SECONDS)
-        for run in history.records(UNDER_WAY)
-    )
 
 
 def watch_directories(settings: Settings) -> int:
@@ -161,9 +142,6 @@ def _watcher(
     state: WatcherState,
     report: Callable[[str], None],
 ) -> Watcher:
-    """Return the watcher, after finding out that runs can be recorded."""
-    with open_history(settings):
-        pass
     note_versions(runs.components)
     threading.Thread(target=load_engines, args=(runs.components,), daemon=True).start()
     return Watcher(

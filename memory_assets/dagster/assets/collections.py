@@ -14,7 +14,6 @@ import dagster as dg
 import pyarrow as pa
 
 from memory_assets.dagster.assets.step import step_asset
-from memory_assets.dagster.metadata import lineage_of
 from memory_assets.pipeline.indexes.collection_rows import columns_of
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
@@ -35,10 +34,9 @@ _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
 def _collection(index: IndexedTable) -> dg.AssetsDefinition:
     """Return the asset that mirrors the rows of `index` in Chroma."""
     columns = columns_of(index.kind)
-    vectors, rows = index.embeddings.name, index.table.name
     return step_asset(
         index.stage,
-        f"The rows of {rows} in Chroma, in `{index.collection('<agent>')}`.",
+        f"The rows of {index.table.name} in Chroma, in `{index.collection('<agent>')}`.",
         group=_GROUP,
         kinds={"chroma"},
         searched=index == SESSIONS_INDEX,
@@ -49,12 +47,6 @@ def _collection(index: IndexedTable) -> dg.AssetsDefinition:
                     dg.TableColumn(each, _type(index, each, column), f"From `{column}`.")
                     for each, column in columns.items()
                 ]
-            ),
-            "dagster/column_lineage": lineage_of(
-                {
-                    each: [(vectors if each == "embedding" else rows, column)]
-                    for each, column in columns.items()
-                }
             ),
         },
         retry_policy=_RETRY,

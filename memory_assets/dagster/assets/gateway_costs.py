@@ -2,7 +2,6 @@
 
 import dagster as dg
 
-from memory_assets.dagster.metadata import OWNERS
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.checks.costs import cost_figures
@@ -10,7 +9,7 @@ from memory_assets.pipeline.checks.costs import cost_figures
 _DAYS = 7
 
 
-@dg.asset(group_name="maintenance", kinds={"sqlite"}, owners=OWNERS)
+@dg.asset(group_name="maintenance", kinds={"sqlite"})
 @no_text_in_errors()
 def gateway_costs(memory: MemoryParam) -> dg.MaterializeResult[None]:
     """Requests, tokens, time and cost of the last seven days, by route and model.

@@ -2,7 +2,6 @@
 
 import dagster as dg
 
-from memory_assets.dagster.metadata import OWNERS
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.ingest.secret_search import search_for_known_secrets
@@ -14,7 +13,6 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS
     deps=[REDACTED_RECORDS.name],
     group_name="maintenance",
     kinds={"sqlite"},
-    owners=OWNERS,
     code_version=ENGINE_VERSION,
 )
 @no_text_in_errors()

@@ -8,7 +8,7 @@ import dagster as dg
 from memory_assets.dagster.assets.collections import COLLECTIONS, keyword_index
 from memory_assets.dagster.assets.step import StepResults
 from memory_assets.dagster.expectations import great_expectations_agree
-from memory_assets.dagster.metadata import OWNERS, checked
+from memory_assets.dagster.metadata import checked
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.checks.figures import status_figures, status_report, status_verdicts
@@ -28,7 +28,6 @@ CHECKS = {
     deps=[*COLLECTIONS, keyword_index],
     group_name="maintenance",
     kinds={"sqlite"},
-    owners=OWNERS,
     freshness_policy=dg.FreshnessPolicy.time_window(
         fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)
     ),

@@ -6,24 +6,12 @@ import dagster as dg
 from memory_assets.dagster.asset_checks import specs_of
 from memory_assets.dagster.assets.step import StepResults, backfill_policy, run_steps
 from memory_assets.dagster.batch import WorkersParam
-from memory_assets.dagster.metadata import OWNERS, definition_metadata, lineage_of, table_schema
+from memory_assets.dagster.metadata import definition_metadata
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam, present_ruleset_version
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
-
-_FROM_FILE = ("byte_start", "byte_end", "text")
-_RECORDS_FROM = {
-    "project_root": [("raw_sessions", "facts")],
-    **{name: [("raw_sessions", name)] for name in ("project", "agent", "session_id", "agent_id")},
-    **{name: [("raw_sessions", "path")] for name in _FROM_FILE},
-}
-_TAGS = ("redactions", "text", "command", "paths", "cwd")
-_AUDIT_FROM: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("field", "rule", "start", "end", "length", "tag"), _TAGS),
-    "engine_version": ("ruleset_version",),
-}
 
 
 def _spec(
@@ -39,7 +27,6 @@ def _spec(
         description=description,
         group_name="transcripts",
         kinds={"parquet"},
-        owners=OWNERS,
         code_version=code_version,
         metadata=metadata,
         skippable=True,
@@ -57,11 +44,7 @@ def _spec(
             "Records that a fork or a resume copied from another session are kept once, in the "
             "oldest. A session that cannot be redacted is quarantined: nothing of it is written.",
             present_ruleset_version(),
-            {
-                "dagster/column_schema": table_schema(REDACTED_RECORDS),
-                "dagster/column_lineage": lineage_of(_RECORDS_FROM),
-                "dagster/table_name": REDACTED_RECORDS.name,
-            },
+            definition_metadata(REDACTED_RECORDS),
         ),
         _spec(
             REDACTION_AUDIT.name,
@@ -69,7 +52,7 @@ def _spec(
             "Every redaction of every record: field, offsets, rule, tag and versions; never the "
             "secret.",
             STEPS[REDACTION_AUDIT.name].code_version,
-            definition_metadata(REDACTION_AUDIT, REDACTED_RECORDS.name, _AUDIT_FROM),
+            definition_metadata(REDACTION_AUDIT),
         ),
     ],
     partitions_def=projects,

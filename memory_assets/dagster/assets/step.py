@@ -10,8 +10,9 @@ from typing import Any
 import dagster as dg
 
 from memory_assets.dagster.asset_checks import check_results, specs_of
-from memory_assets.dagster.batch import OpEvents, WorkersParam
-from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, materialized
+from memory_assets.dagster.batch import WorkersParam
+from memory_assets.dagster.metadata import SEARCHED_FIRST, materialized
+from memory_assets.dagster.op_events import OpEvents
 from memory_assets.dagster.partitions import partitions_of, projects
 from memory_assets.dagster.resources import MemoryParam, MemoryResource
 from memory_assets.errors import no_text_in_errors
@@ -147,7 +148,6 @@ def step_asset(
                 deps=step.deps,
                 group_name=group,
                 kinds=kinds,
-                owners=OWNERS,
                 code_version=step.code_version,
                 metadata=metadata or {},
                 freshness_policy=freshness_policy,

@@ -8,7 +8,6 @@ from them in minutes, and where their model is recorded row by row.
 
 from memory_assets.dagster.assets.step import step_asset
 from memory_assets.dagster.metadata import definition_metadata
-from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.stages import STAGES
 
 TABLES = [
@@ -18,7 +17,7 @@ TABLES = [
         group=stage.group,
         kinds={"parquet", *stage.reads},
         searched=stage.searched,
-        metadata=definition_metadata(stage.table, STEPS[stage.table.name].deps[0], stage.made_from),
+        metadata=definition_metadata(stage.table),
     )
     for stage in STAGES
 ]

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +19,7 @@ from memory_assets.pipeline.ingest.workers import Workers, worker_count
 from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.stores.run_history.events import (
+from memory_assets.stores.runs.events import (
     AssetEvent,
     Evaluation,
     Materialization,
@@ -32,6 +31,8 @@ from memory_assets.transcripts import Source
 _STORE_SECONDS = 1.0
 """How long an event may wait to be stored together with others."""
 
+_ORDER = {asset: number for number, asset in enumerate(STEPS)}
+
 Listener = Callable[[Outcome | Pass], None]
 """Called with what comes of each step and each check of each project, and with each pass over
 all projects when it has ended."""
@@ -40,8 +41,8 @@ all projects when it has ended."""
 class EventLog(Protocol):
     """The events of one op of a run."""
 
-    def store(self, events: Sequence[AssetEvent]) -> Sequence[int]:
-        """Store events, and return the ids of the materializations among them, in order."""
+    def store(self, events: Sequence[AssetEvent]) -> None:
+        """Store events."""
 
     def error(self, message: str) -> None:
         """Store an error message."""
@@ -62,8 +63,6 @@ class BatchRun:
         self._components = components
         self._workers = workers
         self._listen = listen
-        self._stored: dict[tuple[str, str], tuple[str, int]] = {}
-        """The data version and the event of each (project, asset) that the run has made."""
 
     def index_words(
         self,
@@ -95,7 +94,7 @@ class BatchRun:
         listener."""
         tasks = self._workers.with_shares(self.batch.tasks(part), self.batch.sources)
         left = Counter(task.project for task in tasks)
-        events = _Waiting(self._components, log, self._stored)
+        events = _Waiting(self._components, log)
         shown = self._shown
         with ExitStack() as after:
             publish: Callable[[], None] = lambda: None  # noqa: E731
@@ -129,13 +128,8 @@ class BatchRun:
 class _Waiting:
     """Collects what came of steps, and stores the events of about a second at once."""
 
-    def __init__(
-        self,
-        components: Components,
-        log: EventLog,
-        stored: dict[tuple[str, str], tuple[str, int]],
-    ) -> None:
-        self._components, self._log, self._stored = components, log, stored
+    def __init__(self, components: Components, log: EventLog) -> None:
+        self._components, self._log = components, log
         self._waiting: list[Made | Verified] = []
         self._stored_at = time.monotonic()
 
@@ -152,40 +146,25 @@ class _Waiting:
         return due
 
     def store(self) -> None:
-        """Store what waits: the assets in order, because each names the events of those that it
-        is made of, then the checks."""
+        """Store what waits: each asset after those that it is made of, then the checks."""
         waiting, self._waiting = self._waiting, []
         self._stored_at = time.monotonic()
         made = [each for each in waiting if isinstance(each, Made)]
-        for asset in STEPS:
-            of_asset = [each for each in made if each.asset == asset]
-            if not of_asset:
-                continue
-            ids = self._log.store([self._materialization(each) for each in of_asset])
-            for outcome, event_id in zip(of_asset, ids, strict=True):
-                key = outcome.project, outcome.asset
-                self._stored[key] = outcome.report.data_version, event_id
-        checked = [_evaluation(each) for each in waiting if isinstance(each, Verified)]
-        if checked:
-            self._log.store(checked)
+        made.sort(key=lambda each: _ORDER[each.asset])
+        events: list[AssetEvent] = [self._materialization(each) for each in made]
+        events += [_evaluation(each) for each in waiting if isinstance(each, Verified)]
+        if events:
+            self._log.store(events)
 
     def _materialization(self, outcome: Made) -> Materialization:
-        """Return a materialization with the tags by which Dagster knows what it was made of."""
         step, report = STEPS[outcome.asset], outcome.report
-        tags = {
-            "dagster/code_version": step.code_version or self._components.ruleset_version,
-            "dagster/data_version": report.data_version,
-            "dagster/data_version_is_user_provided": "true",
-        }
-        for upstream in step.deps:
-            if (outcome.project, upstream) in self._stored:
-                version, event_id = self._stored[outcome.project, upstream]
-                # As Dagster does for the partitions of an input, here one.
-                digest = sha256(version.encode()).hexdigest()
-                tags[f"dagster/input_data_version/{upstream}"] = digest
-                tags[f"dagster/input_event_pointer/{upstream}"] = str(event_id)
-        metadata = metadata_of(self._components, report, step)
-        return Materialization(outcome.project, step.asset, metadata, tags)
+        return Materialization(
+            outcome.project,
+            step.asset,
+            metadata_of(self._components, report, step),
+            step.code_version or self._components.ruleset_version,
+            report.data_version,
+        )
 
 
 def metadata_of(components: Components, report: StageReport, step: Step) -> Metadata:

@@ -32,7 +32,7 @@ from memory_assets.stores.lake.schemas import (
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
 )
-from memory_assets.stores.run_history.names import PARTITIONS
+from memory_assets.stores.runs.names import PARTITIONS
 from memory_assets.transcripts import Source
 
 _FIRST_BYTES = 1_000_000

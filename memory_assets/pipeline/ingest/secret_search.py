@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.run_history.events import Metadata
+from memory_assets.stores.runs.events import Metadata
 
 KNOWN_SECRETS = "known_secrets"
 

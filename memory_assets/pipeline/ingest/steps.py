@@ -47,7 +47,7 @@ from memory_assets.stores.lake.schemas import (
     WORKSPACE_DOCUMENTS,
     Table,
 )
-from memory_assets.stores.run_history.names import (
+from memory_assets.stores.runs.names import (
     AGENT_MEMORY_PARTITIONS,
     PARTITIONS,
     WORKSPACE_PARTITIONS,

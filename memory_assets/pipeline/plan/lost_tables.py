@@ -15,7 +15,7 @@ from memory_assets.pipeline.stages import STAGES
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
-from memory_assets.stores.run_history.names import PARTITIONS
+from memory_assets.stores.runs.names import PARTITIONS
 from memory_assets.stores.workspaces import is_workspace
 
 _TABLES = (

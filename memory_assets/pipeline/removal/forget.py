@@ -62,14 +62,14 @@ _IDS_A_QUERY = 200
 
 @dataclass(frozen=True)
 class Names:
-    """Names to remove from the run history: sessions, and projects that have no session left."""
+    """Names to remove from Dagster's runs: sessions, and projects that have no session left."""
 
     session_ids: frozenset[str] = field(default=frozenset(), repr=False)
     projects: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 EraseTraces = Callable[[Names], int]
-"""Removes runs and events with these names from the run history; returns the number of runs.
+"""Removes the runs that have these names from Dagster; returns their number.
 
 Raises:
     StoreBusy: a run to be removed is in progress.
@@ -193,7 +193,7 @@ def _complete(
             "keyword_rows": lambda: forget_keywords(components, selected),
             "runs": lambda: erase_traces(names) if selected else 0,
             "workspaces": lambda: _remove_workspaces(components, selected, leaving),
-            "catalog_rows": lambda: _remove_rows(components, selected, gone),
+            "catalog_rows": lambda: _remove_rows(components, selected, names),
         }
         for name, step in steps.items():
             progress(f"forgetting: {name.replace('_', ' ')}")
@@ -222,12 +222,12 @@ def _remove_workspaces(
     return len(left)
 
 
-def _remove_rows(components: Components, selected: Set[SessionKey], gone: Set[str]) -> int:
-    """Delete the rows of sessions from the catalogue, and of gone projects from the ledger of
-    runs as well; return the number of the catalogue's."""
-    if gone:
-        components.runs.forget(gone)
-    return remove_sessions(components.catalog.path, selected, gone)
+def _remove_rows(components: Components, selected: Set[SessionKey], names: Names) -> int:
+    """Delete the rows of sessions from the catalogue, and what names them or gone projects from
+    the ledger of runs; return the number of the catalogue's."""
+    if selected:
+        components.runs.forget(names.projects, names.session_ids)
+    return remove_sessions(components.catalog.path, selected, names.projects)
 
 
 def _remove_files(components: Components, selected: Set[SessionKey], gone: Set[str]) -> int:

@@ -41,11 +41,14 @@ from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.files.shared import replace_text
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, REDACTED_RECORDS, SESSION_SUMMARIES
+from memory_assets.stores.runs.events import Metadata
 
 _TABLES = tuple(stage.table for stage in STAGES if not stage.retained)
 _INDEXES = (*(index for index in INDEXES if index.table in _TABLES), INDEX_OF["history"])
 _KINDS = tuple(index.kind.name for index in _INDEXES)
 
+RETAINED_SESSIONS = "retained_sessions"
+"""The name of the asset."""
 Progress = Callable[[str], None]
 
 
@@ -129,6 +132,23 @@ def retain(components: Components, progress: Progress = lambda step: None) -> Re
     report.retained = len(_retained(components))
     report.seconds = round(time.perf_counter() - started, 2)
     return report
+
+
+def retention_metadata(report: RetentionReport) -> Metadata:
+    """Return the metadata of the asset's materialization."""
+    return {
+        "work": "let go of" if report.cut else "nothing to do",
+        "policy": f"{report.days} days" if report.days is not None else "all is kept",
+        "sessions_retained": report.retained,
+        "sessions_due": report.due,
+        "sessions_waiting": report.waiting,
+        "sessions_cut": report.cut,
+        "records_removed": report.blocks,
+        "collection_rows_removed": report.collection_rows,
+        "keyword_rows_removed": report.keyword_rows,
+        "projects": ", ".join(report.projects),
+        "seconds": float(report.seconds),
+    }
 
 
 def _begin(begun: Path, sessions: frozenset[SessionKey]) -> frozenset[SessionKey]:

@@ -32,7 +32,7 @@ from memory_assets.settings import Settings
 from memory_assets.stores.files.shared import cannot_write
 from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
 from memory_assets.stores.gateway_usage import noting, tokens_since
-from memory_assets.stores.run_ledger import FILE_NAME, RunLedger
+from memory_assets.stores.runs.ledger import FILE_NAME, RunLedger
 from memory_assets.stores.stores import opened_once
 from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets.summaries import Summarizer, load_summarizer
@@ -53,7 +53,7 @@ class Components(Engines):
     """
 
     run_id = ""
-    """The Dagster run that products are made by; "" outside of runs."""
+    """The run that products are made by; "" outside of runs."""
     share: Share | None = None
     """The sessions to work on where several processes bring a partition up to date."""
 
@@ -111,7 +111,10 @@ class Components(Engines):
     @opened_once
     def runs(self) -> RunLedger:
         """The runs behind the products on record."""
-        return RunLedger(self.data_dir / FILE_NAME)
+        ledger = RunLedger(self.data_dir / FILE_NAME)
+        if ledger.missing_columns():
+            ledger.bring_up_to_date()
+        return ledger
 
     @opened_once
     def rows_to_check(self) -> RowsToCheck:

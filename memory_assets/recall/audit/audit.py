@@ -32,7 +32,6 @@ from memory_assets.recall.not_made import not_made
 from memory_assets.recall.rows import rows_of, stored_vectors
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
-from memory_assets.status import runs_in_history
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
@@ -49,7 +48,7 @@ from memory_assets.stores.lake.schemas import (
     WORKSPACE_DOCUMENTS,
     Table,
 )
-from memory_assets.stores.run_ledger import EndedRun, ledger_of
+from memory_assets.stores.runs.ledger import KEPT, STARTED, EndedRun, RunLedger, ledger_of
 from memory_assets.stores.stores import Stores
 
 _SHOWN = (
@@ -216,8 +215,7 @@ def _of_document(stores: Stores, named: NamedDocument, any_id: str, key: bytes) 
 def _runs(stores: Stores, project: str, products: Mapping[str, Product]) -> list[dict[str, Any]]:
     """Return for each stage of a session the run that made its product: job, partition, times,
     status, versions and checks. `history` says whether Dagster still has it ("kept", "pruned",
-    "unknown" where its history is not in a file; "" outside of runs), `page` where."""
-    kept = runs_in_history(stores.data_dir / "dagster", {each.run_id for each in products.values()})
+    "unknown"; "" of a run of the command line, and outside of runs), `page` where."""
     found = []
     with closing(ledger_of(stores.data_dir)) as ledger:
         for stage, product in products.items():
@@ -226,23 +224,28 @@ def _runs(stores: Stores, project: str, products: Mapping[str, Product]) -> list
             run_id = product.run_id
             asset = _KEYWORD_INDEXES.get(stage, stage)
             made = ledger.made(run_id, project, asset)
-            run = ledger.ended(run_id) or EndedRun(run_id, status="")
-            history = "unknown" if kept is None else "kept" if run_id in kept else "pruned"
-            if kept is not None and run_id in kept:
-                run = EndedRun(run_id, *kept[run_id])
+            run = _run(ledger, run_id)
             found.append(
                 {
                     "stage": stage,
                     "made_at": product.made_at,
                     "rows": product.rows,
-                    "partition": project,
                     **asdict(run),
-                    "history": history if run_id else "",
-                    "page": f"{_PAGES}/{run_id}" if history == "kept" and run_id else "",
+                    "partition": project,
+                    "page": f"{_PAGES}/{run_id}" if run.history == KEPT else "",
                     **asdict(made),
                 }
             )
     return found
+
+
+def _run(ledger: RunLedger, run_id: str) -> EndedRun:
+    """Return a run as the ledger has it, ended or not."""
+    if not run_id:
+        return EndedRun("", status="", history="")
+    for run in ledger.begun(run_id):
+        return EndedRun(run_id, run.job, STARTED, run.started_at, history=run.history)
+    return ledger.ended(run_id) or EndedRun(run_id, status="")
 
 
 def _rows(

@@ -3,94 +3,63 @@
 Each run keeps some 0.3 MB of events a project, and Dagster's
 [retention setting](https://docs.dagster.io/deployment/oss/dagster-yaml) is for ticks only. A
 run of `ingest_batch` or `ingest_project` makes every asset of its projects and evaluates every
-check, so once newer ones have succeeded, the state of the partitions does not depend on it.
+check, and one of `record_ingests` records such a run of the command line, so once newer ones have
+succeeded, the state of the partitions does not depend on it.
 """
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
-from typing import Any, Protocol
 
-from memory_assets.errors import StoreBusy, StoreError
-from memory_assets.stores.run_history.names import (
+from memory_assets.dagster.instance_runs import InstanceRuns, RunRecord
+from memory_assets.stores.runs.ledger import ENDED
+from memory_assets.stores.runs.names import (
     AGENT_MEMORY_JOB,
     BACKFILL_TAG,
     BATCH_TAG,
     INGEST_BATCH,
     INGEST_JOB,
+    PART_TAG,
     PARTITION_TAG,
     PRUNE_JOB,
+    RECORD_JOB,
     WORKSPACE_JOB,
     projects_of,
 )
 
+_WHOLE = (INGEST_BATCH, INGEST_JOB, RECORD_JOB, WORKSPACE_JOB, AGENT_MEMORY_JOB, PRUNE_JOB)
 _STILL_IN_USE_SECONDS = 60.0
 """Dagster's daemon and page may still write to, or read, a run that has just ended."""
 _FAILED_KEPT_SECONDS = 30 * 86_400.0
 """How long a run that did not succeed is kept, to find out why."""
 _MOST_AT_ONCE = 50
 """Runs deleted in one call, so that an old history is deleted in parts."""
-ENDED = ("SUCCESS", "FAILURE", "CANCELED")
-_log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class RunRecord:
-    """A run on record; times are Unix seconds. `is_part`: it was for some assets, checks or ops of
-    its job only; `continues`: it went on where another had failed."""
-
-    run_id: str
-    job: str
-    status: str
-    tags: Mapping[str, str]
-    run_config: Mapping[str, Any]
-    is_part: bool
-    continues: bool
-    created: float
-    started: float
-    ended: float
-
-
-class Runs(Protocol):
-    """The runs of an instance: its SQLite files, or its API."""
-
-    def records(self, statuses: Sequence[str], **tags: str) -> list[RunRecord]:
-        """Return the runs with one of these statuses and all of these tags, newest first."""
-
-    def is_backfill_under_way(self, backfill: str) -> bool:
-        """Whether a backfill still counts on its runs: one that is gone counts as failed."""
-
-    def delete(self, run_id: str) -> None:
-        """Delete all there is of a run."""
-
-
-def delete_superseded(history: Runs, names: Sequence[str], keep: int | None) -> int:
+def delete_superseded(history: InstanceRuns, names: Sequence[str], keep: int | None) -> int:
     """Delete the runs of projects that the newest `keep` whole runs of each supersede, and
     return their number. With None all are kept. A run for several projects is superseded when
     it is for each of them.
 
     Not touched are runs that are waiting or under way, that ended after the oldest of those
     kept had begun, or within the last minute; that belong to a backfill under way; and, for
-    30 days, those that failed or were cancelled. At most 50 go at once. A file that cannot be
-    used is logged: the next run, or the schedule, tries again.
+    30 days, those that failed or were cancelled. At most 50 go at once.
     """
     if keep is None:
         return 0
     return _delete(history, superseded_of(history, names, keep))
 
 
-def delete_prunings(history: Runs, keep: int) -> int:
+def delete_prunings(history: InstanceRuns, keep: int) -> int:
     """Delete the runs of the job that deletes runs, but the newest, and return their number."""
     ended = [run for run in history.records(ENDED) if run.job == PRUNE_JOB]
     return _delete(history, _superseded(ended, keep))
 
 
-def superseded_of(history: Runs, names: Sequence[str], keep: int) -> Iterator[RunRecord]:
+def superseded_of(history: InstanceRuns, names: Sequence[str], keep: int) -> Iterator[RunRecord]:
     """Yield the superseded runs of projects, of whatever job; those for several projects only if
     `names` are several."""
     batches = history.records(ENDED, **{BATCH_TAG: "true"})
@@ -102,7 +71,7 @@ def superseded_of(history: Runs, names: Sequence[str], keep: int) -> Iterator[Ru
         yield from _superseded_batches(history, batches, superseded)
 
 
-def superseded_batches(history: Runs, keep: int) -> Iterator[RunRecord]:
+def superseded_batches(history: InstanceRuns, keep: int) -> Iterator[RunRecord]:
     """Yield the runs for several projects that newer ones supersede for each of them."""
     batches = history.records(ENDED, **{BATCH_TAG: "true"})
     yield from _superseded_batches(history, batches, _by_project(history, batches, keep))
@@ -111,7 +80,7 @@ def superseded_batches(history: Runs, keep: int) -> Iterator[RunRecord]:
 _ByProject = Callable[[str], Sequence[RunRecord]]
 
 
-def _by_project(history: Runs, batches: Sequence[RunRecord], keep: int) -> _ByProject:
+def _by_project(history: InstanceRuns, batches: Sequence[RunRecord], keep: int) -> _ByProject:
     """Return what says which runs of a project are superseded, its own and `batches`."""
 
     @cache
@@ -124,7 +93,7 @@ def _by_project(history: Runs, batches: Sequence[RunRecord], keep: int) -> _ByPr
 
 
 def _superseded_batches(
-    history: Runs, batches: Sequence[RunRecord], superseded: _ByProject
+    history: InstanceRuns, batches: Sequence[RunRecord], superseded: _ByProject
 ) -> Iterator[RunRecord]:
     for run in batches:
         in_all = all(run in superseded(project) for project in projects_of(run))
@@ -132,21 +101,18 @@ def _superseded_batches(
             yield run
 
 
-def _is_in_backfill(history: Runs, run: RunRecord) -> bool:
+def _is_in_backfill(history: InstanceRuns, run: RunRecord) -> bool:
     """Whether a run belongs to a backfill that is under way."""
     backfill = run.tags.get(BACKFILL_TAG)
     return backfill is not None and history.is_backfill_under_way(backfill)
 
 
-def _delete(history: Runs, runs: Iterable[RunRecord]) -> int:
+def _delete(history: InstanceRuns, runs: Iterable[RunRecord]) -> int:
     """Delete runs, at most 50, and return how many."""
     deleted = 0
-    try:
-        for run in islice(runs, _MOST_AT_ONCE):
-            history.delete(run.run_id)
-            deleted += 1
-    except (StoreBusy, StoreError, OSError) as error:  # what the run made is good all the same
-        _log.warning("could not delete old runs from Dagster's history: %s", type(error).__name__)
+    for run in islice(runs, _MOST_AT_ONCE):
+        history.delete(run.run_id)
+        deleted += 1
     return deleted
 
 
@@ -171,7 +137,8 @@ def _is_whole(run: RunRecord) -> bool:
     counts as not."""
     return (
         run.status == "SUCCESS"
-        and run.job in (INGEST_BATCH, INGEST_JOB, PRUNE_JOB, WORKSPACE_JOB, AGENT_MEMORY_JOB)
+        and run.job in _WHOLE
+        and PART_TAG not in run.tags
         and not run.is_part
         and not run.continues
     )

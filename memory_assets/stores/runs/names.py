@@ -9,6 +9,9 @@ INGEST_BATCH = "ingest_batch"
 INGEST_JOB = "ingest_project"
 RECHECK_JOB = "recheck_known_secrets"
 PRUNE_JOB = "prune_superseded_runs"
+RECORD_JOB = "record_ingests"
+RETENTION_JOB = "apply_retention"
+UPKEEP_JOB = "keep_memories"
 WORKSPACE_JOB = "index_workspace"
 AGENT_MEMORY_JOB = "index_agent_memory"
 PARTITIONS = "projects"
@@ -25,9 +28,10 @@ backfill of one partition has them, too."""
 BACKFILL_TAG = "dagster/backfill"
 """Dagster's tag of a run with the id of the backfill that requested it."""
 BATCH_TAG = "memory/batch"
-"""The tag of a run of ingest_batch that is for several projects; its value is "true"."""
-FORGOTTEN = "(forgotten)"
-"""Stands for a forgotten project in the configuration of a run that was for others, too."""
+"""The tag of a run of ingest_batch or record_ingests that is for several partitions; its value is
+"true"."""
+PART_TAG = "memory/part"
+"""The tag of a run that did not make all assets of its projects; its value is "true"."""
 BATCH_OPS = ("index_words", "make_summaries", "make_vectors")
 """The ops of ingest_batch, one for each pass; the configuration of the first names projects."""
 BATCH_OP = BATCH_OPS[0]
@@ -59,9 +63,10 @@ def is_valid_key(project: str) -> bool:
     )
 
 
-def batch_config(names: Sequence[str], limit: int | None = None) -> dict[str, Any]:
-    """Return the configuration of a run of ingest_batch for these projects."""
-    return {"ops": {BATCH_OP: {"config": {"limit": limit, "projects": list(names)}}}}
+def batch_config(names: Sequence[str], *, of: str = BATCH_OP) -> dict[str, Any]:
+    """Return the configuration of a run of ingest_batch, or one whose first op is `of`, for these
+    partitions."""
+    return {"ops": {of: {"config": {"projects": list(names)}}}}
 
 
 def batch_tags(names: Sequence[str]) -> dict[str, str]:
@@ -76,13 +81,14 @@ def is_of_range(run: _Run) -> bool:
 
 
 def projects_of(run: _Run) -> Sequence[str]:
-    """Return the projects that a run of ingest_project or ingest_batch is for; none for a range of
-    several, which only Dagster knows."""
+    """Return the projects that a run of ingest_project, ingest_batch or record_ingests is for; none
+    for a range of several, which only Dagster knows."""
     if PARTITION_TAG in run.tags:
         return [run.tags[PARTITION_TAG]]
     if RANGE_TAGS[0] in run.tags and not is_of_range(run):
         return [run.tags[RANGE_TAGS[0]]]
     if BATCH_TAG not in run.tags:
         return []
-    names: list[str] = run.run_config["ops"][BATCH_OP]["config"]["projects"]
-    return [name for name in names if name != FORGOTTEN]
+    (config,) = run.run_config["ops"].values()
+    names: list[str] = config["config"]["projects"]
+    return names

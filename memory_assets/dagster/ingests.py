@@ -1,0 +1,105 @@
+"""What the command line made, in Dagster's catalogue: the
+[sensor](https://docs.dagster.io/guides/automate/sensors) that asks for the
+[job](https://docs.dagster.io/guides/build/jobs) that records it.
+
+`memory ingest` and its like do not import Dagster; they note each materialization and each check's
+result in the ledger (`stores/runs/ledger.py`). A run, not the `asset_events` of a sensor's result,
+because what has no run cannot be deleted when it is superseded, and a tick has a minute.
+"""
+
+# No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
+# run time (dagster#26837).
+
+from typing import Any
+
+import dagster as dg
+
+from memory_assets.dagster.instance_runs import InstanceRuns
+from memory_assets.dagster.op_events import OpEvents
+from memory_assets.dagster.partitions import requests_to_add, runs_under_way
+from memory_assets.dagster.resources import MemoryParam
+from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.ingest.run_ends import note_run_ends
+from memory_assets.stores.runs.names import PART_TAG, RECORD_JOB, batch_config, batch_tags
+
+_AT_ONCE = 20
+"""Partitions whose events are read together."""
+
+
+class RecordConfig(dg.Config):
+    """[Run configuration](https://docs.dagster.io/guides/operate/configuration/run-configuration)
+    of record_ingests."""
+
+    projects: list[str]
+    """The partitions to record, of projects, workspaces and agents' memory; "": the assets that
+    have none."""
+
+
+@dg.op
+@no_text_in_errors()
+def record_outcomes(
+    context: dg.OpExecutionContext, config: RecordConfig, memory: MemoryParam
+) -> None:
+    """Log what the ledger has of these partitions, and note that it was logged. A run that is
+    repeated, because its process was killed in between, logs nothing twice."""
+    ledger, log = memory.components().runs, OpEvents(context)
+    for start in range(0, len(config.projects), _AT_ONCE):
+        events = {name: ledger.unreported(name) for name in config.projects[start:][:_AT_ONCE]}
+        log.report([each for of_partition in events.values() for each in of_partition])
+        for name, of_partition in events.items():
+            ledger.note_reported(name, of_partition)
+
+
+@dg.job(
+    name=RECORD_JOB,
+    executor_def=dg.in_process_executor,
+    tags={"dagster/max_runtime": "3600"},
+    description="Records what `memory ingest` and its like made: their materializations and check "
+    "results, with the time of each in its metadata.",
+)
+def record_ingests() -> None:
+    """Record what waits in the ledger."""
+    record_outcomes()
+
+
+@dg.sensor(
+    job=record_ingests,
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+)
+@no_text_in_errors()
+def ingests_sensor(
+    context: dg.SensorEvaluationContext, memory: MemoryParam
+) -> dg.SensorResult | dg.SkipReason:
+    """Request a run that records what runs of the command line made, of a bounded number of
+    partitions, those that wait longest first; note in the ledger how Dagster's runs ended."""
+    components, instance = memory.components(), context.instance
+    ledger = components.runs
+    note_run_ends(components, InstanceRuns(instance, ledger).ended)
+    if runs_under_way(instance, RECORD_JOB):
+        return dg.SkipReason("the last time is still under way")
+    busy = ledger.busy_partitions()
+    waiting = {
+        name: whole for name, whole in ledger.unreported_partitions().items() if name not in busy
+    }
+    most = memory.settings.sensor_projects_per_tick
+    named = [name for name in waiting if name][:most]
+    requests = []
+    # A run that made all of its partitions supersedes older ones; what failed does not.
+    for is_part in (False, True):
+        if names := [name for name in named if waiting[name] is not is_part]:
+            requests.append(_request(names, {PART_TAG: "true"} if is_part else {}))
+    if "" in waiting:
+        requests.append(dg.RunRequest(run_config=_config([""])))
+    if not requests:
+        return dg.SkipReason("Dagster has all that the command line made")
+    added = requests_to_add(instance, named)
+    return dg.SensorResult(run_requests=requests, dynamic_partitions_requests=added)
+
+
+def _request(names: list[str], more: dict[str, str]) -> dg.RunRequest:
+    return dg.RunRequest(run_config=_config(names), tags={**batch_tags(names), **more})
+
+
+def _config(names: list[str]) -> dict[str, Any]:
+    return batch_config(names, of=str(record_outcomes.name))

@@ -1,0 +1,371 @@
+"""The runs that made what is on record, of Dagster and of the command line: those under way, how
+they ended, what they made, and what Dagster's catalogue has not been told yet.
+
+A file of its own, because neither the lake nor a lost catalogue could restore it. It has no text,
+and of names those of projects and of sessions that a check held back.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memory_assets.stores.files.sqlite import IN_MEMORY, SqliteStore, compact, open_shared
+from memory_assets.stores.runs.events import AssetEvent, Evaluation, from_json, to_json
+from memory_assets.stores.runs.names import PRUNE_JOB, RECORD_JOB
+from memory_assets.stores.runs.processes import is_alive, this_process
+
+FILE_NAME = "lineage.db"
+"""Where in the data directory the ledger is."""
+UNKNOWN = "UNKNOWN"
+"""Status of a run that Dagster had forgotten before it was noted."""
+SUCCESS, FAILURE, STARTED = "SUCCESS", "FAILURE", "STARTED"
+ENDED = (SUCCESS, FAILURE, "CANCELED")
+"""Statuses of runs, as Dagster calls them, and those of which have ended."""
+FAILED = "failed"
+"""How a check ended that did not pass and is no warning."""
+KEPT, PRUNED = "kept", "pruned"
+"""Whether Dagster has a run of its own still; neither for runs of the command line."""
+_REMEDY = "move it away: audits then lack what it said of runs that were pruned"
+_LISTED = 5
+_DAYS = 7
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    run_id TEXT PRIMARY KEY, job TEXT NOT NULL, status TEXT NOT NULL,
+    started_at TEXT NOT NULL, ended_at TEXT NOT NULL,
+    partition TEXT NOT NULL DEFAULT '', history TEXT NOT NULL DEFAULT 'unknown'
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS begun (
+    run_id TEXT PRIMARY KEY, job TEXT NOT NULL, partitions TEXT NOT NULL,
+    process TEXT NOT NULL, started_at TEXT NOT NULL, history TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS made (
+    run_id TEXT NOT NULL, project TEXT NOT NULL, asset TEXT NOT NULL,
+    versions TEXT NOT NULL, checks TEXT NOT NULL, PRIMARY KEY (run_id, project, asset)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS unreported (
+    partition TEXT NOT NULL, asset TEXT NOT NULL, check_name TEXT NOT NULL,
+    run_id TEXT NOT NULL, at REAL NOT NULL, event TEXT NOT NULL,
+    PRIMARY KEY (partition, asset, check_name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sizes (day TEXT PRIMARY KEY, bytes TEXT NOT NULL) WITHOUT ROWID;
+"""
+"""`runs` have ended, `begun` are those of which that is not noted. `made`: what a run made of a
+project's partition of an asset, with which versions, and how its checks ended (JSON). `unreported`:
+what the command line made that Dagster has not been told, the newest event of each partition of an
+asset and of each check. `sizes`: the bytes of each store on a day (JSON)."""
+_ADDED = {"partition": "''", "history": "'unknown'"}
+"""Columns of `runs` that earlier versions lack, with their default."""
+
+
+@dataclass(frozen=True)
+class EndedRun:
+    """A run that has ended; times are ISO 8601, UTC, "" where unknown. `partition`: the one that it
+    was for; "" for several or none. `history`: `KEPT`, `PRUNED`, "unknown", or "" of a run that was
+    never Dagster's."""
+
+    run_id: str
+    job: str = ""
+    status: str = UNKNOWN
+    started_at: str = ""
+    ended_at: str = ""
+    partition: str = ""
+    history: str = "unknown"
+
+
+@dataclass(frozen=True)
+class BegunRun:
+    """A run that has begun, for these partitions; `process` is "" when it has left it."""
+
+    run_id: str
+    job: str
+    partitions: Sequence[str]
+    process: str
+    started_at: str
+    history: str
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether its process is at work."""
+        return bool(self.process) and is_alive(self.process)
+
+
+@dataclass(frozen=True)
+class MadeByRun:
+    """What a run made of an asset of a project: the versions of the code, and each check's result:
+    "passed", "warning" or "failed"."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    checks: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Unreported:
+    """An event that Dagster has not been told: what a run did, and when, in Unix seconds."""
+
+    run_id: str
+    at: float
+    event: AssetEvent
+
+
+class RunLedger(SqliteStore):
+    """The runs behind the products on record.
+
+    Raises:
+        StoreBusy, StoreError: the file cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        connection = open_shared(path, _SCHEMA, _REMEDY)
+        super().__init__(path, connection, _REMEDY)
+
+    def bring_up_to_date(self) -> None:
+        """Add the columns that a file of an earlier version lacks."""
+        with self.transaction() as connection:
+            for name in sorted(self.missing_columns()):
+                connection.execute(
+                    f"ALTER TABLE runs ADD COLUMN {name} TEXT NOT NULL DEFAULT {_ADDED[name]}"
+                )
+
+    def missing_columns(self) -> set[str]:
+        """Return the columns that a file of an earlier version lacks."""
+        return _ADDED.keys() - {row[1] for row in self.rows("PRAGMA table_info(runs)")}
+
+    def note_begun(
+        self, run_id: str, job: str, partitions: Sequence[str], *, history: str = ""
+    ) -> None:
+        """Note that a run has begun in this process; a run of Dagster's is `KEPT`."""
+        self.put(
+            "begun",
+            run_id=run_id,
+            job=job,
+            partitions=json.dumps(list(partitions)),
+            process=this_process(),
+            started_at=iso_time(time.time()),
+            history=history,
+        )
+
+    def note_left(self, run_id: str) -> None:
+        """Note that a run has left its process: how it ended is to be asked of Dagster."""
+        self.write("UPDATE begun SET process = '' WHERE run_id = ?", run_id)
+
+    def begun(self, run_id: str | None = None) -> list[BegunRun]:
+        """Return the runs, or one, of which it is not noted how they ended."""
+        columns = "run_id, job, partitions, process, started_at, history"
+        rows = self.tuples(f"SELECT {columns} FROM begun WHERE run_id = ifnull(?, run_id)", run_id)
+        return [BegunRun(run, job, json.loads(names), *others) for run, job, names, *others in rows]
+
+    def busy_partitions(self) -> set[str]:
+        """Return the partitions of the runs under way."""
+        return {name for run in self.begun() if run.is_under_way for name in run.partitions}
+
+    def fail_dead_runs(self) -> None:
+        """Note that the command line's runs have failed whose process is gone."""
+        for run in self.begun():
+            if not run.history and not run.is_under_way:
+                self.note_ended(ended(run, FAILURE))
+
+    def note_made(
+        self,
+        run_id: str,
+        project: str,
+        asset: str,
+        versions: Mapping[str, str],
+        checks: Mapping[str, str],
+    ) -> None:
+        """Note what a run made of a partition; it replaces what the run noted of it before."""
+        about: dict[str, Any] = {"run_id": run_id, "project": project, "asset": asset}
+        self.put("made", **about, versions=json.dumps(versions), checks=json.dumps(checks))
+
+    def note_ended(self, run: EndedRun) -> None:
+        """Note how a run ended."""
+        with self.transaction():
+            self.delete("begun", run_id=run.run_id)
+            self.put("runs", **vars(run))
+
+    def note_pruned(self, run_id: str) -> None:
+        """Note that Dagster has a run no more."""
+        self.write("UPDATE runs SET history = ? WHERE run_id = ?", PRUNED, run_id)
+
+    def not_ended(self, run_ids: Iterable[str]) -> set[str]:
+        """Return those of some runs, of all that have begun and of all that are noted to have made
+        anything, of which it is not noted how they ended; not the command line's own."""
+        begun = {run.run_id: run for run in self.begun()}
+        known = {*run_ids, *begun, *(str(row[0]) for row in self.select("made", "DISTINCT run_id"))}
+        own = {run.run_id for run in begun.values() if not run.history}
+        return known - own - {str(row[0]) for row in self.select("runs", "run_id")}
+
+    def ended(self, run_id: str) -> EndedRun | None:
+        """Return how a run ended; None if that is not noted."""
+        rows = self.tuples(f"SELECT {_OF_RUN} FROM runs WHERE run_id = ?", run_id)
+        return EndedRun(*rows[0]) if rows else None
+
+    def last_runs(self) -> dict[str, Any]:
+        """Return the last runs that ended and the failed ones of a week, newest first; without
+        those that Dagster keeps its own records by."""
+        since = iso_time(time.time() - _DAYS * 86_400)
+        newest = f"SELECT {_OF_RUN} FROM runs WHERE ended_at > ? AND status LIKE ?"
+        newest += f" AND job NOT IN ('{RECORD_JOB}', '{PRUNE_JOB}') ORDER BY ended_at DESC"
+        last = [EndedRun(*row) for row in self.tuples(f"{newest} LIMIT {_LISTED}", "", "%")]
+        failed = [EndedRun(*row) for row in self.tuples(newest, since, FAILURE)]
+        return {
+            "last": _shown(last[0]) if last else None,
+            "ended": [_shown(run) for run in last],
+            "failed_in_7_days": len(failed),
+            "failed": [_shown(run) for run in failed[:_LISTED]],
+            "under_way": sum(run.is_under_way for run in self.begun()),
+        }
+
+    def made(self, run_id: str, project: str, asset: str) -> MadeByRun:
+        """Return what a run made of a partition; empty if nothing is noted."""
+        about = {"run_id": run_id, "project": project, "asset": asset}
+        rows = self.select("made", "versions, checks", **about)
+        return MadeByRun(*map(json.loads, rows[0])) if rows else MadeByRun()
+
+    def latest_checks(self) -> dict[tuple[str, str], Mapping[str, str]]:
+        """Return the results of the checks of the last run that made something, by project and
+        asset; a run that has not ended is the last."""
+        rows = self.rows(
+            "SELECT made.project, made.asset, made.checks FROM made LEFT JOIN runs USING (run_id)"
+            " ORDER BY runs.ended_at IS NULL, runs.ended_at"
+        )
+        return {(str(row[0]), str(row[1])): json.loads(row[2]) for row in rows}
+
+    def note_unreported(self, events: Iterable[Unreported]) -> None:
+        """Note events for Dagster; each replaces what waits of the same partition and check. What
+        is older than that is not noted."""
+        rows = [
+            (
+                each.event.project or "",
+                each.event.asset,
+                each.event.check if isinstance(each.event, Evaluation) else "",
+                each.run_id,
+                each.at,
+                to_json(each.event),
+            )
+            for each in events
+        ]
+        with self.transaction() as connection:
+            connection.executemany(
+                "INSERT INTO unreported VALUES (?,?,?,?,?,?) ON CONFLICT DO UPDATE SET"
+                " run_id = excluded.run_id, at = excluded.at, event = excluded.event"
+                " WHERE excluded.at >= unreported.at",
+                rows,
+            )
+
+    def unreported_partitions(self) -> dict[str, bool]:
+        """Return the partitions of which Dagster has not been told all, those that wait longest
+        first; "" for assets without partitions. The value says whether only runs that succeeded
+        wait."""
+        rows = self.rows(
+            "SELECT unreported.partition, MIN(runs.status IS 'SUCCESS') FROM unreported"
+            " LEFT JOIN runs USING (run_id) GROUP BY 1 ORDER BY MIN(at), 1"
+        )
+        return {str(name): bool(whole) for name, whole in rows}
+
+    def unreported(self, partition: str) -> list[Unreported]:
+        """Return what Dagster has not been told of a partition."""
+        rows = self.select("unreported", "run_id, at, event", partition=partition)
+        return [Unreported(run_id, at, from_json(event)) for run_id, at, event in rows]
+
+    def note_reported(self, partition: str, events: Iterable[Unreported]) -> None:
+        """Note that Dagster has been told these events of a partition."""
+        with self.transaction() as connection:
+            connection.executemany(
+                "DELETE FROM unreported WHERE partition = ? AND run_id = ? AND at = ?",
+                {(partition, each.run_id, each.at) for each in events},
+            )
+
+    def note_sizes(self, day: str, sizes: Mapping[str, int]) -> None:
+        """Note the bytes of each store on a day, ISO 8601, in place of what is noted."""
+        self.put("sizes", day=day, bytes=json.dumps(sizes))
+
+    def sizes(self) -> dict[str, dict[str, int]]:
+        """Return the bytes of each store by day, the first day first."""
+        return {str(day): json.loads(noted) for day, noted in self.select("sizes", order="day")}
+
+    def keep_only(self, live: Collection[tuple[str, str]]) -> None:
+        """Delete the ended runs that made nothing of what is on record: `live` are the (project,
+        run) of all products. The last runs stay, and those that failed in a week; what a check that
+        failed was noted with is kept until it has run again."""
+        since = iso_time(time.time() - _DAYS * 86_400)
+        with self.transaction() as connection:
+            connection.execute("CREATE TEMP TABLE live (project TEXT, run_id TEXT)")
+            connection.executemany("INSERT INTO live VALUES (?,?)", sorted(live))
+            connection.execute(
+                "DELETE FROM made WHERE run_id IN (SELECT run_id FROM runs)"
+                " AND (project, run_id) NOT IN live"
+                f" AND (checks NOT LIKE '%\"{FAILED}\"%' OR EXISTS (SELECT 1 FROM made AS later"
+                " JOIN runs AS ended USING (run_id) JOIN runs AS own ON own.run_id = made.run_id"
+                " WHERE later.project = made.project AND later.asset = made.asset"
+                " AND ended.ended_at > own.ended_at))"
+            )
+            connection.execute(
+                "DELETE FROM runs WHERE run_id NOT IN"
+                " (SELECT run_id FROM live UNION SELECT run_id FROM made)"
+                " AND run_id NOT IN (SELECT run_id FROM unreported)"
+                " AND NOT (status = ? AND ended_at > ?) AND run_id NOT IN"
+                " (SELECT run_id FROM runs WHERE ended_at > '' ORDER BY ended_at DESC LIMIT ?)",
+                (FAILURE, since, _LISTED),
+            )
+            connection.execute("DROP TABLE live")
+
+    def forget(self, projects: Collection[str], session_ids: Collection[str] = ()) -> None:
+        """Delete projects by name, and what names a session, and rewrite the file, so that no byte
+        of it has the name."""
+        with self.transaction() as connection:
+            for name in sorted(projects):
+                connection.execute("DELETE FROM made WHERE project = ?", (name,))
+                connection.execute("DELETE FROM unreported WHERE partition = ?", (name,))
+                connection.execute("UPDATE runs SET partition = '' WHERE partition = ?", (name,))
+            for run in self.begun():
+                left = [name for name in run.partitions if name not in projects]
+                connection.execute(
+                    "UPDATE begun SET partitions = ? WHERE run_id = ?",
+                    (json.dumps(left), run.run_id),
+                )
+            connection.executemany(
+                "DELETE FROM unreported WHERE instr(event, ?)", [(name,) for name in session_ids]
+            )
+        compact(self.path)
+
+
+_OF_RUN = "run_id, job, status, started_at, ended_at, partition, history"
+
+
+def ended(run: BegunRun, status: str) -> EndedRun:
+    """Return a run that has ended now."""
+    partition = run.partitions[0] if len(run.partitions) == 1 else ""
+    now = iso_time(time.time())
+    return EndedRun(run.run_id, run.job, status, run.started_at, now, partition, run.history)
+
+
+def iso_time(seconds: float | None) -> str:
+    """Return a time in Unix seconds as ISO 8601, UTC; "" for none."""
+    moment = datetime.fromtimestamp(seconds, UTC) if seconds else None
+    return moment.isoformat(timespec="milliseconds") if moment else ""
+
+
+def ledger_of(data_dir: Path) -> RunLedger:
+    """Return the ledger of a data directory for reading; an empty one if there is none, or if it is
+    of an earlier version and cannot be written."""
+    path = data_dir / FILE_NAME
+    ledger = RunLedger(path if path.exists() else IN_MEMORY)
+    if ledger.missing_columns():
+        ledger.close()
+        return RunLedger(IN_MEMORY)
+    return ledger
+
+
+def _shown(run: EndedRun) -> dict[str, Any]:
+    """Return a run as `memory status` shows it."""
+    shown = asdict(run)
+    started, over = shown.pop("started_at"), datetime.fromisoformat(run.ended_at)
+    took = (over - datetime.fromisoformat(started)).total_seconds() if started else None
+    del shown["history"]
+    return {"project": shown.pop("partition") or None, **shown, "seconds": took}
