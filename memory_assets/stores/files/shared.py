@@ -6,18 +6,12 @@ The operating system releases a lock when its process ends, however it ends.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from memory_assets.errors import StoreBusy, StoreError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 _State = TypeVar("_State")
 
@@ -52,22 +46,6 @@ def cannot_write(path: Path, error: OSError) -> StoreError:
         f"cannot write {path}: {error.strerror or type(error).__name__}. What is there can be "
         "searched; correct the permissions, or free space, to change it."
     )
-
-
-@contextmanager
-def locked_directory(path: Path) -> Iterator[None]:
-    """Hold the lock of a directory for a block, without a file for it. On Windows, where ingest
-    has one process, there is none."""
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file server without such locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def is_locked(path: Path) -> bool:
