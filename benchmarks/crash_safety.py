@@ -1,7 +1,7 @@
 """Kill `memory ingest` at many moments, run it again, and compare with an uninterrupted run.
 
     python benchmarks/crash_safety.py [--rounds 50] [--seed 7] [--megabytes 1.5]
-                                      [--command ingest|retain|forget|index|remember|shares]
+                                      [--command ingest|retain|forget|index|remember|processes]
 
 Each round begins with an empty memory or (every other one) with a memory of the first two
 thirds of the transcripts, so that sessions grow and new ones come. The whole process group
@@ -11,8 +11,8 @@ files change. A round may miss its stage by a moment: so rounds are added until 
 hit as often as it was aimed at. After each kill a plain `memory ingest`, and nothing else, and
 every table, collection and a set of searches is compared. Exits with 1 if anything differs.
 The rounds of `retain` and `forget` are in `crash_removals.py`, those of `index` in
-`crash_index.py`, those of `remember` in `crash_memory.py`, and those of `shares`, in which
-several processes ingest, in `crash_shares.py`.
+`crash_index.py`, those of `remember` in `crash_memory.py`, and those of `processes`, in
+which several processes ingest, in `crash_processes.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import crash_index, crash_memory, crash_removals, crash_shares
+from benchmarks import crash_index, crash_memory, crash_processes, crash_removals
 from benchmarks.crash_world import (
     Command,
     Outcomes,
@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=1.5)
     parser.add_argument(
         "--command",
-        choices=("ingest", "retain", "forget", "index", "remember", "shares"),
+        choices=("ingest", "retain", "forget", "index", "remember", "processes"),
         default="ingest",
     )
     given = parser.parse_args()
@@ -131,7 +131,7 @@ def main() -> None:
         "ingest": run_rounds,
         "index": crash_index.run_rounds,
         "remember": crash_memory.run_rounds,
-        "shares": crash_shares.run_rounds,
+        "processes": crash_processes.run_rounds,
     }.get(given.command) or partial(crash_removals.run_rounds, given.command)
     outcomes = rounds(world, given.rounds)
     hit = outcomes.hit

@@ -83,6 +83,10 @@ class EmbedderUnavailable(MemoryAssetsError):
     """The embedding model is missing or is not the one expected."""
 
 
+class ProcessEnded(MemoryAssetsError):
+    """Work on a session ended every process that was given it."""
+
+
 class OutOfMemory(MemoryAssetsError):
     """The machine has too little memory for one part of the work; says which part."""
 

@@ -246,7 +246,7 @@ class Settings(Arguments):
         pattern=r"^https?://[^\s\"'<>]+$",
     )
     ingest_workers: int | None = argument(
-        None, "Processes of an ingest or index; unset: one a CPU, if worth it.", gt=0
+        None, "Processes that work for an ingest or index; unset: one a CPU, if worth it.", gt=0
     )
     retention: int | None = argument(
         None,

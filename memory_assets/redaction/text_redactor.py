@@ -38,7 +38,7 @@ class TextRedactor:
         self.record_seconds = settings.record_seconds
         self._personal = PersonalData(settings.personal)
         self._tagger = Tagger(key)
-        self._at_rest = AtRest()
+        self.at_rest = AtRest()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.ruleset_version!r})"
@@ -53,7 +53,7 @@ class TextRedactor:
         Raises:
             Unsettled: the text does not come to rest; nothing of it may be kept.
         """
-        if path is None and isinstance(text, str) and text in self._at_rest:
+        if path is None and isinstance(text, str) and text in self.at_rest:
             return Redaction(seal(text), ())
         tagger = Tagger(self.key, session_id) if session_id else self._tagger
         if path is None or not self.policy.cut_contents(text, (path,)):
@@ -127,7 +127,7 @@ class TextRedactor:
 
     def _clean(self, redaction: Redaction) -> Redaction:
         """Remember that nothing more is found in a redacted text, and return its redaction."""
-        self._at_rest.add(redaction.text)
+        self.at_rest.add(redaction.text)
         return redaction
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
@@ -14,20 +14,18 @@ from memory_assets.cli.exit_codes import FINE
 from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.cli.ingesting.ingest_command import ingest_once
 from memory_assets.pipeline.checks.checks import verify_project
-from memory_assets.pipeline.ingest import workers
 from memory_assets.pipeline.ingest.passes import Outcome, Pass
 from memory_assets.pipeline.ingest.steps import Made
-from memory_assets.pipeline.ingest.workers import worker_count
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.pool import worker_count
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma.files import has_database
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.under_way.ingest import under_way
 
-Started = list[workers._Worker]
 PROJECTS = ("-home-mara-code-mill", "-home-mara-code-oven", "-home-mara-code-yard")
 
 
@@ -65,21 +63,6 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     )
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Started]:
-    """The workers that a test has started; none may outlive it."""
-    real, found = workers.Workers._start, []
-
-    def start(pool: workers.Workers) -> workers._Worker:
-        found.append(real(pool))
-        return found[-1]
-
-    monkeypatch.setattr(workers.Workers, "_start", start)
-    yield found
-    for worker in found:
-        assert worker.process.wait(30) is not None
-
-
 def _plans(settings: Settings) -> list[ProjectPlan]:
     components = Components(settings)
     return plan(components, find_sources(components))
@@ -90,45 +73,24 @@ def _runs(settings: Settings) -> list[str]:
         return sorted(run["status"] for run in ledger.last_runs()["ended"])
 
 
-def test_a_worker_that_is_killed_loses_its_project_and_no_other(
-    settings: Settings, started: Started
-) -> None:
-    """The others are done, by the rest and a new one; the next ingest does the lost one."""
-    plans = _plans(settings)
-    assert len(plans) == len(PROJECTS)
-    killed: list[str] = []
-
-    def kill_the_first(event: Outcome | Pass) -> None:
-        if not killed and isinstance(event, Made):
-            killed.append(event.project)
-            (at_it,) = [each for each in started if each.task and each.task.project == killed[0]]
-            at_it.process.kill()
-
-    made = run_plans(settings, plans, progress=kill_the_first)
-    assert list(made.failed) == killed
-    assert "its process ended with code -9; run `memory ingest` again" in made.failed[killed[0]]
-    assert _runs(settings) == ["FAILURE"]
-    assert sorted(work.project for work in _plans(settings)) == killed
-    assert ingest_once(settings, limit=None, projects=[], full=False, as_json=True) == FINE
-    assert _plans(settings) == []
-    components = Components(settings)
-    for work in plans:
-        assert components.lake.sessions(TURN_CHUNKS, work.project)
-        assert not [each for each in verify_project(components, work.project) if each.failed]
-    assert "STARTED" not in _runs(settings)
-
-
-def test_an_interrupt_ends_the_workers_and_their_run(settings: Settings, started: Started) -> None:
-    """Ctrl-C is passed on: no process is left, and no run that counts as under way."""
+def test_an_interrupt_ends_the_processes_and_their_run(settings: Settings) -> None:
+    """Ctrl-C: no process is left, and no run that counts as under way; the next ingest does what
+    is left."""
+    seen: list[int] = []
 
     def interrupt(event: Outcome | Pass) -> None:
+        seen.append(len(active_children()))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         run_plans(settings, _plans(settings), progress=interrupt)
-    assert len(started) == 2
-    assert all(worker.process.poll() is not None for worker in started)
+    assert seen == [2] and active_children() == []
     assert not {"STARTED", "STARTING"} & set(_runs(settings))
+    assert run_plans(settings, _plans(settings)).failed == {} and _plans(settings) == []
+    components = Components(settings)
+    for project in PROJECTS:
+        assert components.lake.sessions(TURN_CHUNKS, project)
+        assert not [each for each in verify_project(components, project) if each.failed]
 
 
 def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settings) -> None:
@@ -157,12 +119,15 @@ def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settin
 
 
 def test_processes_are_used_where_they_pay(settings: Settings) -> None:
-    """As many as the setting says, never more than projects; by itself one for little."""
-    assert worker_count(settings, 3, 0) == 2
-    assert worker_count(settings, 1, 10**9) == 1
+    """As many as the setting says; by itself none for little, which this process does."""
+    assert worker_count(settings) == 2
     unset = replace(settings, ingest_workers=None)
-    assert worker_count(unset, 3, 10**6) == 1
-    assert 1 <= worker_count(unset, 3, 10**9) <= 3
+    assert 1 <= worker_count(unset) <= 4
+    assert run_plans(unset, _plans(unset), progress=_no_process).failed == {}
+
+
+def _no_process(event: Outcome | Pass) -> None:
+    assert active_children() == []
 
 
 def test_without_an_embedder_nothing_is_embedded_and_nothing_is_behind(settings: Settings) -> None:

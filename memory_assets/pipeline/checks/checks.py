@@ -43,8 +43,7 @@ class Check:
     """A check of an asset, for one project at a time.
 
     `blocking`: if it fails, nothing downstream is made. `warning`: a failure is reported, and
-    stops nothing. `by_session`: it notes which sessions pass, so that several processes may each
-    look at a share of them.
+    stops nothing.
     """
 
     asset: str
@@ -53,7 +52,6 @@ class Check:
     description: str
     blocking: bool = False
     warning: bool = False
-    by_session: bool = False
 
     def verdict(self, components: Components, project: str) -> Verdict:
         """Return what the check comes to in a project whose lock the caller holds."""
@@ -142,7 +140,6 @@ def _of_tables() -> Iterator[Check]:
                 "The redactor finds nothing in any free text of the table as it lies on disk. "
                 "Blocking: nothing is made, embedded or indexed from a table that fails.",
                 blocking=True,
-                by_session=True,
             )
         yield Check(
             table.name,
@@ -152,7 +149,6 @@ def _of_tables() -> Iterator[Check]:
             f"string of {table.name}, ids and lists included. Blocking; a warning on platforms "
             "that have no such scanner.",
             blocking=True,
-            by_session=True,
         )
         expected = EXPECTATIONS[table.name]
         yield Check(
@@ -162,7 +158,6 @@ def _of_tables() -> Iterator[Check]:
             "Columns, keys, ranges, closed sets and order, over the lengths of texts and never "
             "the texts. The check great_expectations_agree of memory_status has Great "
             "Expectations evaluate them too.",
-            by_session=True,
         )
 
 
@@ -195,21 +190,18 @@ CHECKS: Sequence[Check] = (
         "audit_matches_records",
         verify.audit_matches_records,
         "There is an entry for each redaction that redacted_records counts, record by record.",
-        by_session=True,
     ),
     Check(
         "turn_chunks",
         "prompts_in_one_chunk",
         verify.prompts_in_one_chunk,
         "Each human prompt begins in exactly one chunk.",
-        by_session=True,
     ),
     Check(
         "turn_embeddings",
         "vectors_complete",
         verify.vectors_complete,
         "There is exactly one vector for each chunk.",
-        by_session=True,
     ),
     *(
         Check(
@@ -248,7 +240,6 @@ CHECKS: Sequence[Check] = (
         "lines_conserved",
         lines_conserved,
         "Every line of a document with text is in one of its chunks.",
-        by_session=True,
     ),
     *(
         Check(

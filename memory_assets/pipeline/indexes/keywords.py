@@ -7,7 +7,6 @@ written.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Mapping, Sequence, Set
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
@@ -59,7 +58,7 @@ def keywords_path(components: Components) -> Path:
 
 def index_keywords(components: Components, project: str, stage: str = STAGE) -> StageReport:
     """Make the keyword index have exactly this project's rows of every kind; return the report
-    of the asset `stage`. For a share of the sessions none is removed, and nothing is totalled."""
+    of the asset `stage`."""
     report = StageReport(stage, project)
     opened = keyword_files.open_for_writing(keywords_path(components))
     removed: set[str] = set()
@@ -73,8 +72,6 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
             batch.add_changed(kind, expected[kind], hashes[table.embeddings.name])
         batch.write()
         report.rows_written, report.changed = batch.rows_written, len(batch.changed)
-        if components.share is not None:
-            return report
         for kind in KINDS:
             noted = hashes[stage_of(kind)].keys() | index.sessions(kind, project)
             vanished = noted - expected[kind].keys()
@@ -105,21 +102,6 @@ def keywords_reason(
         if actual != _expected(hashes, table, incarnation):
             return f"{STAGE} behind {table.table.name}"
     return ""
-
-
-def rows_to_index(components: Components, project: str) -> Counter[str]:
-    """Return the number of rows of each session that is not indexed in its present state."""
-    incarnation = _incarnation(keywords_path(components))
-    products = components.catalog.products
-    hashes = products.hashes_by_stage(project, STAGES_OF_KEYWORDS)
-    rows: Counter[str] = Counter()
-    for kind, table in KINDS.items():
-        expected, indexed = _expected(hashes, table, incarnation), hashes[stage_of(kind)]
-        made = products.of_project(table.table.name, project) if expected else {}
-        for session_id, expected_hash in expected.items():
-            if indexed.get(session_id, ("", ""))[0] != expected_hash:
-                rows[session_id] += made[session_id].rows if session_id in made else 0
-    return rows
 
 
 def missing_and_extra(components: Components, project: str) -> dict[str, tuple[int, int]]:
@@ -235,9 +217,8 @@ class _Batch:
         products, stage = self._components.catalog.products, stage_of(kind)
         existing = products.of_project(stage, self._project) if expected else {}
         archive: Mapping[str, Product] = {}
-        own = [each for each in expected.items() if self._components.includes(each[0])]
-        for number, (session_id, expected_hash) in enumerate(own):
-            self._components.progress(stage, number, len(own))
+        for number, (session_id, expected_hash) in enumerate(expected.items()):
+            self._components.progress(stage, number, len(expected))
             product = existing.get(session_id)
             if product is not None and product.input_hash == expected_hash:
                 self.products.append(product)

@@ -15,7 +15,7 @@ from memory_assets.pipeline.checks.kingfisher import compile_kingfisher
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ingest.passes import SUMMARIES, WORDS, Batch, Outcome, Pass
 from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, Step
-from memory_assets.pipeline.ingest.workers import Workers, worker_count
+from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
@@ -78,8 +78,6 @@ class BatchRun:
         sources = walk_once(components) if walked is None else walked
         self.batch = Batch.of(components, projects, sources, limit)
         names = self.batch.projects
-        size = sum(source.size for name in names for source in sources.get(name, ()))
-        self._workers.count = worker_count(components.settings, len(names), size)
         self._shown = IngestProgress(len(names))
         self.run_pass(log, WORDS)
 
@@ -92,7 +90,7 @@ class BatchRun:
     def run_pass(self, log: EventLog, part: Pass) -> None:
         """Run a pass over all projects; store what comes of it, and tell searches and the
         listener."""
-        tasks = self._workers.with_shares(self.batch.tasks(part), self.batch.sources)
+        tasks = self.batch.tasks(part)
         left = Counter(task.project for task in tasks)
         events = _Waiting(self._components, log)
         shown = self._shown

@@ -7,13 +7,11 @@ project's pass; other projects go on. Whatever is not done is found by the next 
 
 from __future__ import annotations
 
-import gc
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate
+from itertools import groupby
 
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.checks.checks import Verified, checks_of
@@ -22,9 +20,9 @@ from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KE
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked, run_step
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
-from memory_assets.pipeline.scan.raw_sessions import out_of_date, scan_project
+from memory_assets.pipeline.scan.raw_sessions import newest_first, out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.share import Share
+from memory_assets.pipeline.stage.pool import rare_collections
 from memory_assets.pipeline.stages import STAGES, WORKSPACES
 from memory_assets.stores.lake.schemas import (
     MEMORY_TRAIL,
@@ -37,6 +35,8 @@ from memory_assets.transcripts import Source
 
 _FIRST_BYTES = 1_000_000
 """Transcripts that are taken in before all others, newest first, for a first answer."""
+_PART_BYTES = 16_000_000
+"""Transcripts of a project that are found by words before the next ones are."""
 
 Outcome = Made | Verified | Failed
 
@@ -122,39 +122,29 @@ WRITTEN = Pass(
 class Task:
     """One pass of one project. `limit`: the most new or changed files to read, newest first;
     `failed`: the assets of the project that failed in earlier passes; `walked`: its transcripts,
-    where a walk has found them. `shared`: several processes make it, each a `share` of the
-    sessions."""
+    where a walk has found them. `is_first`: it is for a first answer."""
 
     project: str
     assets: tuple[str, ...]
     limit: int | None = None
     failed: frozenset[str] = frozenset()
     walked: Sequence[Source] | None = None
-    shared: bool = False
-    share: Share | None = None
-
-    @property
-    def to_share(self) -> bool:
-        """Whether it is still to be divided into shares."""
-        return self.shared and self.share is None
-
-    def all_failed(self, reason: str) -> Iterator[Failed]:
-        """Yield that every asset of the task failed: which of them were made is not known, so
-        nothing may be made of any."""
-        return (Failed(self.project, asset, reason) for asset in self.assets)
+    is_first: bool = False
 
 
 @dataclass
 class Batch:
     """The projects of an ingest, in the order in which they are taken in, and what failed so
     far, by project. `first`: so many files of some projects come before all others. `limit`:
-    the most files to read of each project. `sources`: their transcripts, by project."""
+    the most files to read of each project. `sources`: their transcripts, by project. `parts`: how
+    many files of a large project are taken in before the next ones."""
 
     projects: Sequence[str]
     first: Mapping[str, int] = field(default_factory=dict)
     limit: int | None = None
     failed: dict[str, set[str]] = field(default_factory=dict)
     sources: Mapping[str, Sequence[Source]] = field(default_factory=dict)
+    parts: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -170,7 +160,7 @@ class Batch:
         for project in projects:
             rows = components.catalog.sources.rows(project)
             changed += out_of_date(rows, sources.get(project, ()))
-        changed.sort(key=lambda source: -source.mtime_ns)
+        changed = newest_first(changed)
         newest = {source.project: source.mtime_ns for source in reversed(changed)}
         ordered = sorted(projects, key=lambda name: (-newest.get(name, 0), name))
         if limit:
@@ -178,11 +168,16 @@ class Batch:
             return cls([name for name in ordered if name in first], first, 0, sources=sources)
         if limit == 0:
             return cls(ordered, limit=0, sources=sources)
-        sizes = accumulate((source.size for source in changed), initial=0)
-        count = sum(size < _FIRST_BYTES for size in sizes)
-        few = count > len(changed)
-        first = Counter() if few else Counter(each.project for each in changed[:count])
-        return cls(ordered, first, sources=sources)
+        beginning, *rest = _parts(changed, _FIRST_BYTES) or [[]]
+        first = Counter(each.project for each in beginning if rest)
+        left: defaultdict[str, list[Source]] = defaultdict(list)
+        for source in changed[first.total() :]:
+            left[source.project].append(source)
+        parts = {
+            name: [len(part) for part in _parts(files, _PART_BYTES)[:-1]]
+            for name, files in left.items()
+        }
+        return cls(ordered, first, sources=sources, parts=parts)
 
     def note(self, outcome: Outcome) -> None:
         """Note an outcome, so that nothing is made of an asset that failed."""
@@ -193,15 +188,33 @@ class Batch:
         """Return the tasks of a pass."""
         if part is not WORDS:
             return [self._task(project, part, self.limit) for project in self.projects]
-        tasks = [self._task(project, part, limit) for project, limit in self.first.items()]
+        tasks = [
+            replace(self._task(project, part, limit), is_first=True)
+            for project, limit in self.first.items()
+        ]
         for project in self.projects:
             if self.limit is None or project not in self.first:
-                tasks.append(self._task(project, part, self.limit))
+                limits = (*self.parts.get(project, ()), self.limit)
+                tasks += [self._task(project, part, limit) for limit in limits]
         return tasks
 
     def _task(self, project: str, part: Pass, limit: int | None) -> Task:
         walked = self.sources.get(project, ()) if part is WORDS else None
         return Task(project, part.assets, limit, frozenset(self.failed.get(project, ())), walked)
+
+
+def _parts(files: Sequence[Source], size: int) -> list[list[Source]]:
+    """Return files in parts that end with the session in which they reach `size` bytes."""
+    parts: list[list[Source]] = []
+    left = 0
+    for _, each in groupby(files, key=lambda file: (file.project, file.session_id)):
+        session = list(each)
+        if left <= 0:
+            parts.append([])
+            left = size
+        parts[-1] += session
+        left -= sum(file.size for file in session)
+    return parts
 
 
 def failed_asset(outcome: Outcome) -> str:
@@ -235,15 +248,3 @@ def run_task(components: Components, task: Task) -> Iterator[Outcome]:
                 yield Failed(task.project, asset, safe_reason(error))
     components.sessions.forget()
     components.read_records.forget()
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Look for unreachable objects after 20,000 new ones instead of 700, and rarely through old
-    ones: rows are many, live long and hold no cycles."""
-    before = gc.get_threshold()
-    gc.set_threshold(20_000, 20, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)

@@ -66,8 +66,7 @@ class Step:
     `code_version` is that of the code that makes it; None: that of the redaction rules, which
     depends on the settings. `deps` are the assets that it is made of. `blocked_by` are the steps
     without whose success it is not run. `tries`: a failure of its store is tried again after
-    some seconds. `partitions`: the name of its partitions; projects unless said. `shared`: several
-    processes may each make it of a share of the sessions.
+    some seconds. `partitions`: the name of its partitions; projects unless said.
     """
 
     asset: str
@@ -78,7 +77,6 @@ class Step:
     table: Table | None = None
     tries: int = 1
     partitions: str = PARTITIONS
-    shared: bool = False
 
     def report(self, components: Components, project: str) -> StageReport:
         """Bring the asset up to date in a project whose lock the caller holds."""
@@ -186,7 +184,7 @@ def _steps() -> Iterator[Step]:
     records, audit = REDACTED_RECORDS.name, REDACTION_AUDIT.name
     documents = WORKSPACE_DOCUMENTS.name
     readers = "+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS))
-    yield Step(RAW_SESSIONS, scan_project, readers, shared=True)
+    yield Step(RAW_SESSIONS, scan_project, readers)
     yield Step(
         records,
         redact_project,
@@ -194,7 +192,6 @@ def _steps() -> Iterator[Step]:
         (RAW_SESSIONS,),
         (RAW_SESSIONS,),
         REDACTED_RECORDS,
-        shared=True,
     )
     yield Step(audit, audit_project, ENGINE_VERSION, (records,), (records,), REDACTION_AUDIT)
     for stage in STAGES:
@@ -206,9 +203,7 @@ def _steps() -> Iterator[Step]:
             yield _DOCUMENTS
         yield from (step for step in _OF_AGENTS if upstream in (step.asset, *step.deps))
         where = stage.partitions
-        yield Step(
-            name, run, made_by, (upstream,), (needed,), stage.table, partitions=where, shared=True
-        )
+        yield Step(name, run, made_by, (upstream,), (needed,), stage.table, partitions=where)
     for index in INDEXES:
         run = _if_embedding(index.stage, partial(index_project, index=index))
         vectors = index.embeddings.name
@@ -231,7 +226,7 @@ def _steps() -> Iterator[Step]:
         blocked_by = (needed, *(each.table.name for each in indexed))
         run = partial(index_keywords, stage=asset)
         where = _PARTITIONS_OF.get(archives[0], PARTITIONS)
-        yield Step(asset, run, TERMS_VERSION, made_of, blocked_by, partitions=where, shared=True)
+        yield Step(asset, run, TERMS_VERSION, made_of, blocked_by, partitions=where)
 
 
 STEPS = {step.asset: step for step in _steps()}

@@ -78,6 +78,17 @@ class RedactionState(DueSessions):
         held, affected = _held_and_affected(components, project)
         return cls(_hashes(records), _hashes(audits), held, affected, records, audits)
 
+    @classmethod
+    def of_session(cls, components: Components, project: str, session_id: str) -> RedactionState:
+        """Return the state of a session."""
+        made = components.catalog.products.of_session(project, session_id)
+        records, audits = (
+            {session_id: made[table.name]} if table.name in made else {}
+            for table in (REDACTED_RECORDS, REDACTION_AUDIT)
+        )
+        held, affected = _held_and_affected(components, project)
+        return cls(_hashes(records), _hashes(audits), held, affected, records, audits)
+
 
 def _hashes(products: Mapping[str, Product]) -> Hashes:
     return {name: (each.input_hash, each.output_hash) for name, each in products.items()}

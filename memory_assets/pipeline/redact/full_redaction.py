@@ -29,13 +29,13 @@ from memory_assets.pipeline.redact.stored_rows import StoredRows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import traces_of_tags
 from memory_assets.stores.catalog.schema import SourceRow
-from memory_assets.stores.lake.batch import Batch
+from memory_assets.stores.lake.batch import Unwritten
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 
 def redact_both(
     components: Components,
-    batch: Batch,
+    batch: Unwritten,
     session: SessionFiles,
     expected_hash: str,
     known: frozenset[bytes] = frozenset(),

@@ -13,7 +13,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.known_secrets import Redaction
-from memory_assets.stores.lake.batch import Batch
+from memory_assets.stores.lake.batch import Unwritten
 
 
 class KnownHashes:
@@ -41,7 +41,7 @@ class KnownHashes:
 
 def redact_session(
     components: Components,
-    batch: Batch,
+    batch: Unwritten,
     session: SessionFiles,
     expected_hash: str,
     known: KnownHashes,

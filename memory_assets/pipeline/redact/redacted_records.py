@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.ownership.session_files import SessionFiles
@@ -13,12 +14,13 @@ from memory_assets.pipeline.redact.one_session import KnownHashes, redact_sessio
 from memory_assets.pipeline.redact.publish import publish
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.held_sessions import release_changed
+from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.facts import count
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.batch import Batch
+from memory_assets.stores.lake.batch import Batch, Unwritten
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 STAGE = REDACTED_RECORDS.name
@@ -34,8 +36,7 @@ def redact_project(
 
     A session whose reading or redaction fails is quarantined: nothing of its new content is
     written, its former rows stay, and the other sessions are done. A session whose files
-    are deleted keeps its rows, which are redacted again when the rules change. For a share of the
-    sessions nothing is totalled.
+    are deleted keeps its rows, which are redacted again when the rules change.
     """
     report = StageReport(STAGE, project)
     with components.project_lock(project), timed(report):
@@ -44,8 +45,7 @@ def redact_project(
         sessions = [
             session
             for session in session_files(components, project, retain)
-            if components.includes(session.session_id)
-            and (not retain or session.session_id in retain)
+            if not retain or session.session_id in retain
         ]
         kept = 0
         for redacted in _redacted(components, batch, sessions, state):
@@ -56,8 +56,6 @@ def redact_project(
             kept += sum(each.kept for each in redacted)
         if kept:
             report.details["rows_kept"] = kept
-        if components.share is not None:
-            return report
         batch.compact()
         products = list(state.records.values())
         report.add_products(products)
@@ -86,7 +84,12 @@ def _redacted(
                 catalog.quarantine.release(*where)
             continue
         try:
-            redacted.append(redact_session(components, batch, session, expected_hash, known, state))
+            ahead = components.made_ahead(session.key, (STAGE, expected_hash))
+            redacted.append(
+                _put(batch, known, *ahead)
+                if ahead is not None
+                else redact_session(components, batch, session, expected_hash, known, state)
+            )
         except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
             batch.discard(session.session_id)
             hold_back(catalog, *where, expected_hash, error)
@@ -96,6 +99,30 @@ def _redacted(
             redacted = []
     if redacted:
         yield redacted
+
+
+def redacted_ahead(components: Components, session: SessionFiles) -> Results:
+    """Redact a session, and return its redaction and its rows, which are not written."""
+    state = RedactionState.of_session(components, *session.key)
+    expected, unwritten = session.input_hash(components.ruleset_version), Unwritten()
+    known = KnownHashes(components.catalog)
+    redaction = redact_session(components, unwritten, session, expected, known, state)
+    return {(STAGE, expected): (redaction, unwritten)}
+
+
+def _put(batch: Batch, known: KnownHashes, redaction: Redaction, made: Unwritten) -> Redaction:
+    """Put the rows of a session that another process has redacted into a batch."""
+    records, audit = redaction.records, redaction.audit
+    written, traced = (
+        batch.put(table, records.session_id, made.rows[table])
+        for table in (REDACTED_RECORDS, REDACTION_AUDIT)
+    )
+    known.add(redaction.found)
+    return replace(
+        redaction,
+        records=replace(records, bytes=written.bytes if written.rows else 0),
+        audit=replace(audit, bytes=traced.bytes if traced.rows else 0),
+    )
 
 
 def audit_project(components: Components, project: str) -> StageReport:

@@ -27,7 +27,7 @@ from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
 from memory_assets.redaction.propagation import SessionValues
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
-from memory_assets.stores.lake.batch import Batch
+from memory_assets.stores.lake.batch import Unwritten
 from memory_assets.stores.lake.parquet_files import FileFacts
 from memory_assets.stores.lake.rows import Stored
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
@@ -217,7 +217,7 @@ class SessionRedaction:
         return facts
 
     def write(
-        self, batch: Batch, first_pass: Iterable[FirstPass], expected_hash: str
+        self, batch: Unwritten, first_pass: Iterable[FirstPass], expected_hash: str
     ) -> WrittenSession:
         """Run the second pass, write records and audit to the batch, and return the session.
 
@@ -271,7 +271,7 @@ class SessionRedaction:
         )
 
     def _write_records(
-        self, batch: Batch, first_pass: Iterable[FirstPass], footer: Mapping[str, str]
+        self, batch: Unwritten, first_pass: Iterable[FirstPass], footer: Mapping[str, str]
     ) -> FileFacts:
         """Run the second pass and write the records; if all of them were redacted, and they are not
         too many, hand them over to the next stages."""

@@ -72,18 +72,37 @@ def _is_current(row: SourceRow | None, source: Source) -> bool:
     )
 
 
+def newest_first(changed: Iterable[Source]) -> list[Source]:
+    """Return changed files, session after session, those with the newest file first."""
+    files = list(changed)
+    newest: dict[tuple[str, str], int] = {}
+    for file in files:
+        session = file.project, file.session_id
+        newest[session] = max(newest.get(session, 0), file.mtime_ns)
+    return sorted(
+        files,
+        key=lambda file: (
+            -newest[file.project, file.session_id],
+            file.project,
+            file.session_id,
+            -file.mtime_ns,
+            str(file.path),
+        ),
+    )
+
+
 def scan_project(
     components: Components,
     project: str,
     limit: int | None = None,
     walked: Sequence[Source] | None = None,
 ) -> StageReport:
-    """Read a project's changed files, or the `limit` newest of them, into the ledger, and
+    """Read a project's changed files, or the `limit` first of them, into the ledger, and
     return the report. `walked`: its transcripts, where a walk has found them.
 
     A session with a file that cannot be read is quarantined until the file changes or, if the
     failure may pass, until the next run. A deleted file is marked as gone; nothing downstream
-    changes. For a share of the sessions only their files are read, and nothing is totalled.
+    changes.
     """
     catalog = components.catalog
     report = StageReport(STAGE, project)
@@ -93,16 +112,14 @@ def scan_project(
         found, report.details["forgotten"] = sources_of(components, project, walked)
         ledger = catalog.sources.rows(project)
         held = unread_files(catalog.quarantine.entries(project))
-        changed = [
-            file
-            for file in out_of_date(ledger, found)
-            if components.includes(file.session_id) and unread_key(file) not in held
-        ]
-        changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
+        changed = newest_first(
+            file for file in out_of_date(ledger, found) if unread_key(file) not in held
+        )
         unread = {session_id: {state} for session_id, state in held}
         for source in changed[:limit]:
             try:
-                row = _read_facts(components, source)
+                ahead = components.made_ahead((project, source.session_id), (STAGE, source))
+                row = ahead if ahead is not None else read_facts(components, source)
             except StoreError:
                 raise
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
@@ -116,11 +133,10 @@ def scan_project(
             catalog.sources.put(row)
             report.changed += 1
         if changed:  # how long the newest change had waited
-            waited = components.clock() - changed[0].mtime_ns / 1e9
+            waited = components.clock() - max(each.mtime_ns for each in changed) / 1e9
             report.details["lag_seconds"] = round(max(waited, 0.0), 1)
-        if components.share is None:
-            note_sharing(catalog, project)
-            _end_scan(components, report, ledger, found)
+        note_sharing(catalog, project)
+        _end_scan(components, report, ledger, found)
     return report
 
 
@@ -190,8 +206,9 @@ def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:
     report.data_version = input_hash(*(f"{row.path}:{row.fingerprint}" for row in rows))
 
 
-def _read_facts(components: Components, source: Source) -> SourceRow:
-    """Read a file, and return its ledger row."""
+def read_facts(components: Components, source: Source) -> SourceRow:
+    """Read a file, and return its ledger row; its records are kept for redaction, if there is
+    room."""
     keep = components.read_records.has_room(source.size)
     reading = read_file(source, components.identity, keep=keep)
     whole = source.parts or is_compressed(source.path)

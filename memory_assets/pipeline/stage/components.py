@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
@@ -23,9 +23,9 @@ from memory_assets.pipeline.stage.pending_checks import (
     RowsToCheck,
     pending_sessions,
 )
+from memory_assets.pipeline.stage.pool import Pool
 from memory_assets.pipeline.stage.read_records import ReadRecords
 from memory_assets.pipeline.stage.session_cache import SessionCache
-from memory_assets.pipeline.stage.share import Share, end_shares, holding
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redaction import Redactor, ruleset_version
 from memory_assets.settings import Settings
@@ -54,8 +54,8 @@ class Components(Engines):
 
     run_id = ""
     """The run that products are made by; "" outside of runs."""
-    share: Share | None = None
-    """The sessions to work on where several processes bring a partition up to date."""
+    pool: Pool | None = None
+    """Other processes, which work on sessions before this one comes to them."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         super().__init__(settings, clock)
@@ -67,15 +67,13 @@ class Components(Engines):
         made.opened, made.run_id, made.progress = self.opened, run_id, progress or self.progress
         return made
 
-    def for_share(self, share: Share) -> Components:
-        """Return these stores and engines for a share of a partition's sessions."""
-        made = self.for_run(self.run_id, self.progress)
-        made.share = share
-        return made
+    def made_ahead(self, session: tuple[str, str], key: Hashable) -> Any | None:
+        """Return what another process has made of a session under this key, or None.
 
-    def includes(self, session_id: str) -> bool:
-        """Whether a session is one of those to work on."""
-        return self.share is None or session_id in self.share.sessions
+        Raises:
+            ProcessEnded: it ends every process.
+        """
+        return self.pool.take(session, key) if self.pool is not None else None
 
     @opened_once
     def walks(self) -> dict[Path, Walk]:
@@ -129,11 +127,10 @@ class Components(Engines):
         version: str = "",
         compared_to: Table | None = None,
     ) -> list[PendingSession]:
-        """Return the sessions to work on that did not pass a check yet (`pending_checks.py`)."""
-        found = pending_sessions(
+        """Return the sessions that did not pass a check yet (`pending_checks.py`)."""
+        return pending_sessions(
             self.catalog, self.lake, project, table, check, version, compared_to
         )
-        return [each for each in found if self.includes(each.session_id)]
 
     @opened_once
     def sessions(self) -> SessionCache:
@@ -198,16 +195,12 @@ class Components(Engines):
 
     @contextmanager
     def project_lock(self, project: str) -> Iterator[None]:
-        """Lock a project against other writers for the block; the lock is reentrant. Who works on a
-        share of it relies on the lock of the process that gave it (`share_lock`).
+        """Lock a project against other writers for the block; the lock is reentrant.
 
         Raises:
             StoreBusy: another process held the lock for longer than the lock timeout.
             StoreError: the data directory cannot be written.
         """
-        if self.share is not None and self.share.partition == project:
-            yield
-            return
         lock = self._project_locks.get(project)
         if lock is None:
             path = self.lake.lock_path(project)
@@ -218,22 +211,9 @@ class Components(Engines):
             return
         self._acquire(lock, project)
         try:
-            end_shares(self.lake.lock_path(project), self.settings.lock_timeout_seconds)
             yield
         finally:
             lock.release()
-
-    @contextmanager
-    def share_lock(self) -> Iterator[bool]:
-        """Hold the lock of the share for the block; yield whether it may be worked on.
-
-        Raises:
-            StoreBusy: another process held the lock for longer than the lock timeout.
-        """
-        assert self.share is not None
-        path = self.lake.lock_path(self.share.partition)
-        with holding(path, self.share, self.settings.lock_timeout_seconds) as may_write:
-            yield may_write
 
     def _acquire(self, lock: FileLock, project: str) -> None:
         """Acquire a lock, with a warning if another process holds it."""

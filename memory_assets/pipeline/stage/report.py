@@ -10,11 +10,6 @@ from hashlib import blake2b
 
 from memory_assets.stores.catalog.schema import Product
 
-_OF_A_RUN = {"texts_embedded", "vectors_reused", "rows_kept"}
-"""Details that count what a run did, where others are totals of the partition."""
-_LAG = "lag_seconds"
-"""The detail with how long the newest change had waited."""
-
 
 @dataclass
 class StageReport:
@@ -33,16 +28,6 @@ class StageReport:
     seconds: float = 0.0
     data_version: str = ""
     details: dict[str, int | float | str] = field(default_factory=dict)
-
-    def include(self, part: StageReport) -> None:
-        """Add what another process did of this run, in a share of the sessions."""
-        self.changed += part.changed
-        self.rows_written += part.rows_written
-        self.seconds += part.seconds
-        for name in _OF_A_RUN & part.details.keys():
-            self.details[name] = int(self.details.get(name, 0)) + int(part.details[name])
-        if _LAG in part.details:
-            self.details[_LAG] = max(float(self.details.get(_LAG, 0)), float(part.details[_LAG]))
 
     @property
     def unchanged(self) -> bool:

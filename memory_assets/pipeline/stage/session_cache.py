@@ -70,6 +70,20 @@ class SessionCache:
             for record in records
         )
 
+    def hold(self, source: Product, rows: Sequence[pa.Table]) -> bool:
+        """Keep the records of a session that are not in the lake yet, if there is room; return
+        whether they are kept."""
+        if source.output_hash not in self._records:
+            self._turn_to(source.project)
+            size = sum(part.nbytes for part in rows)
+            if not rows or self._bytes + size > _CACHE_BYTES:
+                return False
+            self._bytes += size
+            table, outputs = _with_ends(pa.concat_tables(rows))
+            self._noted[source.output_hash] = outputs
+            self._records[source.output_hash] = tuple(rows_from_arrow(REDACTED_RECORDS, table))
+        return True
+
     def records(self, source: Product) -> Records:
         """Return the records of the redacted_records product `source`, in file order, with long
         tool output cut to its head and tail.

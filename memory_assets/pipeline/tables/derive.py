@@ -5,25 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.held_sessions import held_sessions
+from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.pipeline.tables.deferral import Deferral, with_made_of
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.batch import Batch
+from memory_assets.stores.lake.batch import Batch, Unwritten
+from memory_assets.stores.lake.parquet_files import FileFacts
 from memory_assets.stores.lake.rows import Stored
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
 
 Made = tuple[Iterable[Any], ProductFacts]
 """The rows of a session's file, of the table's model or `Stored`, and the facts of its product."""
-
-
-WrittenColumns = Callable[[str, list[Any]], Mapping[str, list[object]]]
-"""Takes a session id and new rows; returns the values of the table's written columns."""
+WrittenColumns = Callable[[Components, Product, list[Any]], Mapping[str, list[object]]]
+"""Takes an upstream product and new rows; returns the values of the table's written columns."""
 
 
 def expected_input(upstream_hash: str, version: str) -> str:
@@ -36,13 +37,19 @@ def expected_input(upstream_hash: str, version: str) -> str:
 class DerivedTable:
     """A table that is made, session by session, from the rows of `upstream`. The version of the
     code is `code_version`, or what `chosen` returns for the present settings. `deferrable`:
-    long sessions may be deferred while they grow (`deferral.py`)."""
+    long sessions may be deferred while they grow (`deferral.py`). `make` returns the rows and
+    facts of a session from its upstream product, and only reads, so that another process may do
+    it, unless it asks another machine (`is_local`); `written_columns` the values of the table's
+    written columns."""
 
     table: Table
     code_version: str
     chosen: Callable[[Components], str] | None = None
     upstream: Table = REDACTED_RECORDS
     deferrable: bool = False
+    make: Callable[[Components, Product], Made] | None = None
+    written_columns: WrittenColumns | None = None
+    is_local: Callable[[Components], bool] = lambda components: True
 
     def version(self, components: Components) -> str:
         """Return the version of the code that makes the table under the present settings."""
@@ -54,17 +61,15 @@ def derive_table(
     project: str,
     derived: DerivedTable,
     *,
-    make: Callable[[Product], Made],
-    written_columns: WrittenColumns | None = None,
+    make: Callable[[Product], Made] | None = None,
     outdated: Callable[[Product], bool] = lambda product: False,
     sources: Mapping[str, Product] | None = None,
 ) -> StageReport:
     """Bring sessions whose upstream product or version changed up to date; return the report.
-    `make` gets the upstream product of a session and returns its rows and facts. Sessions that
-    upstream no longer has, or that a check holds back, are removed; one that fails is quarantined
-    at this stage. `outdated(product)` forces a rebuild when an input outside the lake changed.
-    `sources` are upstream products that no table has. A share removes no session and counts no
-    totals."""
+    `make` gets the upstream product of a session and returns its rows and facts, where the table
+    has no `make` of its own. Sessions that upstream no longer has, or that a check holds back, are
+    removed; one that fails is quarantined at this stage. `outdated(product)` forces a rebuild when
+    an input outside the lake changed. `sources` are upstream products that no table has."""
     table, version = derived.table, derived.version(components)
     report, catalog = StageReport(table.name, project), components.catalog
     deferral, waiting = Deferral(components, project), 0
@@ -73,9 +78,8 @@ def derive_table(
         products = catalog.products.of_project(table.name, project)
         batch, made = Batch(components.lake, project, table), list[Product]()
         held = _held_back(components, project, table)
-        own = [each for each in sorted(sources.items()) if components.includes(each[0])]
-        for number, (session_id, source) in enumerate(own):
-            components.progress(table.name, number, len(own))
+        for number, (session_id, source) in enumerate(sorted(sources.items())):
+            components.progress(table.name, number, len(sources))
             expected = expected_input(source.output_hash, version)
             old = products.get(session_id)
             if old is not None and old.input_hash == expected and not outdated(old):
@@ -89,7 +93,7 @@ def derive_table(
                 report.details["waiting"] = waiting = waiting + 1
                 continue
             try:
-                product = _written(batch, table, source, expected, make(source), written_columns)
+                product = _written(components, batch, derived, source, expected, make)
             except Exception as error:  # noqa: BLE001 - one session does not stop the others
                 hold_back(catalog, project, session_id, table.name, expected, error)
                 continue
@@ -100,13 +104,22 @@ def derive_table(
                 products |= _published(components, batch, made, report)
                 made = []
         products |= _published(components, batch, made, report)
-        if components.share is None:
-            for session_id in sorted(held.keys() - sources.keys()):
-                catalog.quarantine.release(project, session_id, table.name)
-            report.removed = _remove_all_but(components, table, products, sources)
-            batch.compact()
-            report.add_products(list(products.values()))
+        for session_id in sorted(held.keys() - sources.keys()):
+            catalog.quarantine.release(project, session_id, table.name)
+        report.removed = _remove_all_but(components, table, products, sources)
+        batch.compact()
+        report.add_products(list(products.values()))
     return report
+
+
+def made_ahead(components: Components, derived: DerivedTable, source: Product) -> Results:
+    """Return the rows of a session, which are not written, and the facts of its product."""
+    assert derived.make is not None
+    expected = expected_input(source.output_hash, derived.version(components))
+    unwritten = Unwritten()
+    rows, facts = derived.make(components, source)
+    _write(components, unwritten, derived, source, expected, rows)
+    return {(derived.table.name, expected): (unwritten.rows[derived.table], facts)}
 
 
 def _sources(components: Components, project: str, upstream: Table) -> Mapping[str, Product]:
@@ -158,23 +171,28 @@ def _remove_all_but(
 
 
 def _written(
+    components: Components,
     batch: Batch,
-    table: Table,
+    derived: DerivedTable,
     source: Product,
     expected_hash: str,
-    made: Made,
-    written_columns: WrittenColumns | None,
+    make: Callable[[Product], Made] | None,
 ) -> Product:
-    """Write the rows of a session, made from the upstream product `source`; return its product."""
-    session_id, rows, facts = source.session_id, list(made[0]), made[1]
-    new = [row for row in rows if not isinstance(row, Stored)]
-    written = batch.write(
-        table,
-        session_id,
-        rows,
-        footer=lambda: {"input_hash": expected_hash},
-        extra=written_columns(session_id, new) if written_columns is not None else {},
-    )
+    """Write the rows of a session, made from the upstream product `source` here or by another
+    process; return its product."""
+    table, session_id = derived.table, source.session_id
+    ahead = None
+    if derived.make is not None:
+        key = (source.project, session_id)
+        ahead = components.made_ahead(key, (table.name, expected_hash))
+        make = make or partial(derived.make, components)
+    if ahead is not None:
+        rows, facts = ahead
+        written = batch.put(table, session_id, rows)
+    else:
+        assert make is not None
+        made, facts = make(source)
+        written = _write(components, batch, derived, source, expected_hash, made)
     return Product(
         table.name,
         source.project,
@@ -184,4 +202,24 @@ def _written(
         rows=written.rows,
         bytes=written.bytes if written.rows else 0,
         facts=facts,
+    )
+
+
+def _write(
+    components: Components,
+    batch: Unwritten,
+    derived: DerivedTable,
+    source: Product,
+    expected_hash: str,
+    rows: Iterable[Any],
+) -> FileFacts:
+    """Write the rows of a session."""
+    rows, columns = list(rows), derived.written_columns
+    new = [row for row in rows if not isinstance(row, Stored)]
+    return batch.write(
+        derived.table,
+        source.session_id,
+        rows,
+        footer=lambda: {"input_hash": expected_hash},
+        extra=columns(components, source, new) if columns is not None else {},
     )

@@ -11,10 +11,12 @@ import pyarrow.compute as pc
 
 from memory_assets.embedding import DEFAULT_EMBEDDER, embed_redacted
 from memory_assets.errors import DamagedFile, NotFound
+from memory_assets.http.model_endpoint import is_endpoint
 from memory_assets.models import Embedding
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table, expected_input
 from memory_assets.pipeline.tables.kept_vectors import keep_vectors, vector_key
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.catalog.schema import Product
@@ -37,6 +39,7 @@ def embedded(source_table: Table, table: Table) -> DerivedTable:
         DEFAULT_EMBEDDER,
         chosen=lambda components: components.embedder.embedder_id,
         upstream=source_table,
+        is_local=lambda components: not is_endpoint(components.settings.embedder),
     )
 
 
@@ -62,6 +65,14 @@ def embed_project(
     return report
 
 
+def embedded_ahead(components: Components, derived: DerivedTable, source: Product) -> Results:
+    """Return the vectors of a session's texts that have none, by hash, and the seconds that the
+    embedder took."""
+    expected = expected_input(source.output_hash, derived.version(components))
+    work = _Embedding(components, source.project, derived.upstream, derived.table)
+    return {(derived.table.name, expected): (work.new_vectors(source), work.seconds)}
+
+
 class _Embedding:
     """Makes the vectors of one project's sessions; `embedded` and `reused` count them, `seconds`
     is how long the embedder took."""
@@ -81,23 +92,39 @@ class _Embedding:
         """Return the rows of a session, one for each text."""
         if not source.rows:
             return [], {}
-        lake, key = self._components.lake, (self._project, source.session_id)
-        texts = lake.read_texts(self._source_table, *key)
-        return self._rows(source.session_id, texts), {}
+        return self._rows(source, self._texts(source)), {}
 
-    def _rows(self, session_id: str, texts: _Texts) -> Iterator[Embedding]:
-        embedder_id = self._components.embedder.embedder_id
-        text_of = {content_hash: text for _, content_hash, text in texts}
-        self._keep_leaving(session_id, text_of)
+    def new_vectors(self, source: Product) -> dict[str, Vector]:
+        """Return the vectors of a session's texts that have none, by hash."""
+        text_of = {content_hash: text for _, content_hash, text in self._texts(source)}
+        new = self._without_vectors(source.session_id, text_of)
+        vectors = self._embedded(source.session_id, new, text_of)
+        return dict(zip(new, vectors, strict=True))
+
+    def _texts(self, source: Product) -> _Texts:
+        lake = self._components.lake
+        return lake.read_texts(self._source_table, source.project, source.session_id)
+
+    def _without_vectors(self, session_id: str, text_of: Mapping[str, RedactedText]) -> list[str]:
+        """Return the hashes of the texts that have no vector yet; take in those of the others."""
         self._add(self._vectors_at(self._place(session_id), text_of))
         self._add(self._known_vectors(name for name in text_of if name not in self._vectors))
         self._add(self._kept_vectors(name for name in text_of if name not in self._vectors))
-        new = [content_hash for content_hash in text_of if content_hash not in self._vectors]
+        return [content_hash for content_hash in text_of if content_hash not in self._vectors]
+
+    def _rows(self, source: Product, texts: _Texts) -> Iterator[Embedding]:
+        session_id, embedder_id = source.session_id, self._components.embedder.embedder_id
+        text_of = {content_hash: text for _, content_hash, text in texts}
+        self._keep_leaving(session_id, text_of)
+        key = (self._table.name, expected_input(source.output_hash, embedder_id))
+        ahead = self._components.made_ahead((self._project, session_id), key)
+        vectors, seconds = ahead or ({}, 0.0)
+        self.seconds += seconds
+        new = self._without_vectors(session_id, text_of)
         if new:
-            start = time.perf_counter()
-            vectors = self._embedded(session_id, new, text_of)
-            self.seconds += time.perf_counter() - start
-            self._vectors.update(zip(new, vectors, strict=True))
+            self._vectors.update(vectors)
+            left = [name for name in new if name not in vectors]
+            self._vectors.update(zip(left, self._embedded(session_id, left, text_of), strict=True))
             self._components.catalog.vectors.put(self._place(session_id), map(self._key, new))
         self.embedded += len(new)
         self.reused += len(texts) - len(new)
@@ -107,6 +134,17 @@ class _Embedding:
         )
 
     def _embedded(
+        self, session_id: str, new: Sequence[str], text_of: Mapping[str, RedactedText]
+    ) -> Iterable[Vector]:
+        if not new:
+            return []
+        start = time.perf_counter()
+        try:
+            return self._asked(session_id, new, text_of)
+        finally:
+            self.seconds += time.perf_counter() - start
+
+    def _asked(
         self, session_id: str, new: Sequence[str], text_of: Mapping[str, RedactedText]
     ) -> npt.NDArray[np.float32]:
         lake, embedder = self._components.lake, self._components.embedder

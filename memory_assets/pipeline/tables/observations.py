@@ -10,23 +10,19 @@ from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_tabl
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import OBSERVATIONS
 
-OBSERVED = DerivedTable(OBSERVATIONS, OBSERVER_ID, deferrable=True)
-
 
 def observe_project(components: Components, project: str) -> StageReport:
     """Make the observations of the sessions whose records or observer changed, and return the
     report. An observation keeps its id and text when the session grows.
     """
+    return derive_table(components, project, OBSERVED)
 
-    def make(source: Product) -> Made:
-        session = components.sessions.session(source)
-        if session is None:
-            return [], {}
-        return [redact_composed(components.redactor, one) for one in observe(session)], {}
 
-    return derive_table(
-        components,
-        project,
-        OBSERVED,
-        make=make,
-    )
+def _observations(components: Components, source: Product) -> Made:
+    session = components.sessions.session(source)
+    if session is None:
+        return [], {}
+    return [redact_composed(components.redactor, one) for one in observe(session)], {}
+
+
+OBSERVED = DerivedTable(OBSERVATIONS, OBSERVER_ID, deferrable=True, make=_observations)

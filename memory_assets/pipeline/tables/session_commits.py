@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import lru_cache, partial
 
 from memory_assets.commits import (
     ATTRIBUTION_VERSION,
@@ -37,26 +38,10 @@ _MOST_DIRECTORIES = 8
 _LOOKED_AT_AGAIN = timedelta(days=14)
 
 
-ATTRIBUTED = DerivedTable(SESSION_COMMITS, ATTRIBUTION_VERSION, deferrable=True)
-
-
 def attribute_project(components: Components, project: str) -> StageReport:
     """Attribute commits to the sessions whose records or rules changed, and to those of the last
     days whose repository changed; return the report."""
     repositories = _Repositories()
-
-    def make(source: Product) -> Made:
-        session = components.sessions.session(source)
-        if session is None:
-            return [], {}
-        named, repository = repositories.of(session)
-        work = session_work(session)
-        claims = _claims(work, repository)
-        rows = [_row(components, work, claim) for claim in claims]
-        facts: ProductFacts = {"ended": _ended(session)}
-        if repository is not None:
-            facts |= {"repository": str(named), "state": repository.state}
-        return rows, facts
 
     def outdated(made: Product) -> bool:
         ended, named = made.facts.get("ended"), made.facts.get("repository")
@@ -65,13 +50,22 @@ def attribute_project(components: Components, project: str) -> StageReport:
         repository = repositories.at(named)
         return repository is not None and repository.state != made.facts.get("state")
 
-    return derive_table(
-        components,
-        project,
-        ATTRIBUTED,
-        make=make,
-        outdated=outdated,
-    )
+    make = partial(_commits, repositories, components)
+    return derive_table(components, project, ATTRIBUTED, make=make, outdated=outdated)
+
+
+def _commits(repositories: _Repositories, components: Components, source: Product) -> Made:
+    session = components.sessions.session(source)
+    if session is None:
+        return [], {}
+    named, repository = repositories.of(session)
+    work = session_work(session)
+    claims = _claims(work, repository)
+    rows = [_row(components, work, claim) for claim in claims]
+    facts: ProductFacts = {"ended": _ended(session)}
+    if repository is not None:
+        facts |= {"repository": str(named), "state": repository.state}
+    return rows, facts
 
 
 class _Repositories:
@@ -148,3 +142,17 @@ def _row(components: Components, work: SessionWork, claim: Claim) -> SessionComm
         attribution_version=ATTRIBUTION_VERSION,
     )
     return redact_composed(components.redactor, row)
+
+
+@lru_cache(maxsize=1)
+def _repositories_of(run_id: str) -> _Repositories:
+    return _Repositories()
+
+
+def _commits_ahead(components: Components, source: Product) -> Made:
+    return _commits(_repositories_of(components.run_id), components, source)
+
+
+ATTRIBUTED = DerivedTable(
+    SESSION_COMMITS, ATTRIBUTION_VERSION, deferrable=True, make=_commits_ahead
+)

@@ -26,31 +26,13 @@ from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.rows import Stored
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, USER_PROMPTS, Table
 
-CHUNKED = DerivedTable(TURN_CHUNKS, CHUNKER_VERSION)
-PROMPTED = DerivedTable(USER_PROMPTS, CHUNKER_VERSION)
-
 
 def chunk_project(components: Components, project: str) -> StageReport:
     """Make the chunks of the sessions whose records or chunker changed, and return the report.
 
     An unchanged passage keeps its `ingested_at`.
     """
-
-    def chunks_of(turn: Turn, whole_outputs: Whole) -> list[Chunk]:
-        chunks = chunk_turn(turn, components.tokens, whole_outputs=whole_outputs)
-        return [redact_composed(components.redactor, chunk) for chunk in chunks]
-
-    def ingested_at(session_id: str, chunks: list[Chunk]) -> Mapping[str, list[object]]:
-        return {"ingested_at": _ingested_at(components, project, session_id, chunks)}
-
-    table = _TableOfTurns(components, TURN_CHUNKS, chunks_of, components.sessions.whole_outputs)
-    report = derive_table(
-        components,
-        project,
-        CHUNKED,
-        make=table.make,
-        written_columns=ingested_at,
-    )
+    report = derive_table(components, project, CHUNKED)
     products = components.catalog.products.of_project(TURN_CHUNKS.name, project).values()
     report.details["turns"] = sum(product.facts["turns"] for product in products)
     return report
@@ -59,18 +41,24 @@ def chunk_project(components: Components, project: str) -> StageReport:
 def extract_prompts(components: Components, project: str) -> StageReport:
     """Make the prompts of the sessions whose records or chunker changed, and return the
     report."""
+    return derive_table(components, project, PROMPTED)
 
+
+def _chunks(components: Components, source: Product) -> Made:
+    def chunks_of(turn: Turn, whole_outputs: Whole) -> list[Chunk]:
+        chunks = chunk_turn(turn, components.tokens, whole_outputs=whole_outputs)
+        return [redact_composed(components.redactor, chunk) for chunk in chunks]
+
+    whole_outputs = components.sessions.whole_outputs
+    return _TableOfTurns(components, TURN_CHUNKS, chunks_of, whole_outputs).make(source)
+
+
+def _prompts(components: Components, source: Product) -> Made:
     def prompts_of(turn: Turn, _: Whole) -> list[Prompt]:
         prompts = prompt_passages(turn, components.tokens)
         return [redact_composed(components.redactor, prompt) for prompt in prompts]
 
-    table = _TableOfTurns(components, USER_PROMPTS, prompts_of)
-    return derive_table(
-        components,
-        project,
-        PROMPTED,
-        make=table.make,
-    )
+    return _TableOfTurns(components, USER_PROMPTS, prompts_of).make(source)
 
 
 class _TableOfTurns:
@@ -146,16 +134,21 @@ def _state_of(turn: Turn, whole: Whole) -> str:
 
 
 def _ingested_at(
-    components: Components, project: str, session_id: str, chunks: list[Chunk]
-) -> list[object]:
+    components: Components, source: Product, chunks: list[Chunk]
+) -> Mapping[str, list[object]]:
     now = datetime.now(UTC)
     before: dict[tuple[Any, Any], object] = {}
     names = ["id", "content_hash", "ingested_at"]
+    key = (source.project, source.session_id)
     try:
-        old: pa.Table = components.lake.read(TURN_CHUNKS, project, session_id, names)
+        old: pa.Table = components.lake.read(TURN_CHUNKS, *key, names)
     except NotFound:
         pass
     else:
         columns = (old[name].to_pylist() for name in names)
         before = {(key, content): when for key, content, when in zip(*columns, strict=True)}
-    return [before.get((chunk.id, chunk.content_hash), now) for chunk in chunks]
+    return {"ingested_at": [before.get((chunk.id, chunk.content_hash), now) for chunk in chunks]}
+
+
+CHUNKED = DerivedTable(TURN_CHUNKS, CHUNKER_VERSION, make=_chunks, written_columns=_ingested_at)
+PROMPTED = DerivedTable(USER_PROMPTS, CHUNKER_VERSION, make=_prompts)

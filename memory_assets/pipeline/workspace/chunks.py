@@ -18,12 +18,10 @@ from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_tabl
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
 
-CHUNKED = DerivedTable(WORKSPACE_CHUNKS, CHUNKER_VERSION, upstream=WORKSPACE_DOCUMENTS)
-
 
 def chunk_documents(components: Components, partition: str) -> StageReport:
     """Make the chunks of the documents that changed, and return the report."""
-    return derive_table(components, partition, CHUNKED, make=partial(_chunks_of, components))
+    return derive_table(components, partition, CHUNKED)
 
 
 def _chunks_of(components: Components, source: Product) -> Made:
@@ -98,3 +96,8 @@ def _passages(
             content_hash=content_hash(text, context, embedded),
             chunker_version=CHUNKER_VERSION,
         )
+
+
+CHUNKED = DerivedTable(
+    WORKSPACE_CHUNKS, CHUNKER_VERSION, upstream=WORKSPACE_DOCUMENTS, make=_chunks_of
+)

@@ -9,16 +9,11 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from memory_assets.errors import StoreBusy, StoreError, StoreReadOnly
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 _State = TypeVar("_State")
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -74,22 +69,6 @@ def require_writable(directory: Path, why: str) -> None:
             f"cannot write in {directory}, which is read-only here. {why} What is there can be "
             "searched as it is; run this where the directory can be written."
         )
-
-
-@contextmanager
-def locked_directory(path: Path) -> Iterator[None]:
-    """Hold the lock of a directory for a block, without a file for it. On Windows, where ingest
-    has one process, there is none."""
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file server without such locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def is_locked(path: Path) -> bool:

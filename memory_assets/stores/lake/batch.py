@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +25,49 @@ _MOST_SECONDS = 5.0
 """Time after which collected sessions are published, so that an interruption loses little work."""
 
 
-class Batch:
+@dataclass(frozen=True)
+class ArrowRows:
+    """A session's rows of a table as they are to be written, with their footer; the bytes of
+    `facts` are those in memory."""
+
+    parts: Sequence[pa.Table]
+    footer: Mapping[str, str]
+    facts: FileFacts
+
+
+class Unwritten:
+    """Keeps the rows that a session has in some tables."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Table, ArrowRows] = {}
+
+    def write(
+        self,
+        table: Table,
+        session_id: str,
+        rows: Iterable[Any],
+        *,
+        footer: Footer = dict,
+        extra: Mapping[str, Sequence[object]] | None = None,
+    ) -> FileFacts:
+        """Replace a session's rows by `rows`, as `Lake.write` does; `put` says when.
+
+        Raises:
+            TypeError, StoreError: as `Lake.write` does.
+        """
+        content = blake2b(digest_size=16)
+        parts = list(arrow_batches(table, rows, extra or {}, content))
+        size = sum(part.nbytes for part in parts)
+        facts = FileFacts(sum(map(len, parts)), size, content.hexdigest())
+        return self.put(table, session_id, ArrowRows(parts, footer(), facts))
+
+    def put(self, table: Table, session_id: str, rows: ArrowRows) -> FileFacts:
+        """Keep a session's rows."""
+        self.rows[table] = rows
+        return rows.facts
+
+
+class Batch(Unwritten):
     """Writes sessions of one project to some tables. `full` when it should be published."""
 
     def __init__(self, lake: Lake, project: str, *tables: Table) -> None:
@@ -44,38 +86,17 @@ class Batch:
         waited = time.monotonic() - self._since
         return self._bytes >= SEGMENT_BYTES or (self._bytes > 0 and waited > _MOST_SECONDS)
 
-    def write(
-        self,
-        table: Table,
-        session_id: str,
-        rows: Iterable[Any],
-        *,
-        footer: Footer = dict,
-        extra: Mapping[str, Sequence[object]] | None = None,
-    ) -> FileFacts:
-        """Replace a session's rows by `rows`, as `Lake.write` does: now, if there are many, else
-        when the batch is published. The bytes of a
-        session that is collected are those in memory.
-
-        Raises:
-            TypeError, StoreError: as `Lake.write` does.
-        """
-        collected = self._collected[table]
-        content = blake2b(digest_size=16)
-        parts = arrow_batches(table, rows, extra or {}, content)
-        small: list[pa.Table] = []
-        size = 0
-        for part in parts:
-            small.append(part)
-            size += part.nbytes
-            if size > SMALL_SESSION_BYTES:
-                self._alone[table].add(session_id)
-                partition = self._lake.partition(table, self._project)
-                return partition.write(session_id, chain(small, parts), footer, content)
-        facts = FileFacts(sum(map(len, small)), size, content.hexdigest())
-        collected[session_id] = (small, {**footer(), OUTPUT_HASH: facts.output_hash})
+    def put(self, table: Table, session_id: str, rows: ArrowRows) -> FileFacts:
+        """Replace a session's rows: now, if there are many, else when the batch is published. The
+        bytes of a session that is collected are those in memory."""
+        facts, footer = rows.facts, {**rows.footer, OUTPUT_HASH: rows.facts.output_hash}
+        if facts.bytes > SMALL_SESSION_BYTES:
+            self._alone[table].add(session_id)
+            partition = self._lake.partition(table, self._project)
+            return partition.write(session_id, rows.parts, lambda: footer, facts.output_hash)
+        self._collected[table][session_id] = (rows.parts, footer)
         self._since = self._since if self._bytes else time.monotonic()
-        self._bytes += size
+        self._bytes += facts.bytes
         return facts
 
     def discard(self, session_id: str) -> None:

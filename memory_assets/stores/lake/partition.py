@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 
 from memory_assets.errors import DamagedFile, StoreError, environment
-from memory_assets.stores.files.shared import locked_directory, replace_text
+from memory_assets.stores.files.shared import replace_text
 from memory_assets.stores.lake import files as own_files
 from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.files import SUFFIX, TAIL_SUFFIX
@@ -248,13 +248,11 @@ class Partition:
     @contextmanager
     def _changing(self, path: Path) -> Iterator[None]:
         """Mark the partition as untidy for the block, after tidying what another writer left;
-        translate errors of writing `path`. Processes that share a project change it one after
-        another."""
-        with writing(path, self._project), ExitStack() as alone:
+        translate errors of writing `path`."""
+        with writing(path, self._project):
             self.directory.mkdir(parents=True, exist_ok=True)
             if HASHED in self.directory.name and not (self.directory / NAME).exists():
                 replace_text(self.directory / NAME, self._project)
-            alone.enter_context(locked_directory(self.directory))
             mark = self.directory / _UNTIDY
             if mark.exists():
                 self._tidy()

@@ -1,11 +1,11 @@
-"""Rounds of `crash_safety.py` in which several processes share the projects.
+"""Rounds of `crash_safety.py` in which other processes work on sessions.
 
-    python benchmarks/crash_safety.py --command shares [--rounds 20] [--seed 7]
+    python benchmarks/crash_safety.py --command processes [--rounds 20] [--seed 7]
 
-`memory ingest` makes every project in shares, however small, and is killed with SIGKILL at a random
-moment: all of its processes, or in every other round only the one that holds the locks, so that
-the others finish their shares while the next ingest begins. After that a plain `memory ingest` by
-one process; what comes of it must be that of a memory which one process made at once.
+`memory ingest` has two processes beside it, and is killed with SIGKILL at a random moment: all of
+them, or in every other round only the one that writes, whose end the others notice. After that a
+plain `memory ingest` by one process; what comes of it must be that of a memory which one process
+made at once.
 """
 
 from __future__ import annotations
@@ -21,12 +21,9 @@ from benchmarks.crash_world import ROOT, Command, Outcomes, World, differences, 
 
 _STARTED_WITH = """
 from benchmarks import crash_child
-from memory_assets.pipeline.ingest import shares
-
 crash_child.use_hash_embedder()
-shares._WORTH_IT_SECONDS = 0.0
 """
-"""What every Python of a round runs first, the processes at shares, too."""
+"""What every Python of a round runs first, those of the other processes, too."""
 
 
 def run_rounds(world: World, rounds: int) -> Outcomes:
@@ -51,7 +48,7 @@ def run_rounds(world: World, rounds: int) -> Outcomes:
     print(f"{len(wanted)} rows and answers are compared", flush=True)
     draw = random.Random(world.seed)
     outcomes = Outcomes()
-    usual = _seconds(_shared(world, started, world.directory / "shared", all_of_it))
+    usual = _seconds(_beside(world, started, world.directory / "usual", all_of_it))
     for number in range(rounds):
         data_dir, grows = world.directory / f"round-{number}", number // 2 % 2 == 1
         transcripts = all_of_it
@@ -59,12 +56,12 @@ def run_rounds(world: World, rounds: int) -> Outcomes:
             shutil.copytree(early, data_dir)
             world.write_transcripts(grown, 1)
             transcripts = grown
-        ingest = _shared(world, started, data_dir, transcripts)
+        ingest = _beside(world, started, data_dir, transcripts)
         ended = _wait(ingest, draw.uniform(0.2, 1) * usual)
         alone = number % 2 == 1
         if alone and not ended:
             os.kill(ingest.process.pid, signal.SIGKILL)
-        where = _word(alone, ended, data_dir)
+        where = "ended before" if ended else f"{'parent' if alone else 'all'} killed"
         if not alone:
             ingest.kill()
         outcomes.hit[where] += 1
@@ -81,8 +78,8 @@ def run_rounds(world: World, rounds: int) -> Outcomes:
     return outcomes
 
 
-def _shared(world: World, started: Path, data_dir: Path, transcripts: Path) -> Command:
-    """Start an ingest whose projects are made in shares."""
+def _beside(world: World, started: Path, data_dir: Path, transcripts: Path) -> Command:
+    """Start an ingest with two processes beside it."""
     return Command(
         {
             **world.environment(data_dir, transcripts),
@@ -105,11 +102,3 @@ def _wait(command: Command, seconds: float) -> bool:
         if not command.listen(left) and command.process.poll() is not None:
             return True
     return False
-
-
-def _word(alone: bool, ended: bool, data_dir: Path) -> str:
-    """Return what was killed, and whether processes were at shares."""
-    if ended:
-        return "ended before"
-    sharing = any(data_dir.glob("lake/locks/*.shares"))
-    return f"{'parent' if alone else 'all'} killed, {'at shares' if sharing else 'between'}"

@@ -1,0 +1,315 @@
+"""Sessions of one project worked on by several processes: what comes of it is what one makes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import closing
+from dataclasses import replace
+from multiprocessing import active_children
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets.cli.ingesting.ingest import IngestResult, run_plans
+from memory_assets.pipeline.checks.checks import verify_project
+from memory_assets.pipeline.indexes.keywords import keywords_path
+from memory_assets.pipeline.ingest import jobs, passes
+from memory_assets.pipeline.ingest.passes import PASSES, Batch, Outcome, Pass
+from memory_assets.pipeline.ingest.steps import Failed, Made
+from memory_assets.pipeline.ingest.workers import Workers
+from memory_assets.pipeline.plan.plan import plan
+from memory_assets.pipeline.scan.on_disk import find_sources
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.pool import Processes, Results
+from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.keyword_index import files as keyword_files
+from memory_assets.stores.lake.schemas import (
+    REDACTED_RECORDS,
+    REDACTION_AUDIT,
+    SESSION_SUMMARIES,
+    TURN_CHUNKS,
+    TURN_EMBEDDINGS,
+    USER_PROMPTS,
+)
+from memory_assets_tests.own_files import own_file
+
+PROJECT = "-home-mara-code-mill"
+_KEY = "sk-ant-api03-" + "Kf7Qz2" * 15 + "-Ab3Cd4AA"
+_TOKEN = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
+"""In GitHub's form with a checksum-like tail; nobody's."""
+_VECTORS = ("texts_embedded", "vectors_reused")
+"""A text that is in both shares may be embedded by both at once, so only their sum is equal."""
+_TABLES = (
+    REDACTED_RECORDS,
+    REDACTION_AUDIT,
+    TURN_CHUNKS,
+    USER_PROMPTS,
+    SESSION_SUMMARIES,
+    TURN_EMBEDDINGS,
+)
+
+
+def _session(root: Path, number: int, *texts: str, begins_with: int | None = None) -> Path:
+    """A session, whose records begin with those of another one if it is its fork."""
+    path = root / PROJECT / f"eeeeeeee-0000-4000-8000-{number:012d}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    origin = number if begins_with is None else begins_with
+    lines = []
+    for at, text in enumerate(texts):
+        role = "assistant" if at % 2 else "user"
+        of = origin if at < 2 else number
+        lines.append(
+            json.dumps(
+                {
+                    "type": role,
+                    "uuid": f"record-{of}-{at}",
+                    "sessionId": path.stem,
+                    "timestamp": f"2026-03-01T08:{number:02d}:{at:02d}.000Z",
+                    "cwd": "/home/mara/code/mill",
+                    "message": {"role": role, "content": [{"type": "text", "text": text}]},
+                }
+            )
+        )
+    path.write_text("\n".join(lines) + "\n")
+    os.utime(path, (1_772_000_000 + number,) * 2)
+    return path
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Nine sessions of one project, a fork and a secret of two sessions among them; two processes
+    share it, however little there is to do."""
+    for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR"):
+        monkeypatch.setenv(name, "to be put back")
+    monkeypatch.delenv("MEMORY_DATA_DIR")
+    root = tmp_path / "projects"
+    for number in range(7):
+        said = "The stone does. " * (number + 1)
+        _session(root, number, f"what turns in part {number}?", said, "and when?", "At noon.")
+    _session(root, 7, "what turns in part 0?", "The stone does. ", "why?", "Water.", begins_with=0)
+    _session(root, 8, f"the key is {_KEY}", f"I used {_KEY}.", "thanks", "Of course.")
+    return load_settings(
+        data_dir=tmp_path / "memory", projects_dir=tmp_path / "projects", ingest_workers=2
+    )
+
+
+def _ingest(settings: Settings, seen: list[Outcome | Pass] | None = None) -> IngestResult:
+    components = Components(settings)
+    plans = plan(components, find_sources(components))
+    return run_plans(settings, plans, progress=(seen if seen is not None else []).append)
+
+
+def _rows(settings: Settings) -> dict[str, list[str]]:
+    lake = Components(settings).lake
+    return {
+        table.name: sorted(
+            repr({**row, "ingested_at": ""})
+            for name in lake.sessions(table, PROJECT)
+            for row in lake.read(table, PROJECT, name).to_pylist()
+        )
+        for table in _TABLES
+    }
+
+
+def _indexed(settings: Settings) -> dict[str, set[str]]:
+    with closing(keyword_files.open_for_reading(keywords_path(Components(settings)))) as index:
+        return index.ids_of("sessions", PROJECT, sorted(index.sessions("sessions", PROJECT)))
+
+
+def test_two_processes_make_what_one_makes(settings: Settings, tmp_path: Path) -> None:
+    """Every row of every table, the words and the totals are equal, and every check passes."""
+    alone = replace(settings, data_dir=tmp_path / "alone", ingest_workers=1)
+    by_one, by_two = list[Outcome | Pass](), list[Outcome | Pass]()
+    assert _ingest(alone, by_one).failed == _ingest(settings, by_two).failed == {}
+    assert _rows(settings) == _rows(alone)
+    assert all(_rows(settings)[table.name] for table in _TABLES)
+    assert _indexed(settings) == _indexed(alone)
+    assert not [each for each in verify_project(Components(settings), PROJECT) if each.failed]
+    assert _ingest(settings, after := list[Outcome | Pass]()).projects == 0 and not after
+
+    def counts(seen: list[Outcome | Pass]) -> list[tuple[Any, ...]]:
+        made = [each for each in seen if isinstance(each, Made)]
+        return [
+            (
+                each.asset,
+                each.report.sessions,
+                each.report.changed,
+                each.report.rows_written,
+                sum(int(each.report.details.get(name, 0)) for name in _VECTORS),
+            )
+            for each in made
+        ]
+
+    assert counts(by_two) == counts(by_one)
+
+
+def test_every_session_is_worked_on_by_another_process(settings: Settings) -> None:
+    """This process makes the fork again, when it is known as one, and nothing else."""
+    components = Components(settings)
+    sources = find_sources(components)
+    with closing(Workers(components, _Counted)) as workers:
+        _Counted.sessions.clear()
+        batch = Batch.of(components, [PROJECT], sources)
+        for part in PASSES:
+            _Counted.part = part.name
+            assert not [each for each in workers.run(batch.tasks(part)) if isinstance(each, Failed)]
+    assert {part: len(names) for part, names in _Counted.sessions.items()} == {
+        "words": 9,
+        "summaries": 9,
+        "vectors": 27,
+    }
+
+
+class _Counted(Processes):
+    """Processes, with the number of jobs that they were given in each pass."""
+
+    sessions: ClassVar[defaultdict[str, list[object]]] = defaultdict(list)
+    part = ""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Count a job."""
+        self.sessions[self.part].append(args)
+        return super().submit(fn, *args, **kwargs)
+
+
+def _killing_once(settings: Settings) -> Callable[[Outcome | Pass], None]:
+    """Return a listener that kills one of the processes at the first thing that was made."""
+    killed: list[int] = []
+
+    def kill(event: Outcome | Pass) -> None:
+        if not killed and isinstance(event, Made):
+            child = active_children()[0]
+            assert child.pid is not None
+            killed.append(child.pid)
+            os.kill(child.pid, signal.SIGKILL)
+
+    return kill
+
+
+def test_a_process_that_is_killed_loses_nothing(settings: Settings, tmp_path: Path) -> None:
+    """Another one takes its place, and what it was at is done again."""
+    components = Components(settings)
+    plans = plan(components, find_sources(components))
+    assert run_plans(settings, plans, progress=_killing_once(settings)).failed == {}
+    alone = replace(settings, data_dir=tmp_path / "alone", ingest_workers=1)
+    assert _ingest(alone).failed == {}
+    assert _rows(settings) == _rows(alone) and _indexed(settings) == _indexed(alone)
+
+
+_ENDS_PROCESSES = "eeeeeeee-0000-4000-8000-000000000003"
+
+
+def _taken_in_but_one(components: Components, changed: Any, rows: Any) -> Results:
+    if changed[0].session_id == _ENDS_PROCESSES:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return _REAL(components, changed, rows)
+
+
+_REAL = jobs._taken_in
+
+
+def test_a_session_that_ends_every_process_is_held_back(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the reason, until its file changes; the others are done in the same run."""
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "_taken_in", _taken_in_but_one)
+        assert _ingest(settings).failed == {}
+    components = Components(settings)
+    (held,) = components.catalog.quarantine.entries(PROJECT)
+    assert held.session_id == _ENDS_PROCESSES and "ended two processes" in held.reason
+    assert len(components.lake.sessions(TURN_CHUNKS, PROJECT)) == 8
+    assert plan(components, find_sources(components)) == []
+    os.utime(next((Path(str(settings.projects_dir)) / PROJECT).glob(f"{_ENDS_PROCESSES}*")))
+    assert _ingest(settings).failed == {}
+    assert components.catalog.quarantine.entries(PROJECT) == []
+    assert len(components.lake.sessions(TURN_CHUNKS, PROJECT)) == 9
+
+
+def test_no_turn_is_made_when_a_blocking_check_finds_something(settings: Settings) -> None:
+    """A secret in the rows of another session: nothing is made of new ones, though a process has
+    made it already."""
+    assert _ingest(settings).failed == {}
+    lake = Components(settings).lake
+    (known, *_) = lake.sessions(REDACTED_RECORDS, PROJECT)
+    row = lake.read(REDACTED_RECORDS, PROJECT, known).to_pylist()[0]
+    leak = {**row, "text": f"export GITHUB_TOKEN={_TOKEN}"}
+    path = own_file(lake, REDACTED_RECORDS, PROJECT, "left-by-another-program")
+    pq.write_table(pa.Table.from_pylist([leak], schema=REDACTED_RECORDS.schema), path)
+    for number in (10, 11):
+        _session(Path(str(settings.projects_dir)), number, "and at night?", "It rests.")
+    failed = _ingest(settings).checks_failed
+    assert f"{PROJECT}: redacted_records.no_secrets_remain" in failed
+    assert len(lake.sessions(REDACTED_RECORDS, PROJECT)) == 12
+    assert len(lake.sessions(TURN_CHUNKS, PROJECT)) == 9
+
+
+def test_no_word_is_indexed_of_a_table_that_a_blocking_check_stops(settings: Settings) -> None:
+    """A secret that another program put into a chunk: the words of no chunk are indexed anew."""
+    assert _ingest(settings).failed == {}
+    components = Components(settings)
+    (known, *_) = components.lake.sessions(TURN_CHUNKS, PROJECT)
+    row = components.lake.read(TURN_CHUNKS, PROJECT, known).to_pylist()[0]
+    leak = {**row, "text": f"export GITHUB_TOKEN={_TOKEN}"}
+    path = own_file(components.lake, TURN_CHUNKS, PROJECT, known)
+    pq.write_table(pa.Table.from_pylist([leak], schema=TURN_CHUNKS.schema), path)
+    keywords_path(components).unlink()
+    failed = _ingest(settings).checks_failed
+    assert f"{PROJECT}: turn_chunks.no_secrets_remain" in failed
+    assert not keywords_path(components).exists()
+
+
+def test_an_original_that_is_read_after_its_fork_owns_its_records(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large project the newest sessions are found by words before the next ones are read."""
+    seen = list[Outcome | Pass]()
+    with monkeypatch.context() as patch:
+        patch.setattr(passes, "_PART_BYTES", 1)
+        assert _ingest(settings, seen).failed == {}
+    indexed = [each for each in seen if isinstance(each, Made) and each.asset == "keyword_index"]
+    assert [each.report.sessions for each in indexed[:9]] == list(range(1, 10))
+    alone = replace(settings, data_dir=tmp_path / "alone", ingest_workers=1)
+    assert _ingest(alone).failed == {}
+    assert _rows(settings) == _rows(alone) and _indexed(settings) == _indexed(alone)
+
+
+_STARTS_PROCESSES = """
+import sys, time
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import active_children
+from memory_assets.pipeline.stage.pool import Processes
+if __name__ == "__main__":
+    executor = Processes(2)
+    for _ in range(2):
+        executor.submit(time.sleep, 60)
+    print(*(child.pid for child in active_children()), flush=True)
+    time.sleep(60)
+"""
+
+
+def test_processes_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    """Whatever they are at: they write nothing, and nobody waits for them."""
+    script = tmp_path / "starts.py"
+    script.write_text(_STARTS_PROCESSES)
+    parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    children = [int(pid) for pid in parent.stdout.readline().split()]
+    parent.kill()
+    parent.communicate()
+    assert len(children) == 2
+    until = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in children):
+        assert time.monotonic() < until
+        time.sleep(0.05)
