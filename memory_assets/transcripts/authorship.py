@@ -91,6 +91,7 @@ _INJECTED = re.compile(
     re.DOTALL,
 )
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)(?:\s[^<>]*)?(?<!/)>")
+_FRAME = re.compile(r"<([a-z][\w-]*)[^<>]*>")
 _HTML = names(
     "a abbr address area article aside audio b base blockquote body br button canvas caption cite "
     "code col colgroup data dd details dialog div dl dt em embed fieldset figure footer form h1 h2 "
@@ -169,11 +170,9 @@ def whole_tag(text: str) -> str:
     return first.group(2) if depth == 0 and not text[end:].strip() else ""
 
 
-_FRAMED = re.compile(r"<([a-z][\w-]*)[^<>]*>\s*(.*?)\s*</\1>", re.DOTALL)
-
-
 def said_inside(text: str) -> str:
-    """Return what a tag frames, or the whole of a text without one: copies of a message differ in
-    the attributes of its tag."""
-    framed = _FRAMED.search(text)
-    return framed.group(2) if framed else text.strip()
+    """Return what the first tag frames, or the whole of a text without one: copies of a message
+    differ in the attributes of its tag."""
+    tag = _FRAME.search(text)
+    end = text.find(f"</{tag.group(1)}>", tag.end()) if tag else -1
+    return (text[tag.end() : end] if tag and end >= 0 else text).strip()

@@ -12,6 +12,7 @@ import pytest
 from memory_assets.pipeline.checks.source_turns import count_sources
 from memory_assets.pipeline.checks.verify import prompts_in_one_chunk
 from memory_assets.recall.memory import Memory
+from memory_assets.recall.sessions.conversation import Conversations
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.transcripts.conftest import ClaudeLines, CodexLines
@@ -37,11 +38,12 @@ class _Desk:
 
     def keep(self, project: str, lines: ClaudeLines, name: str = "") -> str:
         """Write a session's file, or one of its agents', whose records have ids of the session's;
-        return its id."""
+        return its id. Records that are in an earlier file have theirs already."""
         place = self.root / "claude/projects" / project / (name or f"{lines.session}.jsonl")
         place.parent.mkdir(parents=True, exist_ok=True)
         ids = f'"{lines.session[-8:]}-0000-0000-0000-'.encode()
-        place.write_bytes(lines.bytes().replace(b'"00000000-0000-0000-0000-', ids))
+        lines.lines = [line.replace(b'"00000000-0000-0000-0000-', ids) for line in lines.lines]
+        place.write_bytes(lines.bytes())
         return lines.session
 
     def keep_codex(self, lines: CodexLines) -> str:
@@ -77,9 +79,18 @@ def spoken(
 
 
 def _sessions_of_persons(desk: _Desk, sessions: dict[str, str]) -> None:
+    planning = desk.claude()
+    planning.user("How could the tool inventory move to SQLite?")
+    planning.says("I plan it.")
+    sessions["planning"] = desk.keep(SHED, planning)
+
     plan = desk.claude()
     plan.user([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
-    plan.user("Implement the following plan:\n\n# Move the tool inventory to SQLite\n\n1. Schema")
+    plan.user(
+        "Implement the following plan:\n\n# Move the tool inventory to SQLite\n\n1. Schema\n\n"
+        "If you need specific details from before exiting plan mode, read the full transcript at: "
+        f"/home/ada/.claude/projects/{SHED}/{planning.session}.jsonl"
+    )
     plan.says("schema.sql and scanner.py are done; 212 tools were imported.")
     plan.user("Also add a unique index on the barcode")
     plan.says("Added unique index tools_barcode.")
@@ -111,6 +122,21 @@ def _sessions_of_persons(desk: _Desk, sessions: dict[str, str]) -> None:
     note.user("Why does the shuttle stall?")
     note.says("The counter wraps.")
     sessions["note"] = desk.keep(SHED, note)
+
+    mill = desk.claude()
+    mill.user("Grind size histogram is off by one bucket")
+    mill.says("The edges were passed as centres; fixed.")
+    mill.user("Plot it as steps")
+    mill.says("plot.py uses plt.stairs now.")
+    sessions["mill"] = desk.keep(SHED, mill)
+    branch = desk.claude()
+    own = branch.session.encode()
+    copies = [line.replace(mill.session.encode(), own) for line in mill.lines]
+    origin = b',"forkedFrom":{"sessionId":"%s"}}' % mill.session.encode()
+    branch.lines = [*(copy[:-1] + origin for copy in copies), *copies]
+    branch.user("Try a logarithmic axis instead")
+    branch.says("The x axis is logarithmic in this branch.")
+    sessions["branch"] = desk.keep(SHED, branch)
 
     warm = desk.claude(sidechain=True, agent_id="a1")
     warm.user("Warmup")
@@ -207,6 +233,18 @@ def test_a_plan_begins_a_turn_and_is_no_typed_prompt(
     assert counts[sessions["plan"]] == 1 and counts[sessions["codex"]] == 0
 
 
+def test_a_plan_names_the_session_that_made_it(
+    spoken: SampleMemory, sessions: dict[str, str]
+) -> None:
+    """Where that is in memory; what was asked of a side agent is shown as a turn like any other."""
+    shown = Conversations(Memory(spoken.settings))
+    (first, *_) = shown.window(sessions["plan"], 9).turns
+    (plan,) = [entry for entry in first.entries if entry.kind == "prompt"]
+    assert (plan.subtype, plan.subject) == ("plan", sessions["planning"])
+    aside = shown.window(sessions["aside"], 9).turns[1]
+    assert [entry.kind for entry in aside.entries] == ["prompt", "assistant_text"]
+
+
 def test_a_side_question_is_a_turn_between_those_of_the_main_agent(
     spoken: SampleMemory, sessions: dict[str, str]
 ) -> None:
@@ -231,6 +269,16 @@ def test_a_document_and_a_note_are_found_with_their_turn(
     assert "requirements_4.2.md" in told and "Faroese" in told
     assert _prompts(spoken, sessions["note"]) == ["Why does the shuttle stall?"]
     assert "always run the weft tests" in _turns(spoken, sessions["note"])[0]
+
+
+def test_a_branch_has_its_own_prompts_alone(spoken: SampleMemory, sessions: dict[str, str]) -> None:
+    """`/branch` writes each message of the original twice; none is told twice."""
+    assert _prompts(spoken, sessions["mill"]) == [
+        "Grind size histogram is off by one bucket",
+        "Plot it as steps",
+    ]
+    assert _prompts(spoken, sessions["branch"]) == ["Try a logarithmic axis instead"]
+    assert list(_turns(spoken, sessions["branch"])) == [2]
 
 
 def test_a_warm_up_is_no_session(spoken: SampleMemory, sessions: dict[str, str]) -> None:

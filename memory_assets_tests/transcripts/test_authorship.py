@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.transcripts.authorship import PERSON, authored, whole_tag
+from memory_assets.transcripts.authorship import PERSON, authored, said_inside, whole_tag
 from memory_assets_tests.transcripts.conftest import (
     SESSION,
     ClaudeLines,
@@ -118,6 +118,8 @@ def test_a_long_text_of_tags_is_judged_in_one_pass() -> None:
     """Nested or unclosed, it takes time in proportion to its length."""
     assert whole_tag("<a1>" * 50_000) == ""
     assert whole_tag("<a1>" * 50_000 + "</a1>" * 50_000) == "a1"
+    assert said_inside("<a1>" * 50_000 + "x") == "<a1>" * 50_000 + "x"
+    assert said_inside("Look:\n<a1 b='c'>\nx\n</a1>") == "x"
 
 
 def test_a_peers_message_is_told_once_where_it_came(claude: ClaudeLines, read: Read) -> None:

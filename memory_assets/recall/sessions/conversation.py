@@ -3,6 +3,7 @@ the turn that started them, observations and commits beside their turn."""
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any
 
 from memory_assets.chunking.digest import error_head
 from memory_assets.errors import NotFound
-from memory_assets.models import RedactedRecord, Turn
+from memory_assets.models import PLAN, RedactedRecord, Turn
 from memory_assets.recall.names import Named, id_named
 from memory_assets.recall.rows import plain, rows_of
 from memory_assets.recall.sessions.records import as_diff, session_turns
@@ -35,8 +36,9 @@ _INPUT_FIELDS = ("description:", "pattern:", "query:", "prompt:", "url:", "path:
 @dataclass
 class Entry:
     """One thing of a turn: what was said (`kind` is the record's), a `call` with its result, or a
-    `subagent` with its own `entries`. `subject` is a call's command, file or other argument;
-    `error` the line of a failed one's result that says most."""
+    `subagent` with its own `entries`. `subject` is a call's command, file or other argument, or
+    the session in which a handed-over plan was made; `error` the line of a failed one's result
+    that says most."""
 
     kind: str
     seq: int
@@ -132,7 +134,7 @@ class Conversations:
             plain(summaries[0]) if summaries else {},
             facts.get("copied_from", ()),
             facts.get("copied_prompts", 0),
-            [_shown(each, beside.get(each.turn_index, [])) for each in chosen],
+            [self._shown(each, beside.get(each.turn_index, [])) for each in chosen],
             first,
             first + len(chosen),
             len(turns),
@@ -175,6 +177,17 @@ class Conversations:
             raise NotFound(f"session {session_id} has no turns: nobody says anything in it")
         return kept[1]
 
+    def _shown(self, turn: Turn, beside: list[Item]) -> TurnShown:
+        times = (record.timestamp for record in turn.records if record.timestamp is not None)
+        time = next(times, None)
+        moment = time.isoformat() if time is not None else None
+        entries = entries_of(turn.records)
+        for entry in entries:
+            planned = entry.subject if entry.kind == "prompt" else ""
+            if planned and self._stores.catalog.products.project_of(planned) is None:
+                entry.subject = ""
+        return TurnShown(turn.id, turn.turn_index, moment, entries, beside)
+
     def _turn_of(self, named: Named) -> int | None:
         if named.parts.turn_index is not None or named.parts.kind not in _WITH_TURN:
             return named.parts.turn_index
@@ -185,19 +198,14 @@ class Conversations:
         raise NotFound(f"no {named.parts.kind} {named.id} in memory")
 
 
-def _shown(turn: Turn, beside: list[Item]) -> TurnShown:
-    times = (record.timestamp for record in turn.records if record.timestamp is not None)
-    time = next(times, None)
-    moment = time.isoformat() if time is not None else None
-    return TurnShown(turn.id, turn.turn_index, moment, entries_of(turn.records), beside)
-
-
 def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:
     """Return the records of a turn as entries: results joined to their calls (which a file may have
     after them), the records of each subagent in one entry where they begin."""
     ordered = list(records)
     parents = {each.spawned_agent_id: each.agent_id for each in ordered if each.spawned_agent_id}
     own: dict[str | None, list[Entry]] = {None: []}
+    # A side question makes the turn of its agent's own.
+    own |= {each.agent_id: own[None] for each in ordered if each.kind == "prompt"}
     calls: dict[str, Entry] = {}
     for record in ordered:
         if record.agent_id not in own:
@@ -226,6 +234,8 @@ def _entry(record: RedactedRecord) -> Entry:
         _answer(entry, record)
     else:
         entry.text = str(record.text)
+    if record.kind == "prompt" and record.subtype == PLAN and record.paths:
+        entry.subject = re.split(r"[/\\]", record.paths[0])[-1].removesuffix(".jsonl")
     return entry
 
 
