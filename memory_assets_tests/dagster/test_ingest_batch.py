@@ -47,7 +47,7 @@ def _plans(settings: Settings) -> list[ProjectPlan]:
     return plan(components, find_sources(components))
 
 
-_WORDS = {"work", "embedder", "dagster/uri", "collections", "last_record_at"}
+_WORDS = {"work", "embedder", "dagster/uri", "collections", "last_record_at", "text_unexplained_at"}
 """The metadata that are no numbers."""
 
 
