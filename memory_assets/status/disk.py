@@ -192,8 +192,8 @@ def _files(
 def _transcripts(
     catalog: Catalog, roots: Mapping[str, Path], data_dir: Path, unlisted: list[Unlisted]
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield path and project of each transcript, None for one that was forgotten; append those that
-    cannot be read to `unlisted`. Files that the catalogue knows are not opened."""
+    """Yield path and project of each transcript, None for one that was forgotten, or is a further
+    file of a session; append those that cannot be read to `unlisted`. Files that the catalogue knows are not opened."""
     from memory_assets.install_key import load_install_key
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
     from memory_assets.transcripts import discover
@@ -205,6 +205,7 @@ def _transcripts(
     for source in discover(roots, remembered(catalog.sources.rows()), unlisted.append):
         was_forgotten = (source.project, source.session_id) in forgotten
         yield str(source.path), None if was_forgotten else source.project
+        yield from ((str(path), None) for path in source.parts)  # counted with the first
 
 
 def remembered(rows: Iterable[SourceRow]) -> Known:

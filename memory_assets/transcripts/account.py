@@ -52,7 +52,7 @@ _DATA_KEYS = frozenset({"input", "arguments", "parameters", "inputSchema", _JSON
 class LeftOut(NamedTuple):
     """A declared place whose text the reader leaves out: the beginning of its path of keys, where
     "*" is any one key and "<tag>" the text between such tags; the agent's version that was first
-    seen to write it, as `python benchmarks/account.py` finds it ("" if that names none); and the
+    seen to write it, as `benchmarks/account.py --rows` finds it ("" if that names none); and the
     reason. `opens`: what a text there begins with, where only such texts are left out. `dropped`
     instead of a path: the reader's reason for objects whose text it takes from another source."""
 
@@ -128,7 +128,7 @@ class _Place:
         child = self._children.get(key)
         if child is not None:
             return child
-        if len(self._children) >= _MAX_KEYS:
+        if len(self._children) >= _MAX_KEYS or key[:1] == "<":
             key = "*"
         self._is_map = self._is_map or key == "*" or not _is_name(key)
         data = self.data + (self.data > 0 or key in _DATA_KEYS)
@@ -148,8 +148,10 @@ class _Place:
     def tagged(self, tag: str) -> _Place | None:
         """Return the place of a text between tags, if a row names them."""
         name = f"<{tag}>"
-        named = any(_steps(row.path)[at] == name for row, at in self._rows)
-        return self.below(name) if named else None
+        if not any(_steps(row.path)[at] == name for row, at in self._rows):
+            return None
+        place = self._children.get(name)
+        return place or self._children.setdefault(name, self._next(name, self.data))
 
     def row_of(self, text: str) -> LeftOut | None:
         """Return the row that leaves a text here out."""
@@ -186,7 +188,7 @@ def _steps(path: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _is_name(step: str) -> bool:
     """Return whether a step of a path is one of ours, or a key that is no data."""
-    return step in ("*", _JSON) or step[:1] == "<" or _KEY.fullmatch(step) is not None
+    return step in ("*", _JSON) or _KEY.fullmatch(step) is not None
 
 
 class _Leaf(NamedTuple):

@@ -122,7 +122,9 @@ def test_objects_that_another_source_has_are_left_out_by_the_readers_reason() ->
     assert _unexplained(account.balance()) == {"text": len(OTHER)}
 
 
-@pytest.mark.parametrize("key", ["/home/ann/secret.txt", "0b1e-77aa-99", "käse", "a b", "x.y"])
+@pytest.mark.parametrize(
+    "key", ["/home/ann/secret.txt", "0b1e-77aa-99", "käse", "a b", "x.y", "<ann>"]
+)
 def test_keys_that_are_data_are_not_in_a_path(key: str) -> None:
     """An object with a key that is a file's path, an id or a phrase is a map: none is shown."""
     changes = {"Makefile": SENTENCE, key: OTHER}

@@ -33,6 +33,10 @@ def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
         "newest_indexed_at": fresh["newest_indexed_at"],
         "quarantined": len(current["quarantined"]),
         "unlisted": len(current["unlisted"]),
+        "text_unexplained": sum(
+            each["bytes"] for each in current["account"]["unexplained"].values()
+        ),
+        "files_unknown": sum(current["account"]["files_unknown"].values()),
         **current["archive"],
         **{f"bytes_{store}": size for store, size in current["sizes"].items()},
         **{f"version_{part}": str(version) for part, version in current["versions"].items()},
