@@ -67,13 +67,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str
     yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
 
 
-def hit_lines(hits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the hits of a search, best first, each with its id and its text; weak ones are marked,
-    or announced where all are weak."""
+def hit_lines(hits: Sequence[Mapping[str, Any]], first: int = 1) -> Iterator[str]:
+    """Yield the hits of a search, best first, each with its rank (that of the first one is given),
+    its id and its text; weak ones are marked, or announced where all are weak."""
     weak = bool(hits) and all(hit["weak"] for hit in hits)
     if weak:
         yield "Nothing close; nearest:"
-    for rank, hit in enumerate(hits, start=1):
+    for rank, hit in enumerate(hits, start=first):
         mark = "weak  " if hit["weak"] and not weak else ""
         score = f"{hit['score']:.2f}  {mark}" if hit["score"] else ""
         yield f"{rank}. {hit['id']}  {score}{_place(hit)}"

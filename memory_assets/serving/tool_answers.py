@@ -131,7 +131,8 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     if request.page > len(shown):
         raise ConfigurationError(f"there is no page {request.page}; the last is {len(shown)}")
     more = len(hits) == request.n and request.page == len(shown)
-    hits = hits[shown[request.page - 1]]
+    here = shown[request.page - 1]
+    hits = hits[here]
     next_call = _next_after(hits, request.n if more else None)
     if request.page < len(shown):
         next_call += f" Next: recall(..., n={request.n}, page={request.page + 1}) of {len(shown)}."
@@ -142,7 +143,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         *_notes(payload["coverage"], payload["degraded"]),
     ]
     structured = {**kept, "hits": hits, "next": next_call}
-    return _Answer(structured, list(hit_lines(hits)), after=[*notes, next_call])
+    return _Answer(structured, list(hit_lines(hits, here.start + 1)), after=[*notes, next_call])
 
 
 def _next_after(hits: Sequence[Mapping[str, Any]], n: int | None) -> str:

@@ -12,6 +12,7 @@ from memory_assets.recall.search.corpus import Corpora
 from memory_assets.recall.search.spelling import Vocabulary, corrections, replaced
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets.stores.keyword_index.files import open_for_writing
+from memory_assets.writing_systems import in_one_form
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.test_ranking import add_session
 
@@ -73,6 +74,31 @@ def test_letters_left_out_added_changed_or_swapped_are_corrected(
 def test_other_words_stay_as_they_are(tmp_path: Path, query: str) -> None:
     """Those that occur, acronyms, identifiers, paths, and what is near to nothing."""
     assert _corrected(tmp_path, query) == {}
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("Rechnungsnummer", "rechnung nummer"),
+        ("Straßenverzeichnis", "strasse verzeichnis"),
+        ("Datenbankverbindung", "datenbank verbindung"),
+        ("backpressure", "back pressure"),
+        ("Lieferung", "lieferungsadresse"),
+        ("Größenangabe", "grossenangaben"),
+    ],
+)
+def test_a_compound_is_found_by_its_parts_and_by_its_beginning(
+    tmp_path: Path, typed: str, meant: str
+) -> None:
+    """As German and its like write words together, with or without a letter between them."""
+    said = [
+        "die Nummer der Rechnung fehlt",
+        "ein Verzeichnis je Straße, zur Datenbank ist die Verbindung weg",
+        "put back the pressure, die Lieferungsadresse ist leer",
+        "falsche Größenangaben",
+    ]
+    found = _corrected(tmp_path, in_one_form(f"wo ist {typed}?"), said)
+    assert list(found.values()) == [meant]
 
 
 def test_of_words_equally_near_the_one_with_all_letters_typed_is_meant(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from memory_assets.errors import StoreBusy, StoreError, StoreMismatch
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import SourceFacts
 from memory_assets.stores.catalog.schema import SCHEMA
+from memory_assets.stores.files.sqlite import sqlite_errors
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 
@@ -414,3 +415,15 @@ def test_hashes_are_those_of_the_products(catalog: Catalog) -> None:
     by_stage = catalog.products.hashes_by_stage(PRODUCT.project, [PRODUCT.stage, "observations"])
     assert by_stage[PRODUCT.stage] == catalog.products.hashes(PRODUCT.stage, PRODUCT.project)
     assert not by_stage["observations"]
+
+
+def test_a_full_disk_is_no_reason_to_move_a_file_away(tmp_path: Path) -> None:
+    """The error says what to do for a file that is whole."""
+    path = tmp_path / "full.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA max_page_count = 2")
+        full = pytest.raises(StoreError, match="the disk is full")
+        with full as raised, sqlite_errors(path, "Move it away."):
+            database.execute("CREATE TABLE a (text)")
+            database.execute("CREATE TABLE b (text)")
+    assert "Move it away" not in str(raised.value)

@@ -17,6 +17,10 @@ _WORD = re.compile(r"(?<![\w./-])[A-Z]?[a-z]+(?![\w/-]|\.\w)")
 _SHORTEST, _LONG = 4, 8
 """Letters of a word from which on one error is corrected, and from which on two."""
 _LONGEST_ENDING = 9
+_SHORTEST_PART, _SHORTEST_HEAD = 4, 6
+"""Letters of a part of a compound, and of a word that a compound may begin with."""
+_LINKS = ("", "s", "n", "en", "es")
+"""What German puts between the parts of a compound."""
 _WORD_PIECES = Path(__file__).parents[2] / "embedding" / "vocab.txt"
 """The word pieces of the embedding model, among them the commonest words of English: what is one
 of them was not mistyped."""
@@ -63,8 +67,9 @@ class Vocabulary:
 def corrections(query: str, vocabulary: Vocabulary) -> dict[str, str]:
     """Return, for words of a query that do not occur, the words that are meant: of those that are
     one error away (two for words of eight letters or more) the nearest, of equals those with most
-    of the letters that were typed, and of these the most frequent. At most three words are
-    corrected; the first letter is taken to be right, or swapped with the second."""
+    of the letters that were typed, and of these the most frequent. Where there is none, the two
+    words that a compound is made of, or a compound that begins with the word. At most three words
+    are corrected; the first letter is taken to be right, or swapped with the second."""
     unknown = []
     for typed in dict.fromkeys(_WORD.findall(query)):
         if len(typed) < _SHORTEST or is_weak(typed):
@@ -72,7 +77,11 @@ def corrections(query: str, vocabulary: Vocabulary) -> dict[str, str]:
         if any(map(vocabulary.knows, text_terms(typed))) or typed.lower() in _common_words():
             continue
         unknown.append(typed)
-    found = {typed: _meant(typed.lower(), vocabulary) for typed in unknown[:_MOST_WORDS]}
+    ways = (_meant, _composed_of, _part_of)
+    found = {
+        typed: next(filter(None, (way(typed.lower(), vocabulary) for way in ways)), "")
+        for typed in unknown[:_MOST_WORDS]
+    }
     return {typed: meant for typed, meant in found.items() if meant}
 
 
@@ -116,6 +125,36 @@ def _meant(typed: str, vocabulary: Vocabulary) -> str:
             and term in text_terms(word)
         ]
     return min(words)[3] if words else ""
+
+
+def _composed_of(typed: str, vocabulary: Vocabulary) -> str:
+    """Return the two words that occur of which a compound is made, the most equal ones, or
+    nothing."""
+    found = []
+    for at in range(_SHORTEST_PART, len(typed) - _SHORTEST_PART + 1):
+        for link in _LINKS:
+            head, rest = typed[:at], typed[at:].removeprefix(link)
+            if not typed[at:].startswith(link) or len(rest) < _SHORTEST_PART:
+                continue
+            if is_weak(head) or is_weak(rest):
+                continue
+            if all(map(vocabulary.knows, (*text_terms(head), *text_terms(rest)))):
+                found.append((-min(len(head), len(rest)), f"{head} {rest}"))
+    return min(found)[1] if found else ""
+
+
+def _part_of(typed: str, vocabulary: Vocabulary) -> str:
+    """Return the most frequent compound that occurs and begins with a word, or nothing."""
+    if len(typed) < _SHORTEST_HEAD:
+        return ""
+    counts = {term: vocabulary.occurrences(term) for term in vocabulary.terms_with(typed)}
+    begins = re.compile(rf"\b{typed}[a-z]+", re.IGNORECASE)
+    for term in sorted(filter(counts.get, counts), key=lambda each: (-counts[each], each)):
+        for text in vocabulary.texts_with(term):
+            for word in begins.findall(text):
+                if term in text_terms(word):
+                    return str(word.lower())
+    return ""
 
 
 def _errors(left: str, right: str, most: int, *, beginning: bool = False) -> int:

@@ -197,6 +197,11 @@ def sqlite_errors(
                 f"cannot write {path}: it is read-only here. What is there can be searched; "
                 "correct the permissions to change it."
             ) from error
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+            raise StoreError(
+                f"cannot write {path}: the disk is full. It is not damaged: free space, then run "
+                "the command again."
+            ) from error
         name = type(error).__name__
         raise StoreError(f"cannot use {path} ({name}: {error}). {remedy}") from error
 
