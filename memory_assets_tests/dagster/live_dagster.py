@@ -70,9 +70,12 @@ class Dagster:
         return found
 
     def by_sensor(self) -> Counter[str]:
-        """How many runs of each project the sensor has asked for."""
-        runs = self.runs()
-        return Counter(project for _, project, tags in runs if project and SENSOR in tags)
+        """How many runs of each project the sensor of transcripts has asked for."""
+        return Counter(
+            project
+            for _, project, tags in self.runs()
+            if project and tags.get(SENSOR) == "projects_directory_sensor"
+        )
 
     def succeeded(self, *, backfill: str | None = None) -> set[str]:
         """Projects with a successful run (of one backfill, or of the sensor)."""
