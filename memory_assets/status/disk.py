@@ -193,8 +193,8 @@ def _transcripts(
     catalog: Catalog, roots: Mapping[str, Path], data_dir: Path, unlisted: list[Unlisted]
 ) -> Iterator[tuple[str, str | None]]:
     """Yield path and project of each transcript, None for one that was forgotten, or is a further
-    file of a session; append those that cannot be read to `unlisted`. Files that the catalogue knows
-    are not opened."""
+    file of a session; append those that cannot be read to `unlisted`. Files that the catalogue
+    knows are not opened."""
     from memory_assets.install_key import load_install_key
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
     from memory_assets.transcripts import discover
