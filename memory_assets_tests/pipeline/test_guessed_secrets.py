@@ -73,7 +73,7 @@ def test_no_hash_of_a_guessed_sentence_stands_anywhere(
     chroma_server.stop(settings.data_dir)
 
     stored = {path.name for path in settings.data_dir.rglob("*")}
-    assert {"catalog.db", "keywords.db", "chroma.sqlite3", "runs.db"} <= stored
+    assert {"catalog.db", "keywords.db", "chroma.sqlite3", "lineage.db"} <= stored
     assert len(transcripts.sentences) > 100
     assert found_words(settings.data_dir, set(transcripts.sentences)) == {}
     sources = list(discover(settings.transcript_roots()))

@@ -57,6 +57,7 @@ from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
     EMPTY,
     REPEATED_ID,
+    UNKNOWN_TAG,
     UNKNOWN_TYPE,
     Call,
     Frame,
@@ -296,6 +297,8 @@ class ClaudeSession(Session):
     def _said(self, frame: Frame, said: Said) -> list[Record]:
         if said.subtype == PLAN and (planned := planned_in(said.text)):
             return self._one(frame, "user", said.kind, said.text, PLAN, paths=(planned,))
+        if frame.is_sidechain and said.subtype == UNKNOWN_TAG:  # an agent framed it for another
+            said = Said("prompt", "", said.text)
         return super()._said(frame, said)
 
     def _attached(self, frame: Frame, documents: list[str]) -> list[Record]:
