@@ -13,6 +13,7 @@ _SIGNALLED = """
 import multiprocessing, os, signal, sys, time
 from multiprocessing import forkserver
 
+signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the tests' own process may ignore it
 forking = multiprocessing.get_context("forkserver")
 forking.set_forkserver_preload([sys.argv[1]])
 run = forking.Process(target=time.sleep, args=(1.0,))
