@@ -49,7 +49,7 @@ class Changes:
             self._woken = True
             self._changed.notify_all()
 
-    def settle(self, quiet: float, at_most: float) -> None:
+    def gather(self, quiet: float, at_most: float) -> None:
         """If a path waits, return once none was added for `quiet` seconds, at the latest after
         `at_most` seconds: the files of one switch of branch are then drained together."""
         ends = time.monotonic() + at_most

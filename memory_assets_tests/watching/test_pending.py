@@ -185,7 +185,7 @@ def test_paths_that_follow_each_other_closely_are_drained_together() -> None:
 
     writer = threading.Thread(target=write_others)
     writer.start()
-    changes.settle(quiet=0.5, at_most=60)
+    changes.gather(quiet=0.5, at_most=60)
     writer.join()
     assert len(changes.drain()[0]) == 20
 
@@ -204,7 +204,7 @@ def test_paths_that_never_cease_are_drained_at_last() -> None:
     changes.add("t")
     writer = threading.Thread(target=write_for_ever)
     writer.start()
-    changes.settle(quiet=30, at_most=0.1)
+    changes.gather(quiet=30, at_most=0.1)
     ceased.set()
     writer.join()
     assert changes.drain()[0]
