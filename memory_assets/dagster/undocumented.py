@@ -1,34 +1,59 @@
-"""Dagster's SQLite event log, with connections that stay open and deleted runs that go.
+"""All that is used of Dagster without being documented, and why; `TRIED` says with which versions.
 
-Dagster opens one for each statement: a new engine, whose statements are compiled anew, and
-a checkpoint of the write-ahead log with its disk flush when it closes. With 140 events a
-run that is a third of the CPU and half of the time of a run of a small project. Files and
-tables are Dagster's own; taking this class out of dagster.yaml changes nothing else, but
-that of a deleted run its file stays. Private to Dagster; read and tried at 1.13.27.
+- `PooledSqliteEventLogStorage`: a run of a small project costs a third less CPU, and of a run that
+  is deleted nothing stays on disk. Taken out of dagster.yaml, all else works.
+- `run_code_server`: a run begins in a process that has imported Dagster and the assets, which is
+  most of what a run for one more turn costs. With a Dagster that lacks the names, or elsewhere than
+  on Linux, where a fork may be unsafe, each run starts a new Python, as Dagster has it.
+- `webserver_app`: Dagster's webserver has no access control, accepts any Host and Origin, and runs
+  GraphQL mutations sent by GET; no option of it or of dagster.yaml changes that. So `memory dev`
+  wraps its application.
 """
 
 from __future__ import annotations
 
+import importlib
+import multiprocessing
 import sqlite3
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
 from dagster._serdes import ConfigurableClassData
 from sqlalchemy import Connection, Engine, create_engine, event
+from starlette.types import ASGIApp
 
+TRIED = ("1.13.27", "1.13.28")
+"""The oldest and the newest Dagster with which the tests passed: the range of pyproject.toml."""
+DAEMON = "dagster._daemon"
+"""The module that the documented command `dagster-daemon` runs."""
+_NEEDED_BY_RUNS = (
+    "dagster._cli",
+    "dagster._core.storage.runs",
+    "dagster._core.storage.schedules",
+    "dagster._grpc.server",
+)
+"""The modules that a run imports when it starts."""
 _OPEN_SHARDS = 4
 """Runs whose file stays open; each run has a file of its own."""
 _BUSY_SECONDS = 30.0
 
 
 class PooledSqliteEventLogStorage(SqliteEventLogStorage):
-    """One engine a file, kept for the index and for the runs used last."""
+    """Dagster's SQLite event log, with connections that stay open and deleted runs that go: one
+    engine a file, kept for the index and for the runs used last.
+
+    Dagster opens one for each statement: a new engine, whose statements are compiled anew, and a
+    checkpoint of the write-ahead log with its disk flush when it closes. Files and tables are
+    Dagster's own.
+    """
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         self._engines: OrderedDict[str, Engine] = OrderedDict()
@@ -100,3 +125,52 @@ def _flush_at_checkpoints(connection: sqlite3.Connection, record: object) -> Non
     """With a write-ahead log that survives any crash of the process; a power cut may take
     the last events of a run, never consistency."""
     connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def import_for_runs() -> None:
+    """Import what a run needs of Dagster, in the process from which runs are forked."""
+    for module in _NEEDED_BY_RUNS:
+        importlib.import_module(module)
+
+
+def run_code_server(origin: str, entry: str) -> None:
+    """Run Dagster's command line, with its code server's runs forked, by multiprocessing's
+    `forkserver`, from a process that has imported the module `origin`. `entry`: the module that
+    calls this function, which Dagster starts again for the assets."""
+    from dagster import _cli
+    from dagster._grpc import server
+
+    class ForkingServer(server.DagsterApiServer):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            if hasattr(self, "_mp_ctx"):
+                forking = multiprocessing.get_context("forkserver")
+                forking.set_forkserver_preload([origin])
+                self._mp_ctx = forking  # type: ignore[assignment]
+
+    replaced: Any = server
+    if sys.platform == "linux" and hasattr(server, "get_python_environment_entry_point"):
+        replaced.get_python_environment_entry_point = lambda python: [python, "-m", entry]
+        replaced.DagsterApiServer = ForkingServer
+    command: Any = _cli
+    command.main()
+
+
+@contextmanager
+def webserver_app(
+    instance: dg.DagsterInstance, socket: Path, location: str, *, poll_milliseconds: int
+) -> Iterator[ASGIApp]:
+    """Yield the application of Dagster's webserver for the code location that a code server has at
+    a socket; its page asks so often for what is new."""
+    from dagster._core.workspace.context import WorkspaceProcessContext
+    from dagster._core.workspace.load_target import GrpcServerTarget
+    from dagster_webserver.webserver import DagsterWebserver
+
+    target = GrpcServerTarget(
+        host="localhost", port=None, socket=str(socket), location_name=location
+    )
+    with WorkspaceProcessContext(instance, target, version=dg.__version__) as context:
+        server: DagsterWebserver[Any, Any] = DagsterWebserver(
+            context, live_data_poll_rate=poll_milliseconds
+        )
+        yield server.create_asgi_app()
