@@ -157,6 +157,34 @@ def test_a_few_changed_files_of_one_project_are_asked_for_as_the_assets_of_its_p
     assert (_alone(requests), _together(requests)) == ([], [PROJECTS[0]])
 
 
+def test_partitions_of_what_is_gone_are_removed(
+    without_vectors: Settings, instance: dg.DagsterInstance
+) -> None:
+    """One that was added by hand and stands for nothing, unless a run is for it; not those of
+    projects on disk or on record."""
+    for project in PROJECTS:
+        _ingest(without_vectors, instance, project)
+    add_keys(instance, ["-mistyped"])
+
+    def removed() -> list[str]:
+        context = dg.build_sensor_context(instance=instance)
+        memory = MemoryResource(replace(without_vectors, codex_dir=None))
+        asked = sensors.projects_directory_sensor(context, memory=memory)
+        assert isinstance(asked, dg.SensorResult)
+        return [
+            key
+            for request in asked.dynamic_partitions_requests or []
+            if isinstance(request, dg.DeleteDynamicPartitionsRequest)
+            for key in request.partition_keys
+        ]
+
+    assert removed() == ["-mistyped"]
+    started = dg.DagsterRunStatus.STARTED
+    tags = {"dagster/partition": "-mistyped"}
+    instance.add_run(dg.DagsterRun(INGEST_JOB, status=started, tags=tags))
+    assert removed() == []
+
+
 def test_when_all_is_at_rest_the_search_for_new_secrets_is_asked_for_once(
     without_vectors: Settings, instance: dg.DagsterInstance
 ) -> None:
