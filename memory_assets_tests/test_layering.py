@@ -7,12 +7,13 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Collection
 from functools import cache
-from importlib.metadata import requires
 from pathlib import Path
 
 import memory_assets
+from memory_assets.dagster.undocumented import TRIED
 
 PACKAGE = Path(memory_assets.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -255,8 +256,8 @@ def test_dagster_stays_in_its_layer() -> None:
 
 
 def test_what_is_private_to_dagster_is_used_in_one_module() -> None:
-    """And only by the minor version that it was tried with: another one is refused when the
-    package is installed."""
+    """And only of the versions that it was tried with: another one is refused when the package is
+    installed."""
     private = {
         _path(module)
         for module in MODULES
@@ -265,11 +266,14 @@ def test_what_is_private_to_dagster_is_used_in_one_module() -> None:
         )
     }
     assert private == PRIVATE_DAGSTER
-    wanted = [line for line in requires("memory_assets") or () if line.startswith("dagster")]
-    libraries = [line for line in wanted if line.startswith("dagster-postgres")]
-    assert all("<0.30" in line and ">=0.29" in line for line in libraries)  # those of 1.13
-    cores = [line for line in wanted if line not in libraries]
-    assert cores and all("<1.14" in line and ">=1.13" in line for line in cores)
+    wanted = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    oldest, newest = TRIED
+    for name in ("dagster", "dagster-webserver"):
+        assert f"{name}>={oldest},<={newest}" in wanted["dependencies"]
+    libraries = [version.replace("1.13.", "0.29.") for version in TRIED]  # numbered so
+    postgres = "dagster-postgres>={},<={}".format(*libraries)
+    for extra in ("postgres", "dev"):
+        assert postgres in wanted["optional-dependencies"][extra]
 
 
 def test_heavy_packages_are_imported_in_one_place_and_late() -> None:

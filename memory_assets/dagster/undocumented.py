@@ -30,7 +30,7 @@ from dagster._serdes import ConfigurableClassData
 from sqlalchemy import Connection, Engine, create_engine, event
 from starlette.types import ASGIApp
 
-TRIED = ("1.13.27", "1.13.28")
+TRIED = ("1.13.0", "1.13.28")
 """The oldest and the newest Dagster with which the tests passed: the range of pyproject.toml."""
 DAEMON = "dagster._daemon"
 """The module that the documented command `dagster-daemon` runs."""

@@ -97,6 +97,7 @@ def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
         context = dg.build_schedule_context(
             instance=instance, resources={"memory": MemoryResource(settings)}
         )
+        monkeypatch.setattr(superseded_runs, "_STILL_IN_USE_SECONDS", 3_600.0)
         assert isinstance(schedule(context), dg.SkipReason)  # the run has only just ended
     monkeypatch.setattr(superseded_runs, "_STILL_IN_USE_SECONDS", 0.0)
     if not instance.is_ephemeral:
