@@ -3,6 +3,7 @@ removed, and report."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -150,8 +151,8 @@ def _require_idle(settings: Settings, found: Sequence[SessionOnRecord]) -> None:
 
 
 def _has_instance(settings: Settings) -> bool:
-    """Whether Dagster has ever run here, without importing it (2 s)."""
-    return settings.dagster_dir.is_dir()
+    """Whether Dagster has ever run here, or an instance is named, without importing it (2 s)."""
+    return settings.dagster_dir.is_dir() or bool(os.environ.get("DAGSTER_HOME"))
 
 
 def _confirmed(console: Console, as_json: bool) -> bool:

@@ -10,11 +10,12 @@ because what has no run cannot be deleted when it is superseded, and a tick has 
 # No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
 # run time (dagster#26837).
 
+from functools import partial
 from typing import Any
 
 import dagster as dg
 
-from memory_assets.dagster.instance_runs import InstanceRuns
+from memory_assets.dagster.instance_runs import runs_by_id
 from memory_assets.dagster.op_events import OpEvents
 from memory_assets.dagster.partitions import requests_to_add, runs_under_way
 from memory_assets.dagster.resources import MemoryParam
@@ -75,7 +76,7 @@ def ingests_sensor(
     partitions, those that wait longest first; note in the ledger how Dagster's runs ended."""
     components, instance = memory.components(), context.instance
     ledger = components.runs
-    note_run_ends(components, InstanceRuns(instance, ledger).ended)
+    note_run_ends(components, partial(runs_by_id, instance))
     if runs_under_way(instance, RECORD_JOB):
         return dg.SkipReason("the last time is still under way")
     busy = ledger.busy_partitions()

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import dagster as dg
 
 from memory_assets.dagster.batch import ingest_batch
-from memory_assets.dagster.jobs import recheck_known_secrets
+from memory_assets.dagster.jobs import ingest_project, recheck_known_secrets
 from memory_assets.dagster.partitions import (
     busy_partitions,
     projects,
@@ -21,11 +21,17 @@ from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan_each
 from memory_assets.pipeline.redact import known_secrets as recheck
-from memory_assets.pipeline.scan.on_disk import look_for_sources, require_directories
+from memory_assets.pipeline.scan.on_disk import (
+    TranscriptsOnDisk,
+    look_for_sources,
+    require_directories,
+)
+from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.runs.names import (
     INGEST_BATCH,
+    INGEST_JOB,
     RECHECK_JOB,
     batch_config,
     batch_tags,
@@ -43,6 +49,10 @@ that they are superseded and the history does not grow."""
 _MOST_SECONDS = 86_400.0
 """Longest wait for other work, whose runs fail: each keeps 0.9 MB for 30 days."""
 _MOST_DOUBLINGS = 16
+_MOST_FILES = 10
+"""New or changed files that a run of the assets of one partition takes in. With more a batch has
+words before vectors, and several processes; and runs of two partitions cost twice what their batch
+costs (docs/runs.md)."""
 
 
 @dataclass
@@ -62,7 +72,7 @@ class _Requested:
 
 
 @dg.sensor(
-    jobs=[ingest_batch, recheck_known_secrets],
+    jobs=[ingest_project, ingest_batch, recheck_known_secrets],
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
 )
@@ -70,7 +80,8 @@ class _Requested:
 def projects_directory_sensor(
     context: dg.SensorEvaluationContext, memory: MemoryParam
 ) -> dg.SensorResult:
-    """Watch the agents' directories, and request one run of all projects that have work to do.
+    """Watch the agents' directories, and request a run of the projects that have work to do: of the
+    assets of a partition if it is a few files of one project, else of a batch.
 
     A tick costs a stat for each file. It takes a bounded number of projects, least recently
     requested ones first, and the next tick continues. When no project has work or a run
@@ -103,7 +114,8 @@ def projects_directory_sensor(
     ]
     due.sort(key=lambda work: (state.requested_at(work.project), work.project))
     due = due[: settings.sensor_projects_per_tick]
-    runs = [state.request(due, now)] if due else []
+    alone = len(due) == 1 and _is_small(components, due[0], found)
+    runs = [state.request(due, now, alone=alone)] if due else []
     search = None if runs or busy else _search_for_secrets(components, context.instance)
     if search is not None:
         runs = [search]
@@ -115,6 +127,13 @@ def projects_directory_sensor(
         dynamic_partitions_requests=[*added, *gone],
         cursor=state.to_cursor(),
     )
+
+
+def _is_small(components: Components, work: ProjectPlan, found: TranscriptsOnDisk) -> bool:
+    """Whether the work on a project on record is a few new or changed files."""
+    ledger = components.catalog.sources.rows(work.project)
+    changed = out_of_date(ledger, found.sources.get(work.project, []))
+    return bool(ledger) and 0 < len(changed) <= _MOST_FILES
 
 
 def _nothing_to_ask_for(behind: int, unlisted: int) -> str:
@@ -167,8 +186,9 @@ class _State:
         last = self.requested.get(work.project)
         return last is None or last.is_due(work, now)
 
-    def request(self, works: list[ProjectPlan], now: float) -> dg.RunRequest:
-        """Note the request of projects in the state, and return it with a new run key."""
+    def request(self, works: list[ProjectPlan], now: float, *, alone: bool) -> dg.RunRequest:
+        """Note the request of projects in the state, and return it with a new run key; `alone`: as
+        the assets of the one."""
         names = [work.project for work in works]
         key = []
         for work in works:
@@ -179,6 +199,13 @@ class _State:
             key.append(f"{work.project}:{work.fingerprint}:{attempt}")
         one = key[0] if len(key) == 1 else f"{len(key)} projects:{input_hash(*key)}"
         reasons = {work.reason for work in works}
+        if alone:
+            return dg.RunRequest(
+                run_key=one,
+                job_name=INGEST_JOB,
+                partition_key=names[0],
+                tags={"memory/reason": works[0].reason},
+            )
         return dg.RunRequest(
             run_key=one,
             job_name=INGEST_BATCH,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -248,6 +249,39 @@ def test_dg_finds_the_project() -> None:
     assert settings["directory_type"] == "project"
     module = import_module(settings["project"]["code_location_target_module"])
     assert module.defs is defs
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("dg", "list", "defs", "--json"),
+        ("dg", "check", "defs", "--no-check-yaml"),
+        ("dagster", "asset", "list", "-m", "memory_assets.dagster.definitions"),
+    ],
+    ids=" ".join,
+)
+def test_dagsters_commands_find_the_project(command: tuple[str, ...], tmp_path: Path) -> None:
+    """In a checkout, as docs/runs.md says."""
+    program = Path(sys.executable).with_name(command[0])
+    if not program.exists():
+        pytest.skip("pip install dagster-dg-cli")
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "DAGSTER_HOME": "",
+        "DG_CLI_CONFIG": str(tmp_path / "none.toml"),
+        "MEMORY_DATA_DIR": str(tmp_path / "memory"),
+    }
+    said = subprocess.run(
+        [program, *command[1:]],
+        cwd=Path(__file__).parents[2],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert said.returncode == 0, said.stderr[-2_000:]
+    if "list" in command:
+        assert all(name in said.stdout for name in GRAPH)
 
 
 def test_the_search_for_known_secrets_is_one_asset_for_all_projects() -> None:

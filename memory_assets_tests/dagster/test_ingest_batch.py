@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,6 +17,7 @@ from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import ASSETS, build_defs
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.indexes.keywords import forget_keywords, missing_and_extra, stage_of
+from memory_assets.pipeline.ingest.noted_run import NotedRun
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
 from memory_assets.pipeline.scan.on_disk import find_sources
@@ -22,6 +25,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TURN_CHUNKS
+from memory_assets.stores.runs.events import AssetEvent
 from memory_assets.stores.runs.names import (
     INGEST_BATCH,
     INGEST_JOB,
@@ -156,6 +160,31 @@ def test_a_project_that_fails_does_not_stop_the_others(
     assert [work.project for work in _plans(settings)] == [broken]
 
 
+def test_what_ends_a_run_is_said_beside_what_failed_before(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk, here: its reason, without any text, and the project that had failed; the ledger
+    has one failed run."""
+    broken, real = min(PROJECTS), STEPS["turn_chunks"]
+
+    def fail_one(components: Components, project: str) -> StageReport:
+        if project == broken:
+            raise StoreError("the disk of this project is full")
+        return real.run(components, project)
+
+    def store(run: NotedRun, events: Sequence[AssetEvent]) -> None:
+        if any(event.asset == "session_summaries" for event in events):
+            raise OSError(errno.ENOSPC, "while writing the words of a transcript")
+
+    monkeypatch.setitem(STEPS, "turn_chunks", replace(real, run=fail_one))
+    monkeypatch.setattr(NotedRun, "store", store)
+    failed = run_plans(settings, _plans(settings)).failed
+    assert failed.keys() == {broken, INGEST_BATCH}
+    assert "disk" in failed[INGEST_BATCH] and "transcript" not in failed[INGEST_BATCH]
+    runs = Components(settings).runs.last_runs()
+    assert (runs["last"]["status"], runs["failed_in_7_days"]) == ("FAILURE", 1)
+
+
 def test_what_a_killed_run_had_begun_is_no_failed_check(settings: Settings) -> None:
     """Its file lies in the lake, unknown to the catalogue and the keyword index: the first pass
     finds the index incomplete, and the second makes and indexes it."""
@@ -210,7 +239,7 @@ def test_a_batch_is_superseded_when_it_is_for_each_of_its_projects(settings: Set
     with open_instance(settings) as instance:
         batch = ended(instance, [first, second], 9)
         ended(instance, [first], 5)
-        assert delete_in(instance, [first, second], 1) == 0
+        assert delete_in(instance, 1) == 0
         ended(instance, [second], 4)
-        assert delete_in(instance, [first, second], 1) == 1
+        assert delete_in(instance, 1) == 1
         assert instance.get_run_by_id(batch) is None

@@ -9,13 +9,20 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from memory_assets.dagster import superseded
+from memory_assets.cli.dagster import traces
+from memory_assets.cli.dagster.traces import erase_traces
+from memory_assets.dagster import superseded_runs
 from memory_assets.dagster.definitions import ASSETS, build_defs
+from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryResource
+from memory_assets.pipeline.removal.forget import Names
+from memory_assets.pipeline.scan.on_disk import find_sources
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.ledger import ledger_of
-from memory_assets.stores.runs.names import INGEST_BATCH, PRUNE_JOB
+from memory_assets.stores.runs.names import INGEST_BATCH, INGEST_JOB, PRUNE_JOB, RANGE_TAGS
 from memory_assets_tests.dagster.instances import on_postgres, opened_instance, postgres_server
+from memory_assets_tests.dagster.recorded import record_ingests
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -90,8 +97,9 @@ def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
         context = dg.build_schedule_context(
             instance=instance, resources={"memory": MemoryResource(settings)}
         )
+        monkeypatch.setattr(superseded_runs, "_STILL_IN_USE_SECONDS", 3_600.0)
         assert isinstance(schedule(context), dg.SkipReason)  # the run has only just ended
-    monkeypatch.setattr(superseded, "_STILL_IN_USE_SECONDS", 0.0)
+    monkeypatch.setattr(superseded_runs, "_STILL_IN_USE_SECONDS", 0.0)
     if not instance.is_ephemeral:
         assert isinstance(schedule(context), dg.RunRequest)
     pruning = build_defs(settings).resolve_job_def(PRUNE_JOB)
@@ -104,3 +112,34 @@ def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
     for asset in ASSETS:
         for key in asset.keys:
             assert instance.get_materialized_partitions(key) == projects, key
+
+
+def test_a_backfill_is_made_and_a_project_forgotten_on_any_instance(
+    sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One run of the range makes all partitions; to forget a project deletes that run, and what it
+    had of the others is recorded again. The instance is found by DAGSTER_HOME."""
+    settings = replace(sample_settings, embedder="none")
+    names = add_keys(instance, find_sources(Components(settings)))
+    tags = dict(zip(RANGE_TAGS, (names[0], names[-1]), strict=True))
+    job = build_defs(settings).resolve_job_def(INGEST_JOB)
+    made = job.execute_in_process(instance=instance, tags=tags, run_config=QUIET)
+    assert made.success
+    chunks = dg.AssetKey("turn_chunks")
+    assert instance.get_materialized_partitions(chunks) == set(names)
+    forgotten, *others = names
+    if instance.is_ephemeral:  # of no other process, and so of no command
+        monkeypatch.setattr(traces, "_instances", lambda _: iter([instance]))
+    else:
+        monkeypatch.setenv("DAGSTER_HOME", instance.root_directory)
+    assert erase_traces(settings, Names(frozenset(), frozenset({forgotten}))) == 1
+    assert not settings.dagster_dir.exists()
+    assert instance.get_run_by_id(made.run_id) is None
+    assert instance.get_dynamic_partitions("projects") == others
+    record_ingests(instance, settings)
+    assert instance.get_materialized_partitions(chunks) == set(others)
+    assert forgotten not in repr([instance.get_runs(), *map(instance.all_logs, _ids(instance))])
+
+
+def _ids(instance: dg.DagsterInstance) -> list[str]:
+    return [run.run_id for run in instance.get_runs()]

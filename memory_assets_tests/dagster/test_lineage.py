@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -16,7 +17,7 @@ from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.dagster.traces import erase_traces
 from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import build_defs
-from memory_assets.dagster.instance_runs import InstanceRuns
+from memory_assets.dagster.instance_runs import delete_run, runs_by_id
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.checks.checks import checks_of
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
@@ -118,15 +119,14 @@ def test_a_run_of_dagster_is_known_after_it_was_pruned(settings: Settings) -> No
     with open_instance(settings) as instance:
         run_id = _materialize(instance, settings)
         assert _runs(settings)["turn_chunks"]["status"] == STARTED  # until Dagster is asked
-        history = InstanceRuns(instance, Components(settings).runs)
-        note_run_ends(Components(settings), history.ended)
+        note_run_ends(Components(settings), partial(runs_by_id, instance))
         before = _runs(settings)
         assert {run["history"] for run in before.values()} == {"kept"}
         chunks = before["turn_chunks"]
         assert (chunks["run_id"], chunks["job"]) == (run_id, INGEST_JOB)
         assert chunks["status"] == "SUCCESS" and set(chunks["checks"].values()) == {"passed"}
         assert chunks["page"].endswith(f"/runs/{run_id}")
-        history.delete(run_id)
+        delete_run(instance, Components(settings).runs, run_id)
     after = _runs(settings)
     assert {run["history"] for run in after.values()} == {"pruned"}
     assert {run["page"] for run in after.values()} == {""}
@@ -176,7 +176,7 @@ def test_runs_that_made_nothing_on_record_are_not_kept(settings: Settings) -> No
             components.runs.note_ended(EndedRun(f"{minute}", INGEST_JOB, "SUCCESS", at, at))
         at = iso_time(time.time() - 3_600)
         components.runs.note_ended(EndedRun("failed", INGEST_JOB, "FAILURE", at, at))
-        note_run_ends(components, InstanceRuns(instance, components.runs).ended)
+        note_run_ends(components, partial(runs_by_id, instance))
     with closing(ledger_of(settings.data_dir)) as ledger:
         assert {str(row[0]) for row in ledger.select("made", "run_id")} == {live, started}
         last = {"6", "7", "8"}
@@ -188,7 +188,7 @@ def test_a_run_that_dagster_had_lost_before_is_unknown_and_asked_once(settings: 
     (settings.data_dir / FILE_NAME).unlink()
     components = Components(settings)
     with open_instance(settings) as instance:
-        note_run_ends(components, InstanceRuns(instance, components.runs).ended)
+        note_run_ends(components, partial(runs_by_id, instance))
     assert (
         components.runs.not_ended({run for _, run in components.catalog.products.runs()}) == set()
     )

@@ -17,7 +17,13 @@ from memory_assets.dagster.definitions import ASSETS
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
-from memory_assets.stores.runs.names import INGEST_BATCH, RANGE_TAGS, WORKSPACE_JOB, batch_config
+from memory_assets.stores.runs.names import (
+    INGEST_BATCH,
+    INGEST_JOB,
+    RANGE_TAGS,
+    WORKSPACE_JOB,
+    batch_config,
+)
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.dagster.live_dagster import (
     BIN,
@@ -48,6 +54,12 @@ MATERIALIZE = """mutation($params: ExecutionParams!) { launchRun(executionParams
 MATERIALIZED = """query($partition: String!) { assetNodes { assetKey { path }
   assetMaterializations(partitions: [$partition], limit: 1) {
   tags { key value } metadataEntries { label } } } }"""
+SHOWN = """query { runsOrError(limit: 20) { ... on Runs { results {
+  jobName assetSelection { path } assets { key { path } } } } } }"""
+EVENTS = """query($run: ID!) { runOrError(runId: $run) { ... on Run {
+  eventConnection { events { __typename } } } } }"""
+FRESHNESS = """query { assetNodes { assetKey { path }
+  freshnessStatusInfo { freshnessStatus } } }"""
 CHECKS = """query { assetNodes { assetKey { path }
   assetChecksOrError { ... on AssetChecks { checks {
   name executionForLatestMaterialization { status } } } } } }"""
@@ -70,12 +82,24 @@ def watched(dagster: Dagster) -> Dagster:
 @pytest.mark.timeout(600)
 def test_the_sensor_takes_in_every_project_and_then_a_new_one(watched: Dagster) -> None:
     """Nobody started a run: the sensor made partitions and runs; a directory that appears
-    becomes a partition with a run of its own, and the others are left alone."""
+    becomes a partition with a run of its own, and the others are left alone. What changes in it
+    then is a run that shows the assets that it made."""
     before = watched.by_sensor()
     fresh = "-home-mara-code-fresh"
     copy_of_a_session(watched.transcripts, fresh, "1")
     wait_for("run of the new project", lambda: fresh in watched.succeeded())
     assert watched.by_sensor() == before + Counter([fresh])
+    (session,) = (watched.transcripts / "claude" / "projects" / fresh).glob("*.jsonl")
+    with session.open("ab") as file:
+        file.write(b'{"type":"mode","mode":"plan"}\n')
+    wait_for("run of its assets", lambda: watched.by_sensor()[fresh] == before[fresh] + 2)
+
+    def shown() -> list[tuple[str, int]]:
+        runs = watched.ask(SHOWN)["runsOrError"]["results"]
+        return [(run["jobName"], len(run["assetSelection"] or run["assets"])) for run in runs]
+
+    made = sum(len(list(asset.keys)) for asset in ASSETS)
+    wait_for("assets", lambda: (INGEST_JOB, made) in shown())
 
 
 @pytest.mark.timeout(600)
@@ -99,8 +123,11 @@ def test_what_the_command_line_made_is_in_the_catalogue(watched: Dagster) -> Non
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="runs are found by their process")
 @pytest.mark.timeout(600)
-def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster) -> None:
+@pytest.mark.parametrize("job", [INGEST_BATCH, INGEST_JOB])
+def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster, job: str) -> None:
     """By the daemon, without anybody's doing."""
+    alone = job == INGEST_JOB
+    partition = {"key": "dagster/partition", "value": TIDEPOOL}
     settings = load_settings(data_dir=Path(watched.environment["MEMORY_DATA_DIR"]))
     components = Components(settings)
     with components.project_lock(TIDEPOOL):
@@ -108,10 +135,10 @@ def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster) -> None:
             MATERIALIZE,
             {
                 "params": {
-                    "selector": {**SELECTOR, "pipelineName": INGEST_BATCH},
+                    "selector": {**SELECTOR, "pipelineName": job},
                     "mode": "default",
-                    "runConfigData": batch_config([TIDEPOOL]),
-                    "executionMetadata": {"tags": []},
+                    "runConfigData": {} if alone else batch_config([TIDEPOOL]),
+                    "executionMetadata": {"tags": [partition] if alone else []},
                 }
             },
         )["launchRun"]
@@ -127,6 +154,43 @@ def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster) -> None:
         return [status for status, _, tags in watched.runs() if tags.get(parent) == killed]
 
     wait_for("retry", lambda: retries() == ["SUCCESS"])
+
+
+@pytest.mark.timeout(600)
+def test_a_check_is_executed_alone_by_the_request_of_the_page(watched: Dagster) -> None:
+    """For a partition: the check is evaluated, and nothing is materialized."""
+    check = {"assetKey": {"path": ["turn_chunks"]}, "name": "matches_schema"}
+    selector = {**SELECTOR, "pipelineName": "__ASSET_JOB", "assetSelection": []}
+    launched = watched.ask(
+        MATERIALIZE,
+        {
+            "params": {
+                "selector": {**selector, "assetCheckSelection": [check]},
+                "mode": "default",
+                "runConfigData": {},
+                "executionMetadata": {"tags": [{"key": "dagster/partition", "value": TIDEPOOL}]},
+            }
+        },
+    )["launchRun"]
+    assert launched["__typename"] == "LaunchRunSuccess", launched
+    run_id = launched["run"]["runId"]
+    wait_for("check", lambda: status_of(watched, run_id) in ENDED)
+    assert status_of(watched, run_id) == "SUCCESS"
+    events = watched.ask(EVENTS, {"run": run_id})["runOrError"]["eventConnection"]["events"]
+    kinds = [event["__typename"] for event in events]
+    assert kinds.count("AssetCheckEvaluationEvent") == 1 and "MaterializationEvent" not in kinds
+
+
+@pytest.mark.timeout(600)
+def test_what_was_made_shows_as_fresh(watched: Dagster) -> None:
+    """By Dagster's freshness daemon; after a time without it would not."""
+
+    def status() -> str | None:
+        nodes = watched.ask(FRESHNESS)["assetNodes"]
+        (told,) = (each for each in nodes if each["assetKey"]["path"] == ["session_collection"])
+        return (told["freshnessStatusInfo"] or {}).get("freshnessStatus")
+
+    wait_for("freshness", lambda: status() == "HEALTHY")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a fork may be unsafe")

@@ -25,7 +25,7 @@ sys.exit(run.exitcode)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a fork may be unsafe")
-@pytest.mark.parametrize(("origin", "code"), [(code_server._ORIGIN, 0), ("json", 255)])
+@pytest.mark.parametrize(("origin", "code"), [(code_server.ORIGIN, 0), ("json", 255)])
 def test_it_tells_how_a_run_ended_although_memory_dev_was_told_to_end(
     origin: str, code: int
 ) -> None:

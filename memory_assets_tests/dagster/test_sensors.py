@@ -18,7 +18,7 @@ from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.stores.runs.names import BATCH_OP, INGEST_BATCH, RECHECK_JOB
+from memory_assets.stores.runs.names import BATCH_OP, INGEST_BATCH, INGEST_JOB, RECHECK_JOB
 from memory_assets_tests.pipeline.conftest import STAGES
 
 PROJECTS = [
@@ -63,13 +63,22 @@ def _tick(
 
 
 def _projects(requests: list[dg.RunRequest]) -> list[str]:
-    """The projects that runs are asked for, each in one run."""
-    return sorted(
+    """The projects that runs are asked for, alone or together."""
+    return sorted(_alone(requests) + _together(requests))
+
+
+def _alone(requests: list[dg.RunRequest]) -> list[str]:
+    """The partitions whose assets runs are asked for."""
+    return [str(each.partition_key) for each in requests if each.job_name == INGEST_JOB]
+
+
+def _together(requests: list[dg.RunRequest]) -> list[str]:
+    return [
         project
         for request in requests
         if request.job_name == INGEST_BATCH
         for project in request.run_config["ops"][BATCH_OP]["config"]["projects"]
-    )
+    ]
 
 
 def _ingest(settings: Settings, instance: dg.DagsterInstance, project: str) -> None:
@@ -120,6 +129,60 @@ def test_only_the_project_of_a_changed_file_gets_a_run(
     session.unlink()
     _ingest(without_vectors, instance, PROJECTS[0])
     assert PROJECTS[0] not in _projects(_tick(without_vectors, instance, cursor)[0])
+
+
+def test_a_few_changed_files_of_one_project_are_asked_for_as_the_assets_of_its_partition(
+    without_vectors: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
+) -> None:
+    """So that the run shows the assets that it made. A first ingest, several projects and many
+    files go in a batch."""
+    requests, _, _ = _tick(without_vectors, instance)
+    assert (_alone(requests), sorted(_together(requests))) == ([], PROJECTS)
+    for project in PROJECTS:
+        _ingest(without_vectors, instance, project)
+    claude = sample_roots["claude"]
+    for project, alone, together in (
+        (PROJECTS[0], [PROJECTS[0]], []),
+        (PROJECTS[1], [], PROJECTS[:2]),
+    ):
+        with min((claude / project).glob("*.jsonl")).open("ab") as file:
+            file.write(b'{"type":"mode","mode":"plan"}\n')
+        requests, _, _ = _tick(without_vectors, instance)
+        assert (_alone(requests), sorted(_together(requests))) == (alone, together)
+        assert len(requests) == 1
+    _ingest(without_vectors, instance, PROJECTS[1])
+    for copy in range(11):
+        (claude / PROJECTS[0] / f"00000000-0000-4000-8000-{copy:012d}.jsonl").write_text("{}\n")
+    requests, _, _ = _tick(without_vectors, instance)
+    assert (_alone(requests), _together(requests)) == ([], [PROJECTS[0]])
+
+
+def test_partitions_of_what_is_gone_are_removed(
+    without_vectors: Settings, instance: dg.DagsterInstance
+) -> None:
+    """One that was added by hand and stands for nothing, unless a run is for it; not those of
+    projects on disk or on record."""
+    for project in PROJECTS:
+        _ingest(without_vectors, instance, project)
+    add_keys(instance, ["-mistyped"])
+
+    def removed() -> list[str]:
+        context = dg.build_sensor_context(instance=instance)
+        memory = MemoryResource(replace(without_vectors, codex_dir=None))
+        asked = sensors.projects_directory_sensor(context, memory=memory)
+        assert isinstance(asked, dg.SensorResult)
+        return [
+            key
+            for request in asked.dynamic_partitions_requests or []
+            if isinstance(request, dg.DeleteDynamicPartitionsRequest)
+            for key in request.partition_keys
+        ]
+
+    assert removed() == ["-mistyped"]
+    started = dg.DagsterRunStatus.STARTED
+    tags = {"dagster/partition": "-mistyped"}
+    instance.add_run(dg.DagsterRun(INGEST_JOB, status=started, tags=tags))
+    assert removed() == []
 
 
 def test_when_all_is_at_rest_the_search_for_new_secrets_is_asked_for_once(

@@ -16,15 +16,15 @@ from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import build_defs, defs
-from memory_assets.dagster.instance_runs import InstanceRuns
+from memory_assets.dagster.instance_runs import delete_run
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryResource
-from memory_assets.dagster.superseded import delete_superseded
+from memory_assets.dagster.superseded_runs import judged
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.files.sqlite import IN_MEMORY
 from memory_assets.stores.runs.ledger import RunLedger
-from memory_assets.stores.runs.names import INGEST_JOB, PARTITION_TAG, PRUNE_JOB
+from memory_assets.stores.runs.names import INGEST_JOB, PARTITION_TAG, PRUNE_JOB, RANGE_TAGS
 from memory_assets_tests.dagster.recorded import record_ingests
 
 PROJECT, OTHER = "-home-mara-code-harbor-api", "-Users-jonas-work-tidepool-web"
@@ -73,15 +73,18 @@ def end_earlier(
         )
 
 
-def _prune(instance: dg.DagsterInstance, keep: int | None = 2) -> set[str]:
-    """Delete what the newest runs supersede, and return what is left."""
-    delete_in(instance, [PROJECT], keep)
+def _prune(instance: dg.DagsterInstance) -> set[str]:
+    """Delete what the two newest runs supersede, and return what is left."""
+    delete_in(instance, 2)
     return {run.run_id for run in instance.get_runs()}
 
 
-def delete_in(instance: dg.DagsterInstance, names: list[str], keep: int | None) -> int:
-    """Delete what newer runs of projects supersede, and return how many runs."""
-    return delete_superseded(InstanceRuns(instance, RunLedger(IN_MEMORY)), names, keep)
+def delete_in(instance: dg.DagsterInstance, keep: int) -> int:
+    """Delete what newer runs supersede, and return how many runs."""
+    superseded = [run_id for run_id, is_superseded in judged(instance, keep) if is_superseded]
+    for run_id in superseded:
+        delete_run(instance, RunLedger(IN_MEMORY), run_id)
+    return len(superseded)
 
 
 def _minutes(number: float) -> timedelta:
@@ -117,8 +120,8 @@ def test_a_run_that_ended_after_a_kept_one_had_begun_stays(instance: dg.DagsterI
 
 def test_a_run_that_has_just_ended_stays_for_a_minute(instance: dg.DagsterInstance) -> None:
     """Dagster may still write to it."""
-    fresh = {_add(instance, ended=timedelta(seconds=age)) for age in (50, 40, 30, 20)}
     _add(instance, ended=_minutes(1.5))
+    fresh = {_add(instance, ended=timedelta(seconds=age)) for age in (50, 40, 30, 20)}
     assert _prune(instance) == fresh
 
 
@@ -148,11 +151,32 @@ def test_runs_of_a_backfill_stay_until_it_has_ended(
     assert _prune(instance) == kept | ({of_backfill} if under_way else set())
 
 
-def test_all_keeps_all(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_keeps_all(
+    sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """MEMORY_RUNS_KEPT=all."""
     monkeypatch.setenv("MEMORY_RUNS_KEPT", "all")
     runs = {_add(instance, ended=_minutes(age)) for age in (6, 5, 4, 3)}
-    assert _prune(instance, load_settings().runs_kept) == runs
+    settings = replace(sample_settings, runs_kept=load_settings().runs_kept)
+    assert isinstance(_tick(instance, settings), dg.SkipReason)
+    assert _run_the_job(instance, settings) == 0
+    assert {run.run_id for run in instance.get_runs()} > runs
+
+
+def test_a_run_of_a_backfill_goes_when_newer_ones_have_superseded_it_for_each_partition(
+    instance: dg.DagsterInstance,
+) -> None:
+    """Its tags name the first and the last of them."""
+    add_keys(instance, [PROJECT, OTHER])
+    names = instance.get_dynamic_partitions("projects")
+    tags = dict(zip(RANGE_TAGS, (names[0], names[-1]), strict=True))
+    run = dg.DagsterRun("__ASSET_JOB", status=SUCCESS, tags=tags)
+    instance.add_run(run)
+    end_earlier(instance, run.run_id, _minutes(9))
+    kept = {_add(instance, ended=_minutes(age)) for age in (5, 4)}
+    assert _prune(instance) == {run.run_id} | kept
+    kept |= {_add(instance, ended=_minutes(age), project=OTHER) for age in (5, 4)}
+    assert _prune(instance) == kept
 
 
 def test_nothing_is_left_of_a_deleted_run_and_the_partition_is_as_it_was(
@@ -168,7 +192,7 @@ def test_nothing_is_left_of_a_deleted_run_and_the_partition_is_as_it_was(
         end_earlier(instance, first, _minutes(2))
         run_plans(settings, [work])
         (last,) = record_ingests(instance, settings)
-        assert delete_in(instance, [PROJECT], 1) == 1
+        assert delete_in(instance, 1) == 1
         for key in (dg.AssetKey("raw_sessions"), dg.AssetKey("session_collection")):
             assert instance.get_materialized_partitions(key) == {PROJECT}
         history = settings.dagster_dir / "history" / "runs"
@@ -206,7 +230,7 @@ def test_the_schedule_asks_for_a_run_while_a_project_has_superseded_runs(
     add_keys(instance, [PROJECT, OTHER])
     assert isinstance(_tick(instance, settings), dg.SkipReason)
     for project, older in ((PROJECT, 2), (OTHER, 60)):
-        for age in range(3, 4 + older):
+        for age in reversed(range(3, 4 + older)):
             _add(instance, ended=_minutes(age), project=project)
     assert isinstance(_tick(instance, settings, runs_kept=None), dg.SkipReason)
     assert isinstance(_tick(instance, settings), dg.RunRequest)
@@ -219,8 +243,8 @@ def test_the_schedule_asks_for_a_run_while_a_project_has_superseded_runs(
 def test_the_schedule_leaves_to_a_run_what_a_tick_has_no_time_for(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
-    """With more projects than it can look at it asks for a run, one at a time."""
-    add_keys(instance, [PROJECT, OTHER])
+    """With more runs than it can look at it asks for a run, one at a time."""
+    _add(instance, ended=_minutes(3))
     hurried = _tick(instance, sample_settings, sensor_seconds_per_tick=1e-9)
     assert isinstance(hurried, dg.RunRequest)
     instance.add_run(dg.DagsterRun(PRUNE_JOB, status=dg.DagsterRunStatus.STARTED))

@@ -4,10 +4,7 @@ This process serves the UI; the daemon and the code server are its children and 
 it: on Ctrl-C, SIGTERM, a closed terminal and, on Linux, SIGKILL. A Chroma server that a run
 started ends with it, too, but for SIGKILL, after which it ends when it is idle.
 
-Dagster's webserver has no access control, accepts any Host and Origin, and runs GraphQL
-mutations sent by GET; no option of it or of dagster.yaml changes that. Its application is
-built here from classes that are not public (checked against dagster-webserver 1.13.27) and
-wrapped.
+Dagster's webserver has no access control (`dagster/undocumented.py`): its application is wrapped.
 """
 
 from __future__ import annotations
@@ -19,17 +16,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import dagster as dg
 import yaml
-from dagster._core.workspace.context import WorkspaceProcessContext
-from dagster._core.workspace.load_target import GrpcServerTarget
-from dagster_webserver.webserver import DagsterWebserver
 from starlette.types import ASGIApp
 
 from memory_assets.cli.dagster.child_processes import ChildProcesses
 from memory_assets.cli.dagster.home import open_instance
+from memory_assets.dagster.undocumented import DAEMON, webserver_app
 from memory_assets.errors import UnexpectedFailure
 from memory_assets.paths import IMPORT_ROOT
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard, JsonPostOnly, bind, serve, url_of
@@ -63,14 +57,9 @@ def dagster_page(
     another origin, without the token (if there is one), and GraphQL operations by anything
     but JSON POST.
     """
-    target = GrpcServerTarget(
-        host="localhost", port=None, socket=str(code_server), location_name=LOCATION
-    )
-    with WorkspaceProcessContext(instance, target, version=dg.__version__) as context:
-        server: DagsterWebserver[Any, Any] = DagsterWebserver(
-            context, live_data_poll_rate=_POLL_MILLISECONDS
-        )
-        page = server.create_asgi_app()
+    with webserver_app(
+        instance, code_server, LOCATION, poll_milliseconds=_POLL_MILLISECONDS
+    ) as page:
         yield Guard(
             WithManual(JsonPostOnly(page)),
             hosts=hosts,
@@ -136,7 +125,7 @@ def _start(children: ChildProcesses, directory: Path) -> Path:
     children.start("code server", command, IMPORT_ROOT)
     if not children.wait_until(socket.exists, _START_SECONDS):
         raise _ended("code server")
-    daemon = ["dagster._daemon", "run", "--workspace", str(workspace), *_QUIET]
+    daemon = [DAEMON, "run", "--workspace", str(workspace), *_QUIET]
     children.start("daemon", daemon, IMPORT_ROOT)
     return socket
 

@@ -7,22 +7,24 @@ again, from which the sensor `ingests_sensor` has it recorded. docs/forgetting.m
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from memory_assets.cli.dagster.home import open_instance
-from memory_assets.dagster.instance_runs import InstanceRuns
+from memory_assets.dagster.instance_runs import delete_run, runs_by_id
 from memory_assets.dagster.op_events import MADE_AT, RUN_TAG
 from memory_assets.dagster.partitions import DEFINITIONS, UNDER_WAY
 from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.removal.forget import Names
-from memory_assets.pipeline.stage.components import components_of
+from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.events import AssetEvent, Evaluation, Materialization, Metadata
 from memory_assets.stores.runs.ledger import Unreported
@@ -35,7 +37,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 def require_idle(settings: Settings, projects: Iterable[str]) -> None:
     """Raise `StoreBusy` if a run of one of these projects is waiting or under way."""
     wanted = set(projects)
-    with open_instance(settings) as instance:
+    for instance in _instances(settings):
         for run in instance.get_runs(_NOT_ENDED):
             names = projects_of(run)
             if not names or wanted.intersection(names):
@@ -48,31 +50,47 @@ def erase_traces(settings: Settings, names: Names) -> int:
     Raises:
         StoreBusy: one of the runs is under way.
     """
-    mentions, components = Mentions(names), components_of(settings)
-    with open_instance(settings) as instance:
-        runs = InstanceRuns(instance, components.runs)
-        note_run_ends(components, runs.ended)
-        named = {
-            run.run_id: entries
-            for run in instance.get_runs()
-            if any(map(mentions.are_in, (entries := instance.all_logs(run.run_id))))
-            or mentions.are_in(f"{run.tags} {run.run_config}")
-        }
-        for run in instance.get_runs(_NOT_ENDED):
-            if run.run_id in named:
-                _refuse(run)
-        for run_id, entries in named.items():
-            left = (entry for entry in entries if not mentions.are_in(entry))
-            events = _events(run_id, left)
-            # Dagster stores some results of checks without the partition that they are of.
-            components.runs.note_unreported(
-                each for each in events if each.event.project or each.event.asset not in STEPS
-            )
-            runs.delete(run_id)
-        for project in names.projects:
-            for definition in DEFINITIONS:
-                if instance.has_dynamic_partition(definition, project):
-                    instance.delete_dynamic_partition(definition, project)
+    components = components_of(settings)
+    return sum(_erase_in(instance, components, names) for instance in _instances(settings))
+
+
+def _instances(settings: Settings) -> Iterator[dg.DagsterInstance]:
+    """Yield the instance of the data directory, if Dagster ever ran here, and that of DAGSTER_HOME,
+    if it is another; each is open until the next one is asked for."""
+    own = os.environ.get("DAGSTER_HOME", "")
+    if settings.dagster_dir.is_dir():
+        with open_instance(settings) as instance:  # sets the variable
+            yield instance
+    if own and Path(own).is_dir() and Path(own).resolve() != settings.dagster_dir.resolve():
+        os.environ["DAGSTER_HOME"] = own
+        with dg.DagsterInstance.from_config(own) as instance:
+            yield instance
+
+
+def _erase_in(instance: dg.DagsterInstance, components: Components, names: Names) -> int:
+    mentions = Mentions(names)
+    note_run_ends(components, partial(runs_by_id, instance))
+    named = {
+        run.run_id: entries
+        for run in instance.get_runs()
+        if any(map(mentions.are_in, (entries := instance.all_logs(run.run_id))))
+        or mentions.are_in(f"{run.tags} {run.run_config}")
+    }
+    for run in instance.get_runs(_NOT_ENDED):
+        if run.run_id in named:
+            _refuse(run)
+    for run_id, entries in named.items():
+        left = (entry for entry in entries if not mentions.are_in(entry))
+        events = _events(run_id, left)
+        # Dagster stores some results of checks without the partition that they are of.
+        components.runs.note_unreported(
+            each for each in events if each.event.project or each.event.asset not in STEPS
+        )
+        delete_run(instance, components.runs, run_id)
+    for project in names.projects:
+        for definition in DEFINITIONS:
+            if instance.has_dynamic_partition(definition, project):
+                instance.delete_dynamic_partition(definition, project)
     return len(named)
 
 

@@ -95,8 +95,7 @@ def _run(
                 batch.run_pass(run, part)
             run.failure = batch.failure()
     except Exception as error:  # noqa: BLE001 - the run is noted as failed
-        if not result.failed and not result.checks_failed:
-            result.failed[partition] = safe_reason(error)
+        result.failed.setdefault(partition, safe_reason(error))
     note_run_ends(components)
     return result
 

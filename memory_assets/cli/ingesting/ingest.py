@@ -119,8 +119,7 @@ def run_plans(
         with noted_run(components, INGEST_BATCH, projects) as run:
             _run_passes(components.for_run(run.run_id), run, projects, limit, walked, listen)
     except Exception as error:  # noqa: BLE001 - the run is noted as failed
-        if not result.failed and not result.checks_failed:
-            result.failed[INGEST_BATCH] = safe_reason(error)
+        result.failed[INGEST_BATCH] = safe_reason(error)
     note_run_ends(components)
     result.projects = len(begun)
     return result
