@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memory_assets.paths import locator_of
 from memory_assets.transcripts.account import Account
 from memory_assets.transcripts.fields import content_bytes
 
@@ -31,6 +32,8 @@ class Source:
     of its parent, as far as it is known, and `agent_id` is then the subagent's own id.
     `parts` are further files that go on where the one at `path` ends, in order; `size` is that of
     all together, `mtime_ns` that of the newest.
+    `member` names one session of a container that holds many (a database at `path`); `size` and
+    `mtime_ns` are then a token of its state and no bounds of its lines.
     """
 
     agent: str
@@ -41,6 +44,12 @@ class Source:
     size: int
     mtime_ns: int
     parts: tuple[Path, ...] = ()
+    member: str = ""
+
+    @property
+    def locator(self) -> str:
+        """Where it lies, in one string: the path, with the member of a container behind `#`."""
+        return locator_of(self.path, self.member)
 
     @property
     def files(self) -> tuple[Path, ...]:
