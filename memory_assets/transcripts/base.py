@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -76,13 +76,27 @@ def ignore(unlisted: Unlisted) -> None:
     """Ignore a file or directory that could not be read."""
 
 
-Known = Callable[[Path, int, int], Source | None]
-"""Maps path, size and mtime_ns to the `Source` that an earlier walk found, if unchanged."""
+class Known:
+    """What an earlier walk found; this one: nothing, every file is new."""
+
+    def __call__(self, path: Path, size: int, mtime_ns: int) -> Source | None:
+        """Return the source that a file is, if it is unchanged."""
+        return None
+
+    def members(self, container: Path, token: str) -> Sequence[Source] | None:
+        """Return the sessions of a container that has the same token as when all of them were
+        known; None if it may have others."""
+        return None
+
+    def last_seen(self, container: Path) -> Sequence[Source]:
+        """Return the sessions that a container had, which cannot be read now."""
+        return ()
+
+    def see(self, container: Path, token: str) -> None:
+        """Note the token of a container before its sessions are listed."""
 
 
-def nothing_known(path: Path, size: int, mtime_ns: int) -> Source | None:
-    """Return None: every file is new."""
-    return None
+nothing_known = Known()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,15 @@ from memory_assets.transcripts.content import Content, FileContent
 from memory_assets.transcripts.lines import head_of
 from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.readers.opencode import KiloReader, OpenCodeReader
 
-READERS: tuple[Reader, ...] = (ClaudeCodeReader(), CodexReader(), PiReader())
+READERS: tuple[Reader, ...] = (
+    ClaudeCodeReader(),
+    CodexReader(),
+    PiReader(),
+    OpenCodeReader(),
+    KiloReader(),
+)
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
 
 
