@@ -22,7 +22,11 @@ from memory_assets.transcripts.content import Content, FileContent
 from memory_assets.transcripts.lines import head_of
 from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.readers.crush import CrushReader
+from memory_assets.transcripts.readers.goose import GooseReader
+from memory_assets.transcripts.readers.hermes import HermesReader
 from memory_assets.transcripts.readers.opencode import KiloReader, OpenCodeReader
+from memory_assets.transcripts.readers.zed import ZedReader
 
 READERS: tuple[Reader, ...] = (
     ClaudeCodeReader(),
@@ -30,6 +34,10 @@ READERS: tuple[Reader, ...] = (
     PiReader(),
     OpenCodeReader(),
     KiloReader(),
+    CrushReader(),
+    GooseReader(),
+    HermesReader(),
+    ZedReader(),
 )
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
 

@@ -39,15 +39,16 @@ def moment(value: object) -> datetime | None:
 
 
 def call_of(name: str, arguments: Any) -> Call:
-    """Return a call of a tool by its arguments: the files that they or a patch in them name, and
-    the command of a shell."""
+    """Return a call of a tool by its arguments: the files that they or a patch in them name, else
+    the command of a shell. An editor's `command` is what it does with its file."""
     given = arguments if isinstance(arguments, dict) else {}
     patch = next((text for key in _PATCHES if "*** " in (text := text_field(given, key))), "")
     command = next((text for key in _COMMANDS if (text := text_field(given, key))), "")
     listed = given.get("commands")
     if not command and isinstance(listed, list):
         command = "\n".join(each for each in listed if isinstance(each, str))
-    return Call(name, paths_in(given) or patch_paths(patch), command)
+    paths = paths_in(given) or patch_paths(patch)
+    return Call(name, paths, "" if paths else command)
 
 
 class StoredSession(Session):

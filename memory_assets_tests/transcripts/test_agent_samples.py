@@ -35,6 +35,12 @@ ROOTS = {
     "opencode/json-store/.local/share/opencode": "opencode",
     "opencode/export": "opencode",
     "kilo/sqlite/.local/share/kilo": "kilo",
+    "crush/swift-kdl": "crush",
+    "goose/v15/.local/share/goose": "goose",
+    "goose/.local/share/goose": "goose",
+    "goose/empty/.local/share/goose": "goose",
+    "hermes/.hermes": "hermes",
+    "zed/.local/share/zed": "zed",
 }
 """Directories of the samples, and the agent that wrote what is in them."""
 
@@ -125,12 +131,18 @@ def test_every_figure_of_every_session_is_found(samples: Path, root: str, agent:
             first = sample.report.first_timestamp
             assert first is not None
             assert abs((first - moment_of(expected["start"])).total_seconds()) < 1
-        assert (sample.source.agent_id is not None) == bool(expected.get("subagent"))
+        by_agent = expected.get("session_type") != "scheduled" and expected.get("subagent", False)
+        assert (sample.source.agent_id is not None) == by_agent
         if "parent" in expected:
             assert sample.source.session_id == expected["parent"]
         failed = sum(record.is_error for record in records if record.kind == "tool_result")
         if "tool_errors" in expected:
             assert failed == expected["tool_errors"]
+        types = sample.report.record_types
+        if agent == "crush":
+            messages = sum(types[f"message/{role}"] for role in ("user", "assistant", "tool"))
+            figures = messages, types["file-version"]
+            assert figures == (expected["messages"], expected["file_versions"])
 
 
 @pytest.mark.parametrize(("root", "agent"), ROOTS.items())

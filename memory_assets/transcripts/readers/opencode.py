@@ -10,14 +10,11 @@ goes on (title). Parts are edited while they stream, so a message that is being 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from memory_assets.errors import DamagedTranscript, TranscriptError, printable, unreadable
 from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
@@ -33,6 +30,13 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.readers.opencode_files import (
+    document_of,
+    documents,
+    listed,
+    tree_messages,
+    tree_state,
+)
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import (
     DatabaseReader,
@@ -140,7 +144,7 @@ class OpenCodeReader(DatabaseReader):
         found = walk.root(root)
         if found is None:
             return
-        for path, info, size, mtime_ns in _documents(walk, found, in_tree=bool(seen)):
+        for path, info, size, mtime_ns in documents(walk, found, in_tree=bool(seen)):
             own = text_field(info, "id")
             if own and own not in seen:
                 seen.add(own)
@@ -153,18 +157,18 @@ class OpenCodeReader(DatabaseReader):
         """Return the state of a session of a database, or of its files."""
         if source.member:
             return super().state(source)
-        return _tree_state(source.path) if source.path.exists() else None
+        return tree_state(source.path) if source.path.exists() else None
 
     def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the rows of a session."""
         if source.member:
             yield from super().rows(source)
             return
-        document = _document(source.path)
+        document = document_of(source.path)
         if "info" in document:
-            yield from _rendered(object_field(document, "info"), _listed(document, "messages"))
+            yield from _rendered(object_field(document, "info"), listed(document, "messages"))
             return
-        yield from _rendered(document, list(_tree_messages(source.path)))
+        yield from _rendered(document, list(tree_messages(source.path)))
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> OpenCodeSession:
         """Return the state of reading a session."""
@@ -210,80 +214,6 @@ def _is_finished(row: JsonObject) -> bool:
     return "completed" in object_field(info, "time") or "error" in info
 
 
-def _documents(
-    walk: Walk, root: Path, *, in_tree: bool
-) -> Iterator[tuple[Path, JsonObject, int, int]]:
-    """Yield path, facts, size and time of the sessions that are files: those of the tree, or in a
-    directory without one what was exported to it."""
-    storage = root / "storage" / "session"
-    is_home = in_tree or storage.is_dir()
-    for entry, size, mtime_ns in walk.transcripts(
-        storage if storage.is_dir() else root, 1 if storage.is_dir() else 0, (".json",)
-    ):
-        path = Path(entry.path)
-        if is_home and not storage.is_dir():
-            return  # what lies beside a database is none: its secrets among it
-        try:
-            document = _document(path)
-        except TranscriptError as error:
-            walk.note(path, error)
-            continue
-        if storage.is_dir():
-            state = _tree_state(path)
-            if state is not None:
-                yield path, document, *state
-        elif isinstance(document.get("info"), dict) and isinstance(document.get("messages"), list):
-            yield path, object_field(document, "info"), size, mtime_ns
-
-
-def _document(path: Path) -> JsonObject:
-    try:
-        found = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError:
-        reason = "it is no JSON document"
-        raise DamagedTranscript(f"{printable(path)}: {reason}", reason) from None
-    except OSError as error:
-        raise unreadable(path, error) from error
-    return found if isinstance(found, dict) else {}
-
-
-def _listed(document: JsonObject, name: str) -> list[JsonObject]:
-    found = document.get(name)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-
-
-def _tree_files(session: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield the file of each message of a session in the tree, with those of its parts."""
-    storage = session.parent.parent.parent
-    for message in sorted((storage / "message" / session.stem).glob("*.json")):
-        yield message, sorted((storage / "part" / message.stem).glob("*.json"))
-
-
-def _tree_messages(session: Path) -> Iterator[JsonObject]:
-    for message, parts in _tree_files(session):
-        try:
-            yield {"info": _document(message), "parts": [_document(part) for part in parts]}
-        except FileNotFoundError:
-            continue
-
-
-def _tree_state(path: Path) -> tuple[int, int] | None:
-    """Return bytes of a session's files with their number, and the time of the newest."""
-    size = newest = 0
-    files: Iterable[Path] = (
-        each for message, parts in _tree_files(path) for each in (message, *parts)
-    )
-    try:
-        for each in (path, *files):
-            status = each.stat()
-            size, newest = size + status.st_size + 1, max(newest, status.st_mtime_ns)
-    except FileNotFoundError:
-        return _tree_state(path) if path.exists() else None
-    except OSError as error:
-        raise unreadable(path, error) from error
-    return size, newest
-
-
 class OpenCodeSession(StoredSession):
     """The state of reading one session."""
 
@@ -320,7 +250,7 @@ class OpenCodeSession(StoredSession):
         return self._resolve(self._message(role, info, row, frame))
 
     def _message(self, role: str, info: JsonObject, row: JsonObject, frame: Frame) -> Outcome:
-        parts = _listed(row, "parts")
+        parts = listed(row, "parts")
         if role == "user":
             return self._from_user(parts, frame, ABANDONED if row.get("reverted") else "")
         if role != "assistant":
