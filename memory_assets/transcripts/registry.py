@@ -16,13 +16,31 @@ from memory_assets.transcripts.base import (
     ignore,
     nothing_known,
 )
+from memory_assets.transcripts.claude.cowork import CoworkReader
 from memory_assets.transcripts.claude.reader import ClaudeCodeReader
 from memory_assets.transcripts.codex.reader import CodexReader
 from memory_assets.transcripts.lines import read_head
+from memory_assets.transcripts.pi.openclaw import OpenClawReader
 from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.readers.copilot_cli import CopilotCliReader
+from memory_assets.transcripts.readers.cursor_agent import CursorAgentReader
+from memory_assets.transcripts.readers.droid import DroidReader
+from memory_assets.transcripts.readers.gemini import GeminiReader
+from memory_assets.transcripts.readers.qwen import QwenReader
 
-READERS: tuple[Reader, ...] = (ClaudeCodeReader(), CodexReader(), PiReader())
+READERS: tuple[Reader, ...] = (
+    ClaudeCodeReader(),
+    CodexReader(),
+    PiReader(),
+    CopilotCliReader(),
+    CursorAgentReader(),
+    GeminiReader(),
+    QwenReader(),
+    DroidReader(),
+    OpenClawReader(),
+    CoworkReader(),
+)
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
 
 
@@ -45,7 +63,8 @@ def read_session(
     """Return the records of one transcript file, in file order, lazily.
 
     With `end`, only the first bytes are read: lines written later are left for the next reading.
-    The reader is chosen by content, for an empty file by `source.agent`. Ids come from
+    The reader is chosen by content, where the agent that `source` names is asked first, and by
+    that agent alone for what nobody recognises. Ids come from
     `source`, else from the file. Bad lines are listed in `report`, which is complete once the
     iterator is exhausted; they raise nothing. Raises `TranscriptError` if the file cannot be
     opened or no reader recognises it.
@@ -54,9 +73,10 @@ def read_session(
     report = report if report is not None else ReadReport()
     if not head and source is None:
         return iter(())
-    reader = next((reader for reader in READERS if reader.sniff(head)), None)
-    if reader is None and source is not None:
-        reader = reader_by_agent(source.agent)
+    named = [reader_by_agent(source.agent)] if source is not None else []
+    reader = next((reader for reader in (*named, *READERS) if reader.sniff(head)), None)
+    if reader is None and named:
+        reader = named[0]
     if reader is None:
         raise TranscriptError(f"{path}: no reader knows this content")
     if source is None:
