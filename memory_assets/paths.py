@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 from platformdirs import PlatformDirs, user_data_path
 from platformdirs.api import PlatformDirsABC
@@ -107,15 +108,32 @@ def _may_be_read(root: Path) -> bool:
 
 
 def is_gone(path: str | os.PathLike[str]) -> bool:
-    """Return True if nothing exists at a path. A path that cannot be looked at (permissions, a disk
-    that does not answer) counts as existing."""
+    """Return True if nothing exists at a path, or at that of a locator's container. A path that
+    cannot be looked at (permissions, a disk that does not answer) counts as existing."""
     try:
         os.stat(path)  # noqa: PTH116 - strings of the ledger, on the hot path
     except (FileNotFoundError, NotADirectoryError):
-        return True
+        container, member = split_locator(os.fspath(path))
+        return not member or is_gone(container)
     except (OSError, ValueError):
         return False
     return False
+
+
+def locator_of(path: str | os.PathLike[str], member: str) -> str:
+    """Return the one string that names a member of a container, a path where there is none. No
+    path of a transcript reads as a locator: those end with a suffix, members have no dot."""
+    if not member:
+        return os.fspath(path)
+    return f"{os.fspath(path)}#{quote(member, safe='-_:@=+,~$').replace('.', '%2E')}"
+
+
+def split_locator(locator: str) -> tuple[str, str]:
+    """Return container and member of a locator; the member is "" for a path."""
+    container, mark, member = locator.rpartition("#")
+    if not mark or "." in member or "/" in member or os.sep in member or not member:
+        return locator, ""
+    return container, unquote(member)
 
 
 def on_this_machine(named: str) -> Path:

@@ -209,18 +209,9 @@ def _transcripts(
         yield from ((str(path), None) for path in source.parts)  # counted with the first
 
 
-def remembered(rows: Iterable[SourceRow]) -> Known:
-    """Return a function for discovery, by path, size and mtime in nanoseconds: the transcript that
-    the ledger has there, None if it has none or the file has changed."""
-    from memory_assets.transcripts import Source
+def remembered(rows: Iterable[SourceRow], tokens: Mapping[str, str] | None = None) -> Known:
+    """Return for discovery what the ledger has. `tokens`: of containers all of whose sessions are
+    in it, when they had this token."""
+    from memory_assets.status.remembered import Remembered
 
-    by_path = {row.path: row for row in rows}
-
-    def known(path: Path, size: int, mtime_ns: int) -> Source | None:
-        row = by_path.get(str(path))
-        if row is None or (row.size, row.mtime_ns) != (size, mtime_ns):
-            return None
-        agent_id = row.agent_id or None
-        return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
-
-    return known
+    return Remembered(rows, tokens or {})

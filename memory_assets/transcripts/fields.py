@@ -41,7 +41,8 @@ DOCUMENT = "[document]"
 
 PATH_KEYS = (
     *("file_path", "notebook_path", "path", "filePath", "absolute_path", "relative_path"),
-    *("target_file", "paths", "file_paths"),
+    *("target_file", "paths", "file_paths", "relative_workspace_path", "relativeWorkspacePath"),
+    "targetFile",
 )
 """Fields of a tool's input that name files or directories."""
 UNRENDERED = "[value]"

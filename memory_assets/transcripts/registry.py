@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,15 +19,21 @@ from memory_assets.transcripts.base import (
 from memory_assets.transcripts.claude.cowork import CoworkReader
 from memory_assets.transcripts.claude.reader import ClaudeCodeReader
 from memory_assets.transcripts.codex.reader import CodexReader
-from memory_assets.transcripts.lines import read_head
+from memory_assets.transcripts.content import Content, FileContent
+from memory_assets.transcripts.lines import head_of
 from memory_assets.transcripts.pi.openclaw import OpenClawReader
 from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.readers.copilot_cli import CopilotCliReader
+from memory_assets.transcripts.readers.crush import CrushReader
 from memory_assets.transcripts.readers.cursor_agent import CursorAgentReader
 from memory_assets.transcripts.readers.droid import DroidReader
 from memory_assets.transcripts.readers.gemini import GeminiReader
+from memory_assets.transcripts.readers.goose import GooseReader
+from memory_assets.transcripts.readers.hermes import HermesReader
+from memory_assets.transcripts.readers.opencode import KiloReader, OpenCodeReader
 from memory_assets.transcripts.readers.qwen import QwenReader
+from memory_assets.transcripts.readers.zed import ZedReader
 
 READERS: tuple[Reader, ...] = (
     ClaudeCodeReader(),
@@ -40,6 +46,12 @@ READERS: tuple[Reader, ...] = (
     DroidReader(),
     OpenClawReader(),
     CoworkReader(),
+    OpenCodeReader(),
+    KiloReader(),
+    CrushReader(),
+    GooseReader(),
+    HermesReader(),
+    ZedReader(),
 )
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
 
@@ -53,36 +65,59 @@ def reader_by_agent(agent: str) -> Reader:
     raise TranscriptError(f"no reader for agent {agent!r}; there are readers for {known}")
 
 
+def contents_of(source: Source) -> tuple[Content, ...]:
+    """Return what a source's lines are read from; raise `TranscriptError` if it cannot be read."""
+    return reader_by_agent(source.agent).contents(source)
+
+
+def is_rendered(source: Source) -> bool:
+    """Return whether a source's lines are rendered from a store, and are in no file."""
+    return reader_by_agent(source.agent).renders(source)
+
+
+def state_of(source: Source) -> tuple[int, int] | None:
+    """Return the present `size` and `mtime_ns` of a source; None if it is deleted. Raise
+    `TranscriptError` if it cannot be looked at now."""
+    return reader_by_agent(source.agent).state(source)
+
+
 def read_session(
     path: Path,
     *,
     source: Source | None = None,
     report: ReadReport | None = None,
     end: int | None = None,
+    contents: Sequence[Content] | None = None,
 ) -> Iterator[Record]:
-    """Return the records of one transcript file, in file order, lazily.
+    """Return the records of one transcript, in order, lazily.
 
     With `end`, only the first bytes are read: lines written later are left for the next reading.
-    The reader is chosen by content, where the agent that `source` names is asked first, and by
-    that agent alone for what nobody recognises. Ids come from
-    `source`, else from the file. Bad lines are listed in `report`, which is complete once the
+    The reader is chosen by content; the one of `source.agent` is asked first, and reads what no
+    reader knows. Ids come from `source`, else from the file. `contents`: what the lines are read
+    from, where that is known already. Bad lines are listed in `report`, which is complete once the
     iterator is exhausted; they raise nothing. Raises `TranscriptError` if the file cannot be
     opened or no reader recognises it.
     """
-    head = read_head(path)
     report = report if report is not None else ReadReport()
+    named = None if source is None else reader_by_agent(source.agent)
+    if source is not None and named is not None:
+        source = replace(source, path=path)
+        contents = named.contents(source) if contents is None else contents
+    head = head_of(contents[0] if contents else FileContent(path))
     if not head and source is None:
         return iter(())
-    named = [reader_by_agent(source.agent)] if source is not None else []
-    reader = next((reader for reader in (*named, *READERS) if reader.sniff(head)), None)
-    if reader is None and named:
-        reader = named[0]
+    reader = named
+    is_own = named is not None and source is not None and named.renders(source)
+    if named is None or not (is_own or named.sniff(head)):
+        others = (each for each in READERS if each is not named)
+        reader = next((each for each in others if each.sniff(head)), named)
     if reader is None:
         raise TranscriptError(f"{path}: no reader knows this content")
     if source is None:
         session_id, agent_id = reader.identify(path, head)
         source = Source(reader.agent, "", session_id, agent_id, path, 0, 0)
-    return reader.read(replace(source, agent=reader.agent, path=path), report, end)
+    source = replace(source, agent=reader.agent)
+    return reader.read(source, report, end, contents if reader is named else None)
 
 
 def discover(

@@ -19,7 +19,15 @@ from memory_assets.status.disk import remembered, roots_to_read
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key
-from memory_assets.transcripts import HISTORY_FILE, Note, Source, Unlisted, discover, ignore
+from memory_assets.transcripts import (
+    HISTORY_FILE,
+    Note,
+    Source,
+    Unlisted,
+    discover,
+    ignore,
+    state_of,
+)
 from memory_assets.transcripts.claude.history import unnamed_prompts_ms
 
 NO_DIRECTORY = (
@@ -136,16 +144,10 @@ def _refreshed(source: Source) -> Source | None:
     if source.path.name == HISTORY_FILE:
         return source  # its size and time are not those of the file
     try:
-        states = [path.stat() for path in source.files]
-    except FileNotFoundError:
-        return None
-    except OSError:
+        state = state_of(source)
+    except TranscriptError:
         return source
-    return replace(
-        source,
-        size=sum(state.st_size for state in states),
-        mtime_ns=max(state.st_mtime_ns for state in states),
-    )
+    return replace(source, size=state[0], mtime_ns=state[1]) if state else None
 
 
 class _UnnamedPrompts:
@@ -169,7 +171,7 @@ class _UnnamedPrompts:
 
     def see(self, source: Source) -> None:
         """Add a transcript that is on disk."""
-        if source.agent_id is None and str(source.path) not in self._known:
+        if source.agent_id is None and source.locator not in self._known:
             self._unread.setdefault((source.agent, source.project), set()).add(source.session_id)
 
     def is_duplicate(self, source: Source) -> bool:
