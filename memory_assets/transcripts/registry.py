@@ -121,10 +121,11 @@ def read_session(
 
 
 def discover(
-    roots: Mapping[str, Path], known: Known = nothing_known, note: Note = ignore
+    roots: Mapping[str, Sequence[Path]], known: Known = nothing_known, note: Note = ignore
 ) -> Iterator[Source]:
-    """Yield every transcript under `roots` (agent name -> its directory), agent by agent
-    in the order of `READERS`, and in a fixed order within each.
+    """Yield every transcript under `roots` (agent name -> its directories), agent by agent
+    in the order of `READERS`, and in a fixed order within each directory. What is below several
+    of an agent's directories comes once.
 
     `note` is called with each file and directory that could not be read. Roots that do not
     exist are skipped. Raises `TranscriptError` for an agent without a reader.
@@ -132,5 +133,9 @@ def discover(
     for agent in roots:
         reader_by_agent(agent)
     for reader in READERS:
-        if reader.agent in roots:
-            yield from reader.discover(roots[reader.agent], known, note)
+        found: set[tuple[Path, str]] = set()
+        for root in roots.get(reader.agent, ()):
+            for source in reader.discover(root, known, note):
+                if (place := (source.path, source.session_id)) not in found:
+                    found.add(place)
+                    yield source
