@@ -78,7 +78,7 @@ def main() -> int:
 def _transcripts(unpacked: Path) -> Iterator[Source]:
     for repository in sorted(unpacked.iterdir()):
         for agent, inner in _ROOTS.items():
-            yield from discover({agent: repository / inner})
+            yield from discover({agent: (repository / inner,)})
 
 
 def _recognised(paths: Iterator[Path]) -> Iterator[Source]:

@@ -219,7 +219,7 @@ def real_sessions(
     sessions: dict[str, list[Source]] = {}
     for repository in sorted(path for path in root.iterdir() if path.is_dir()):
         roots = {agent: repository / place for agent, place in AGENT_DIRECTORIES.items()}
-        for source in discover({agent: path for agent, path in roots.items() if path.is_dir()}):
+        for source in discover({agent: (path,) for agent, path in roots.items() if path.is_dir()}):
             sessions.setdefault(source.session_id, []).append(source)
     if absent := needed - sessions.keys():
         sys.exit(f"questions.jsonl names sessions that are not in the data: {sorted(absent)}")

@@ -36,7 +36,7 @@ def read(world: World, projects: Path) -> list[SessionTurns]:
     for session in world.sessions:
         session.write(projects)
     found = []
-    for source in discover({"claude-code": projects}):
+    for source in discover({"claude-code": (projects,)}):
         session = redactor.session(source.session_id)
         records = [
             session.redact_record(each, project=source.project, project_root=each.cwd).record

@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,7 +86,7 @@ def main() -> None:
             chroma_server.stop(settings.data_dir)
 
 
-def newest_session(roots: Mapping[str, Path]) -> tuple[str, str]:
+def newest_session(roots: Mapping[str, Sequence[Path]]) -> tuple[str, str]:
     """Return the id of the session with the newest record and the rarest words of its last
     prompt. Gives each file the time of its last record, as where an agent wrote it."""
     last: dict[str, tuple[float, str]] = {}

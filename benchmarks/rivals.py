@@ -162,7 +162,7 @@ class Transcripts:
         homes = work / "homes"
         self._roots = {"claude": homes / "claude", "codex": homes / "codex", "pi": homes / "pi"}
         agents = zip(("claude-code", "codex", "pi"), self._roots.values(), strict=True)
-        sources = list(discover(dict(agents)))
+        sources = list(discover({agent: (root,) for agent, root in agents}))
         self._session_of = {str(source.path): source.session_id for source in sources}
         self._session_of_name = {source.path.stem: source.session_id for source in sources}
         path_of = {(each.session_id, each.agent_id): str(each.path) for each in sources}

@@ -14,7 +14,7 @@ from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.browser import served
-from memory_assets_tests.command_line import run_here
+from memory_assets_tests.command_line import environment_of, run_here
 from memory_assets_tests.conftest import copy_sample, sample_settings_of
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -46,8 +46,7 @@ def sample_site(directory: Path) -> Iterator[str]:
         del os.environ[name]
     os.environ["HOME"] = str(home)
     settings = sample_settings_of(copy_sample(directory / "transcripts"), directory / "memory")
-    names = ("data_dir", "projects_dir", "codex_dir", "pi_dir")
-    where = {f"MEMORY_{name.upper()}": str(getattr(settings, name)) for name in names}
+    where = environment_of(settings)
     remembered = ("remember", "Reports are cut at local midnight.", "--conversation", "clocks")
     for command in (remembered, ("ingest",)):
         done = run_here(where, *command)

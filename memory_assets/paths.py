@@ -70,35 +70,62 @@ def project_of(cwd: str) -> str:
     return _NOT_ALPHANUMERIC.sub("-", cwd) or UNKNOWN_PROJECT
 
 
-def transcript_roots(explicit: Mapping[str, Path | None], agents: Sequence[str]) -> dict[str, Path]:
-    """Return the directory to read per agent; empty values are left out.
+Roots = dict[str, tuple[Path, ...]]
+"""The directories with transcripts, by agent."""
 
-    A directory given explicitly replaces all defaults, so that `--projects-dir` never
-    drags in another agent's home. Without any, each agent's own default is used where it
-    exists, and the shipped sample where none does. A home that the agent's own variable names is
+
+def transcript_roots(explicit: Mapping[str, Sequence[Path] | None], agents: Sequence[str]) -> Roots:
+    """Return the directories to read per agent, each once; agents without one are left out.
+
+    Directories given explicitly replace all defaults, so that `--projects-dir` never
+    drags in another agent's home. Without any, each agent's own defaults are used where they
+    exist, and the shipped sample where none does. A home that the agent's own variable names is
     among them if it is missing, so that this is an error and not a reason to read something else.
     """
-    roots = {agent: path for agent, path in explicit.items() if path is not None}
+    roots = {agent: tuple(given) for agent, given in explicit.items() if given}
     if not roots:
-        homes, named = _agent_homes(), _named_homes()
-        lost = {agent for agent, home in named.items() if not _may_be_read(home)}
-        roots = {a: path for a, path in homes.items() if a in lost or _may_be_read(path)}
-        roots = roots or {agent: homes[agent] for agent in named} or sample_roots()
-    return {agent: path for agent, path in roots.items() if agent in agents}
+        homes = {agent: read for agent in KNOWN_AGENTS if (read := _own_directories(agent))}
+        named = {agent: _in_homes(agent, of_agent) for agent, of_agent in _named_homes().items()}
+        roots = homes or named or sample_roots()
+    return {agent: _distinct(roots[agent]) for agent in roots if agent in agents}
 
 
-def sample_roots() -> dict[str, Path]:
+def sample_roots() -> Roots:
     """Return the directories of the sample sessions, which ship with the package, per agent."""
     return {
-        "claude-code": SAMPLE_DIR / "claude" / "projects",
-        "codex": SAMPLE_DIR / "codex",
-        "pi": SAMPLE_DIR / "pi",
+        "claude-code": (SAMPLE_DIR / "claude" / "projects",),
+        "codex": (SAMPLE_DIR / "codex",),
+        "pi": (SAMPLE_DIR / "pi",),
     }
 
 
-def is_sample(roots: Mapping[str, Path]) -> bool:
+def is_sample(roots: Roots) -> bool:
     """Return whether these are the sample's directories, and no other."""
-    return bool(roots) and all(path.is_relative_to(SAMPLE_DIR) for path in roots.values())
+    paths = [path for of_agent in roots.values() for path in of_agent]
+    return bool(paths) and all(path.is_relative_to(SAMPLE_DIR) for path in paths)
+
+
+def roots_in_words(roots: Roots) -> str:
+    """Return the directories with their agents, in one line."""
+    return ", ".join(f"{agent}: {path}" for agent, paths in roots.items() for path in paths)
+
+
+def listed_paths(given: str) -> list[Path]:
+    """Return the directories that a text lists, as in PATH: with `:` (Windows: `;`) between them,
+    or commas, as other programs write `CLAUDE_CONFIG_DIR`. What is there as a whole is one."""
+    parts = [given] if _is_there(given) else given.split(os.pathsep)
+    whole = (part if _is_there(part.strip()) else part.replace(",", "\0") for part in parts)
+    split = (each.strip() for part in whole for each in part.split("\0"))
+    return [on_this_machine(each) for each in split if each]
+
+
+def _is_there(given: str) -> bool:
+    return not is_gone(on_this_machine(given))
+
+
+def _distinct(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the paths, of those that lead to one directory the first."""
+    return tuple({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
 
 
 def _may_be_read(root: Path) -> bool:
@@ -153,6 +180,12 @@ _HOME_VARIABLES = {
 }
 """The agents' own variables that name their homes, or what of them has the transcripts; the first
 that is set counts."""
+_DEFAULT_HOMES = {
+    "claude-code": (".claude", "{config}/claude"),
+    "codex": (".codex",),
+    "pi": (".pi",),
+}
+"""The homes of agents without such a variable, below the user's; `{config}`: XDG_CONFIG_HOME."""
 
 
 def home_variables() -> dict[str, str]:
@@ -164,12 +197,16 @@ def home_variables() -> dict[str, str]:
     }
 
 
-def _named_homes() -> dict[str, Path]:
+def _named_homes() -> Roots:
+    """Return the homes that the agents' variables and settings name."""
     named = home_variables()
-    homes = {agent: on_this_machine(os.environ[name]) for agent, name in named.items()}
+    homes = {agent: tuple(listed_paths(os.environ[name])) for agent, name in named.items()}
     if named.get("pi") != _PI_SESSIONS:
-        moved = _pi_sessions(homes.get("pi", Path.home() / ".pi" / "agent"))
-        homes |= {"pi": moved} if moved is not None else {}
+        own = homes.get("pi", (Path.home() / ".pi" / "agent",))
+        moved = [_pi_sessions(home) for home in own]
+        if "pi" in homes or any(moved):
+            pairs = zip(own, moved, strict=True)
+            homes["pi"] = tuple(there or home for home, there in pairs)
     return homes
 
 
@@ -183,10 +220,21 @@ def _pi_sessions(agent_dir: Path) -> Path | None:
     return on_this_machine(named) if isinstance(named, str) and named.strip() else None
 
 
-def _agent_homes() -> dict[str, Path]:
-    """Return where each agent keeps its transcripts, named or by default."""
-    home, named = Path.home(), _named_homes()
-    claude = named.get("claude-code", home / ".claude")
-    codex = named.get("codex", home / ".codex")
-    pi = named.get("pi", home / ".pi")
-    return {"claude-code": claude / "projects", "codex": codex, "pi": pi}
+def _own_directories(agent: str) -> tuple[Path, ...]:
+    """Return where an agent keeps its transcripts: of the homes that are named those with any and
+    those that are missing, else of those by default those that are there."""
+    named = _named_homes().get(agent)
+    if named is None:
+        return tuple(filter(_may_be_read, _in_homes(agent, _default_homes(agent))))
+    places = zip(named, _in_homes(agent, named), strict=True)
+    return tuple(path for home, path in places if _may_be_read(path) or not _may_be_read(home))
+
+
+def _default_homes(agent: str) -> list[Path]:
+    config = os.environ.get("XDG_CONFIG_HOME") or ".config"
+    return [Path.home() / place.format(config=config) for place in _DEFAULT_HOMES[agent]]
+
+
+def _in_homes(agent: str, homes: Sequence[Path]) -> tuple[Path, ...]:
+    """Return where the transcripts are in each of an agent's homes."""
+    return tuple(home / "projects" if agent == "claude-code" else home for home in homes)

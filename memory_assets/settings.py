@@ -19,7 +19,7 @@ from typing import Any, Literal
 from memory_assets import paths
 from memory_assets.agent_memory.policy import MEMORY_TYPES
 from memory_assets.errors import ConfigurationError
-from memory_assets.paths import DATA_DIR, KNOWN_AGENTS, transcript_roots
+from memory_assets.paths import DATA_DIR, KNOWN_AGENTS, Roots, listed_paths, transcript_roots
 from memory_assets.requests.arguments import Arguments, argument, chosen, declared
 from memory_assets.search_kinds import HISTORY_COLLECTIONS, MEMORY_COLLECTIONS
 
@@ -47,6 +47,16 @@ def _absolute(value: str | Path) -> Path:
     if not isinstance(value, str | Path):
         raise ConfigurationError("give a path")
     return Path(value).expanduser().absolute()
+
+
+def _directories(value: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
+    """Return the directories of a list, or of a text as in PATH."""
+    if isinstance(value, str):
+        value = listed_paths(value)
+    given = [value] if isinstance(value, Path) or not isinstance(value, Iterable) else list(value)
+    if not given:
+        raise ConfigurationError("give one or more directories")
+    return tuple(map(_absolute, given))
 
 
 def _url_or_directory(value: str) -> str:
@@ -141,9 +151,13 @@ class Settings(Arguments):
         "Whose memory it is; each tenant has one of its own, of which the others see nothing.",
         pattern=r"^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$",
     )
-    projects_dir: Path | None = argument(None, "Claude Code's projects directory.", reads=_absolute)
-    codex_dir: Path | None = argument(None, "Codex's home directory.", reads=_absolute)
-    pi_dir: Path | None = argument(None, "Pi's home directory.", reads=_absolute)
+    projects_dir: tuple[Path, ...] | None = argument(
+        None, "Claude Code's projects directories.", reads=_directories
+    )
+    codex_dir: tuple[Path, ...] | None = argument(
+        None, "Codex's home directories.", reads=_directories
+    )
+    pi_dir: tuple[Path, ...] | None = argument(None, "Pi's home directories.", reads=_directories)
     agents: tuple[str, ...] = argument(
         KNOWN_AGENTS, "Agents to ingest, comma-separated.", reads=_agents
     )
@@ -324,8 +338,8 @@ class Settings(Arguments):
         """The token or key of the server at `vectors_url`; None without one."""
         return self.chroma_token if self.vector_backend == "chromadb" else self.qdrant_api_key
 
-    def transcript_roots(self) -> dict[str, Path]:
-        """Return the directory to read per agent; see `paths.transcript_roots`."""
+    def transcript_roots(self) -> Roots:
+        """Return the directories to read per agent; see `paths.transcript_roots`."""
         explicit = {"claude-code": self.projects_dir, "codex": self.codex_dir, "pi": self.pi_dir}
         return transcript_roots(explicit, self.agents)
 

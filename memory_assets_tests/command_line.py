@@ -14,6 +14,7 @@ from contextlib import ExitStack, redirect_stderr, redirect_stdout
 import pytest
 
 from memory_assets.cli import start
+from memory_assets.settings import Settings
 
 _SET_BY_INGEST = ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY")
 
@@ -42,6 +43,17 @@ def run_here(
             code = int(str(ended.code or 0))
     printed = (_text(each) for each in (out, err))
     return subprocess.CompletedProcess(arguments, code, *printed)
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """Return the variables that say where a memory and its transcripts are."""
+    roots = {"PROJECTS": settings.projects_dir, "CODEX": settings.codex_dir, "PI": settings.pi_dir}
+    named = {
+        f"MEMORY_{name}_DIR": os.pathsep.join(map(str, paths))
+        for name, paths in roots.items()
+        if paths
+    }
+    return {"MEMORY_DATA_DIR": str(settings.data_dir), **named}
 
 
 def _text(stream: io.TextIOWrapper) -> str:

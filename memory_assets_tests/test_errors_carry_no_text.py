@@ -46,6 +46,7 @@ from memory_assets.stores.lake import batch, lake
 from memory_assets.stores.lake.rows import arrow_batches
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets.stores.runs.names import INGEST_JOB
+from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.own_files import own_file
 
 SECRET = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
@@ -263,8 +264,8 @@ def test_the_command_line_tells_no_more(
 ) -> None:
     """An error outside of any stage ends in one line with its type and place."""
     monkeypatch.setattr(on_disk, "look_for_sources", loud)
-    monkeypatch.setenv("MEMORY_DATA_DIR", str(workshop.settings.data_dir))
-    monkeypatch.setenv("MEMORY_PROJECTS_DIR", str(workshop.settings.projects_dir))
+    for name, value in environment_of(workshop.settings).items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "argv", ["memory", "ingest"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

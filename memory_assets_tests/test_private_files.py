@@ -17,7 +17,7 @@ import pytest
 from memory_assets.private_files import _OURS, take_from_others
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.command_line import run_here
+from memory_assets_tests.command_line import environment_of, run_here
 from memory_assets_tests.conftest import copy_sample, sample_settings_of
 
 MEMORY = Path(sys.executable).parent / "memory"
@@ -45,10 +45,7 @@ def written(
         "HOME": str(root / "home"),
         "XDG_CACHE_HOME": str(root / "home" / "cache"),
         "XDG_CONFIG_HOME": str(root / "home" / "config"),
-        "MEMORY_DATA_DIR": str(settings.data_dir),
-        "MEMORY_PROJECTS_DIR": str(settings.projects_dir),
-        "MEMORY_CODEX_DIR": str(settings.codex_dir),
-        "MEMORY_PI_DIR": str(settings.pi_dir),
+        **environment_of(settings),
     }
     shutil.copytree(compiled_rules, root / "home" / "cache")  # 10 s of CPU less
     for directory, _, names in os.walk(root / "home" / "cache"):
@@ -86,7 +83,7 @@ def test_nothing_that_is_written_is_for_others(written: tuple[Settings, dict[str
         home / "config" / "memory_assets",
     )
     assert _open_to_others(*tops) == []
-    session = next(settings.codex_dir.rglob("*.jsonl")).stem[-36:] if settings.codex_dir else ""
+    session = next(_codex(settings).rglob("*.jsonl")).stem[-36:]
     for command in (
         ["search", "database is locked"],
         ["status"],
@@ -146,15 +143,18 @@ def test_an_older_memory_is_taken_from_others_by_the_next_command(
         shutil.rmtree(sample)
 
 
+def _codex(settings: Settings) -> Path:
+    return settings.transcript_roots()["codex"][0]
+
+
 def test_transcripts_keep_their_modes(written: tuple[Settings, dict[str, str]]) -> None:
     """What belongs to the agents is never changed, linked from the data directory or not."""
     settings, _ = written
-    assert settings.codex_dir is not None
-    transcripts = [path for path in settings.codex_dir.rglob("*") if path.is_file()]
+    transcripts = [path for path in _codex(settings).rglob("*") if path.is_file()]
     for path in transcripts:
         path.chmod(0o644)
     link = settings.data_dir / "lake-of-others"
-    link.symlink_to(settings.codex_dir)
+    link.symlink_to(_codex(settings))
     settings.data_dir.chmod(0o755)
     try:
         take_from_others(settings.data_dir)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from pathlib import Path
@@ -105,7 +107,7 @@ def test_paths_become_absolute(
     monkeypatch.chdir(tmp_path)
     settings = load_settings(data_dir="here", projects_dir="~/transcripts")
     assert settings.data_dir == tmp_path / "here"
-    assert settings.projects_dir == home() / "transcripts"
+    assert settings.projects_dir == (home() / "transcripts",)
 
 
 def test_settings_do_not_change() -> None:
@@ -158,8 +160,8 @@ def test_agents_are_read_where_they_live(home: Callable[..., Path]) -> None:
     """Of the agents' default directories, those that are there."""
     at = home("claude-code", "pi")
     assert load_settings().transcript_roots() == {
-        "claude-code": at / ".claude/projects",
-        "pi": at / ".pi",
+        "claude-code": (at / ".claude/projects",),
+        "pi": (at / ".pi",),
     }
 
 
@@ -172,9 +174,72 @@ def test_the_agents_own_variables_move_their_directories(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "moved"))
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     assert load_settings().transcript_roots() == {
-        "claude-code": tmp_path / "moved" / "projects",
-        "codex": tmp_path / "codex",
+        "claude-code": (tmp_path / "moved" / "projects",),
+        "codex": (tmp_path / "codex",),
     }
+
+
+@pytest.mark.parametrize("separator", [os.pathsep, ",", ", "])
+def test_an_agents_own_variable_may_list_homes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, separator: str
+) -> None:
+    """As in PATH, or with commas; one that is missing is among them, and so becomes an error."""
+    homes = [tmp_path / name for name in ("work", "private", "lost")]
+    for home in homes[:2]:
+        (home / "projects").mkdir(parents=True)
+        (home / "agent" / "sessions").mkdir(parents=True)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
+        monkeypatch.setenv(name, separator.join(map(str, homes)))
+    assert load_settings().transcript_roots() == {
+        "claude-code": tuple(home / "projects" for home in homes),
+        "codex": tuple(homes),
+        "pi": tuple(homes),
+    }
+
+
+def test_a_directory_whose_name_has_a_separator_is_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """If it is there as it is written."""
+    odd, other = tmp_path / "a,b", tmp_path / f"c{os.pathsep}d"
+    odd.mkdir()
+    other.mkdir()
+    for given, read in ((f"{odd}{os.pathsep}{tmp_path}", (odd, tmp_path)), (other, (other,))):
+        monkeypatch.setenv("PI_CODING_AGENT_SESSION_DIR", str(given))
+        assert load_settings().transcript_roots()["pi"] == read
+
+
+def test_claude_code_lives_below_the_configuration_too(
+    home: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In ~/.config/claude or where XDG_CONFIG_HOME says, with ~/.claude or without it; where one
+    is a link to the other, it is read once."""
+    at = home()
+    old, new = at / ".claude", at / ".config" / "claude"
+    (new / "projects").mkdir(parents=True)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    assert load_settings().transcript_roots() == {"claude-code": (new / "projects",)}
+    (old / "projects").mkdir(parents=True)
+    both = old / "projects", new / "projects"
+    assert load_settings().transcript_roots() == {"claude-code": both}
+    (new / "projects").rmdir()
+    (new / "projects").symlink_to(old / "projects")
+    assert load_settings().transcript_roots() == {"claude-code": both[:1]}
+    (tmp_path / "moved" / "claude" / "projects").mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "moved"))
+    moved = tmp_path / "moved" / "claude" / "projects"
+    assert load_settings().transcript_roots() == {"claude-code": (old / "projects", moved)}
+
+
+@pytest.mark.parametrize("given", ["text", "list"])
+def test_a_setting_may_list_directories(
+    toml: Callable[[str], None], tmp_path: Path, given: str
+) -> None:
+    """In the file as a list, or as in PATH."""
+    paths = [str(tmp_path / "a"), str(tmp_path / "b")]
+    value = json.dumps(paths if given == "list" else os.pathsep.join(paths))
+    toml(f"codex_dir = {value}")
+    assert load_settings().transcript_roots() == {"codex": (tmp_path / "a", tmp_path / "b")}
 
 
 def test_where_no_agent_lives_the_sample_is_read() -> None:
@@ -182,7 +247,8 @@ def test_where_no_agent_lives_the_sample_is_read() -> None:
     roots = load_settings().transcript_roots()
     assert roots == sample_roots()
     assert roots.keys() == set(KNOWN_AGENTS)
-    assert all(path.is_dir() and path.is_relative_to(SAMPLE_DIR) for path in roots.values())
+    paths = [path for (path,) in roots.values()]
+    assert all(path.is_dir() and path.is_relative_to(SAMPLE_DIR) for path in paths)
 
 
 @pytest.mark.parametrize(
@@ -194,13 +260,16 @@ def test_a_directory_that_is_given_replaces_all_defaults(
     """Nobody's own sessions get in beside it, nor the sample when it does not exist."""
     home(*KNOWN_AGENTS)
     given: dict[str, Any] = {name: tmp_path / "not-there"}
-    assert load_settings(**given).transcript_roots() == {agent: tmp_path / "not-there"}
+    assert load_settings(**given).transcript_roots() == {agent: (tmp_path / "not-there",)}
 
 
 def test_several_directories_can_be_given(tmp_path: Path) -> None:
     """In the environment, say, as data/sample/README.md shows."""
     settings = load_settings(projects_dir=tmp_path / "c", pi_dir=tmp_path / "p")
-    assert settings.transcript_roots() == {"claude-code": tmp_path / "c", "pi": tmp_path / "p"}
+    assert settings.transcript_roots() == {
+        "claude-code": (tmp_path / "c",),
+        "pi": (tmp_path / "p",),
+    }
 
 
 def test_agents_that_are_not_wanted_are_not_read(home: Callable[..., Path]) -> None:

@@ -67,7 +67,8 @@ def ingest(
         int | None, typer.Option(min=1, help="Ingest at most this many new or changed files.")
     ] = None,
     projects_dir: Annotated[
-        Path | None, typer.Option(help="Read only this projects directory of Claude Code.")
+        list[Path] | None,
+        typer.Option(help="Read only this projects directory of Claude Code; repeatable."),
     ] = None,
     project: Projects = None,
     agent: Annotated[list[str] | None, typer.Option(help="Only this agent; repeatable.")] = None,
@@ -81,7 +82,9 @@ def ingest(
     Finds the transcripts of Claude Code, Codex and Pi, redacts them and updates all tables and
     indexes. Without changes it does nothing.
     """
-    settings = load_settings(projects_dir=projects_dir, agents=tuple(agent) if agent else None)
+    settings = load_settings(
+        projects_dir=projects_dir or None, agents=tuple(agent) if agent else None
+    )
     if watch:
         if limit is not None or project or full or json:
             raise ConfigurationError(

@@ -22,8 +22,10 @@ from memory_assets.install_key import KEY_FILE, load_install_key
 from memory_assets.paths import (
     IS_CHECKOUT,
     SETTINGS_FILE,
+    Roots,
     home_variables,
     is_sample,
+    roots_in_words,
     user_cache_dir,
     user_config_dir,
 )
@@ -112,7 +114,7 @@ def _key(name: str, settings: Settings) -> Finding:
     return Finding(name, True, f"{user_config_dir() / KEY_FILE}: keep it with your backups")
 
 
-def _roots(settings: Settings) -> dict[str, Path]:
+def _roots(settings: Settings) -> Roots:
     from memory_assets.status.disk import roots_to_read
     from memory_assets.stores.catalog.catalog import Catalog
     from memory_assets.stores.files.sqlite import IN_MEMORY
@@ -124,11 +126,15 @@ def _roots(settings: Settings) -> dict[str, Path]:
 
 def _transcripts(name: str, settings: Settings) -> Finding:
     roots = _roots(settings)
-    missing = [f"{agent}: {path}" for agent, path in roots.items() if not path.is_dir()]
+    missing = {
+        agent: gone
+        for agent, paths in roots.items()
+        if (gone := tuple(path for path in paths if not path.is_dir()))
+    }
     if missing:
         variables = ", ".join(home_variables().values())
         remedy = f"Correct {variables or 'MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR'}."
-        return Finding(name, False, f"no directory {', '.join(missing)}", remedy)
+        return Finding(name, False, f"no directory {roots_in_words(missing)}", remedy)
     if not settings.transcript_roots():
         return Finding(name, False, "no agent is selected", "Correct MEMORY_AGENTS.")
     if not roots:
@@ -137,7 +143,7 @@ def _transcripts(name: str, settings: Settings) -> Finding:
     if is_sample(roots):
         remedy = "Set MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR if they are elsewhere."
         return Finding(name, True, "none found; the sample sessions would be used", remedy)
-    return Finding(name, True, ", ".join(f"{agent}: {path}" for agent, path in roots.items()))
+    return Finding(name, True, roots_in_words(roots))
 
 
 def _redaction(name: str, settings: Settings) -> Finding:

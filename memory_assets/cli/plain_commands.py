@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.cli.mcp_command import serve_stdio
@@ -110,7 +111,8 @@ def plain_context(given: Sequence[str]) -> Callable[[], object] | None:
 def ingest_plainly(settings: Settings, *, as_json: bool) -> int:
     """Ingest all that is new or changed, report, and return the exit code. In a first ingest, the
     independent scanner, which is what takes longest to start, is compiled during the imports."""
-    transcripts = (root.rglob("*.jsonl*") for root in settings.transcript_roots().values())
+    roots = chain.from_iterable(settings.transcript_roots().values())
+    transcripts = (root.rglob("*.jsonl*") for root in roots)
     if not (settings.data_dir / "catalog.db").exists() and any(map(any, transcripts)):
         from memory_assets.pipeline.checks.kingfisher import compile_kingfisher
 

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def _scan(
         user_config_dir() / KEY_FILE,
         *canaries,
         SAMPLE_DIR,
-        *settings.transcript_roots().values(),
+        *chain.from_iterable(settings.transcript_roots().values()),
     ]
     known = KnownValues(components.install_key, frozenset(components.catalog.known_secrets.rules()))
     total = sum(path.stat().st_size for path in files_under(roots, excluded))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory_assets.errors import printable
-from memory_assets.paths import SAMPLE_DIR, is_gone, is_sample
+from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample
 from memory_assets.settings import Settings
 from memory_assets.status.other_files import OtherFiles
 from memory_assets.stores.catalog.catalog import Catalog
@@ -49,8 +49,8 @@ class Disk:
     """True if a path was found which the readers may not be able to read."""
 
 
-def roots_to_read(settings: Settings, catalog: Catalog) -> dict[str, Path]:
-    """Return the directory to read per agent, as set or by default, but never the sample's for a
+def roots_to_read(settings: Settings, catalog: Catalog) -> Roots:
+    """Return the directories to read per agent, as set or by default, but never the sample's for a
     memory that has sessions of other directories: their agent's home is missing, and nothing
     stands in for it."""
     roots = settings.transcript_roots()
@@ -83,7 +83,7 @@ def _projects(catalog: Catalog) -> tuple[list[str], list[str]]:
     return [project for is_of_sample, project in rows if not is_of_sample], of_sample
 
 
-def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
+def look(catalog: Catalog, roots: Roots, data_dir: Path) -> Disk:
     """Return the state of the files on disk, at the cost of one `stat` per file."""
     known: dict[str, tuple[int, int, bool]] = {}
     projects: dict[str, str] = {}
@@ -95,8 +95,9 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
         parts |= dict.fromkeys(json.loads(row[5]) if row[5] else (), row[0])
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
     agents: dict[str, tuple[str, Path]] = {}
-    for agent, root in roots.items():
-        files = _files(root, _DEPTH, disk, partial(disk.others.add, agent, root))
+    visited = set[str]()
+    for agent, root in ((agent, root) for agent, paths in roots.items() for root in paths):
+        files = _files(str(root), _DEPTH, disk, partial(disk.others.add, agent, root), visited)
         for path, facts in _together(files, parts):
             noted = known.get(path)
             if noted is None:
@@ -161,9 +162,13 @@ def _count(disk: Disk, facts: Facts) -> None:
 
 
 def _files(
-    directory: Path | str, depth: int, disk: Disk, add_other: Callable[[str], None]
+    directory: str, depth: int, disk: Disk, add_other: Callable[[str], None], visited: set[str]
 ) -> Iterator[tuple[str, Facts]]:
-    """Yield path and facts of each file that may be a transcript; all else is added as another."""
+    """Yield path and facts of each file that may be a transcript; all else is added as another.
+    Directories in `visited` are passed over, and others added to it: one root may be in another."""
+    if directory in visited:
+        return
+    visited.add(directory)
     try:
         entries = list(os.scandir(directory))
     except OSError as error:
@@ -180,7 +185,7 @@ def _files(
                     continue
             elif entry.is_dir(follow_symlinks=False):
                 if depth:
-                    yield from _files(entry.path, depth - 1, disk, add_other)
+                    yield from _files(entry.path, depth - 1, disk, add_other, visited)
                 else:
                     add_other(f"{entry.path}/")
                 continue
@@ -190,7 +195,7 @@ def _files(
 
 
 def _transcripts(
-    catalog: Catalog, roots: Mapping[str, Path], data_dir: Path, unlisted: list[Unlisted]
+    catalog: Catalog, roots: Roots, data_dir: Path, unlisted: list[Unlisted]
 ) -> Iterator[tuple[str, str | None]]:
     """Yield path and project of each transcript, None for one that was forgotten, or is a further
     file of a session; append those that cannot be read to `unlisted`. Files that the catalogue

@@ -16,16 +16,23 @@ from memory_assets.transcripts.base import (
     ignore,
     nothing_known,
 )
+from memory_assets.transcripts.claude.cowork import CoworkReader
 from memory_assets.transcripts.claude.reader import ClaudeCodeReader
 from memory_assets.transcripts.codex.reader import CodexReader
 from memory_assets.transcripts.content import Content, FileContent
 from memory_assets.transcripts.lines import head_of
+from memory_assets.transcripts.pi.openclaw import OpenClawReader
 from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.readers.copilot_cli import CopilotCliReader
 from memory_assets.transcripts.readers.crush import CrushReader
+from memory_assets.transcripts.readers.cursor_agent import CursorAgentReader
+from memory_assets.transcripts.readers.droid import DroidReader
+from memory_assets.transcripts.readers.gemini import GeminiReader
 from memory_assets.transcripts.readers.goose import GooseReader
 from memory_assets.transcripts.readers.hermes import HermesReader
 from memory_assets.transcripts.readers.opencode import KiloReader, OpenCodeReader
+from memory_assets.transcripts.readers.qwen import QwenReader
 from memory_assets.transcripts.readers.vscode_copilot import VsCodeCopilotReader
 from memory_assets.transcripts.readers.zed import ZedReader
 
@@ -33,6 +40,13 @@ READERS: tuple[Reader, ...] = (
     ClaudeCodeReader(),
     CodexReader(),
     PiReader(),
+    CopilotCliReader(),
+    CursorAgentReader(),
+    GeminiReader(),
+    QwenReader(),
+    DroidReader(),
+    OpenClawReader(),
+    CoworkReader(),
     OpenCodeReader(),
     KiloReader(),
     CrushReader(),
@@ -109,10 +123,11 @@ def read_session(
 
 
 def discover(
-    roots: Mapping[str, Path], known: Known = nothing_known, note: Note = ignore
+    roots: Mapping[str, Sequence[Path]], known: Known = nothing_known, note: Note = ignore
 ) -> Iterator[Source]:
-    """Yield every transcript under `roots` (agent name -> its directory), agent by agent
-    in the order of `READERS`, and in a fixed order within each.
+    """Yield every transcript under `roots` (agent name -> its directories), agent by agent
+    in the order of `READERS`, and in a fixed order within each directory. What is below several
+    of an agent's directories comes once.
 
     `note` is called with each file and directory that could not be read. Roots that do not
     exist are skipped. Raises `TranscriptError` for an agent without a reader.
@@ -120,5 +135,9 @@ def discover(
     for agent in roots:
         reader_by_agent(agent)
     for reader in READERS:
-        if reader.agent in roots:
-            yield from reader.discover(roots[reader.agent], known, note)
+        found: set[tuple[Path, str]] = set()
+        for root in roots.get(reader.agent, ()):
+            for source in reader.discover(root, known, note):
+                if (place := (source.path, source.session_id)) not in found:
+                    found.add(place)
+                    yield source

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -69,7 +69,7 @@ class Directories(FileSystemEventHandler):
 
     def __init__(
         self,
-        roots: Mapping[str, Path],
+        roots: Iterable[Path],
         changes: Changes,
         *,
         wanted: Wanted = is_transcript,
@@ -77,7 +77,7 @@ class Directories(FileSystemEventHandler):
         poll_seconds: float = POLL_SECONDS,
         polling: bool = False,
     ) -> None:
-        self.roots = dict(roots)
+        self.roots = tuple(roots)
         self._changes = changes
         self._wanted, self._entered = wanted, entered
         self._poll_seconds = poll_seconds
@@ -90,9 +90,9 @@ class Directories(FileSystemEventHandler):
         Return True if a directory is watched only from now on, so that all files must be
         compared. Costs one `stat` per root."""
         begun = False
-        for root in self._watched.keys() - set(self.roots.values()):
+        for root in self._watched.keys() - set(self.roots):
             _stop(self._watched.pop(root).observer)
-        for root in self.roots.values():
+        for root in self.roots:
             inode = _inode(root)
             watched = self._watched.get(root)
             if watched is not None and watched.inode == inode and _is_alive(watched.observer):

@@ -31,7 +31,7 @@ class Documents:
     def __init__(
         self, components: Components, changes: Changes, report: Report = lambda line: None
     ) -> None:
-        self.directories = Directories({}, changes, wanted=self._is_wanted, entered=self._enters)
+        self.directories = Directories((), changes, wanted=self._is_wanted, entered=self._enters)
         self._components = components
         self._report = report
         self._workspaces: dict[str, Workspace] = {}
@@ -71,7 +71,7 @@ class Documents:
             self._tell("workspaces", str(error))
             return False
         self._workspaces = {each.partition: each for each in known}
-        self.directories.roots = {each.name: each.root for each in known}
+        self.directories.roots = tuple(each.root for each in known)
         return self.directories.refresh()
 
     def plans(self) -> Iterator[tuple[str, ProjectPlan | None]]:
@@ -127,9 +127,7 @@ class Documents:
         return place is not None and not is_passed_over(place[1])
 
     def _enters(self, directory: str) -> bool:
-        return (
-            self._is_wanted(directory, True) or Path(directory) in self.directories.roots.values()
-        )
+        return self._is_wanted(directory, True) or Path(directory) in self.directories.roots
 
     def _tell(self, subject: str, line: str) -> None:
         """Report a line once."""

@@ -47,7 +47,7 @@ class Transcripts:
         """Return the projects of the paths that differ from the catalogue."""
         unknown: list[str] = []
         projects: dict[str, None] = {}
-        roots = tuple(f"{root}{os.sep}" for root in self.directories.roots.values())
+        roots = tuple(f"{root}{os.sep}" for root in self.directories.roots)
         for path in paths:
             if path in self._ignored or not (is_transcript(path, False) and path.startswith(roots)):
                 continue

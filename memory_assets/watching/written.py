@@ -18,7 +18,7 @@ class Written:
     care of its directories. The data directory itself is not watched, as a run writes there."""
 
     def __init__(self, components: Components, changes: Changes) -> None:
-        self.directories = Directories({}, changes)
+        self.directories = Directories((), changes)
         self._components = components
         self._changes = changes
         self._path = components.data_dir / FILE_NAME

@@ -34,7 +34,7 @@ def _answers(item: dict[str, Any]) -> list[tuple[str, list[int]]]:
 def _sources(root: Path) -> Iterator[Source]:
     for repository in sorted(path for path in root.iterdir() if path.is_dir()):
         roots = {agent: repository / place for agent, place in DIRECTORIES.items()}
-        yield from discover({agent: path for agent, path in roots.items() if path.is_dir()})
+        yield from discover({agent: (path,) for agent, path in roots.items() if path.is_dir()})
 
 
 @pytest.fixture(scope="module")

@@ -231,7 +231,9 @@ def test_a_session_that_ends_every_process_is_held_back(
     assert held.session_id == _ENDS_PROCESSES and "ended two processes" in held.reason
     assert len(components.lake.sessions(TURN_CHUNKS, PROJECT)) == 8
     assert plan(components, find_sources(components)) == []
-    os.utime(next((Path(str(settings.projects_dir)) / PROJECT).glob(f"{_ENDS_PROCESSES}*")))
+    os.utime(
+        next((settings.transcript_roots()["claude-code"][0] / PROJECT).glob(f"{_ENDS_PROCESSES}*"))
+    )
     assert _ingest(settings).failed == {}
     assert components.catalog.quarantine.entries(PROJECT) == []
     assert len(components.lake.sessions(TURN_CHUNKS, PROJECT)) == 9
@@ -248,7 +250,9 @@ def test_no_turn_is_made_when_a_blocking_check_finds_something(settings: Setting
     path = own_file(lake, REDACTED_RECORDS, PROJECT, "left-by-another-program")
     pq.write_table(pa.Table.from_pylist([leak], schema=REDACTED_RECORDS.schema), path)
     for number in (10, 11):
-        _session(Path(str(settings.projects_dir)), number, "and at night?", "It rests.")
+        _session(
+            settings.transcript_roots()["claude-code"][0], number, "and at night?", "It rests."
+        )
     failed = _ingest(settings).checks_failed
     assert f"{PROJECT}: redacted_records.no_secrets_remain" in failed
     assert len(lake.sessions(REDACTED_RECORDS, PROJECT)) == 12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -87,9 +88,11 @@ def test_a_lost_catalogue_is_not_taken_for_an_empty_memory(
 def test_a_root_that_is_named_and_missing_is_an_error(
     variable: str, arguments: tuple[str, ...], environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """Also beside an agent's home that is there, and for the sensor and the doctor."""
+    """Also beside an agent's home that is there, or another one of it, and for the sensor and the
+    doctor."""
     (tmp_path / "home" / ".pi").mkdir()
-    environment[variable] = str(tmp_path / "unmounted")
+    there = [str(tmp_path / "home")] if variable == "CODEX_HOME" else []
+    environment[variable] = os.pathsep.join([*there, str(tmp_path / "unmounted")])
     done = run_here(environment, "ingest", *arguments)
     assert done.returncode == 2
     assert str(tmp_path / "unmounted") in done.stderr and variable in done.stderr

@@ -21,6 +21,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.names import INGEST_JOB, RANGE_TAGS, projects_of
+from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.dagster.instances import opened_instance
 from memory_assets_tests.dagster.recorded import record_ingests
 
@@ -141,14 +142,9 @@ def test_reexecution_from_failure_runs_what_failed(
             instance=instance, partition_key=project, run_config=QUIET, raise_on_error=False
         )
     assert not failed.success
-    for name, value in {  # the job is built anew, of the environment
-        "MEMORY_DATA_DIR": settings.data_dir,
-        "MEMORY_PROJECTS_DIR": settings.projects_dir,
-        "MEMORY_CODEX_DIR": settings.codex_dir,
-        "MEMORY_PI_DIR": settings.pi_dir,
-        "MEMORY_EMBEDDER": settings.embedder,
-    }.items():
-        monkeypatch.setenv(name, str(value))
+    environment = environment_of(settings)  # of which the job is built anew
+    for name, value in {**environment, "MEMORY_EMBEDDER": settings.embedder}.items():
+        monkeypatch.setenv(name, value)
     with dg.execute_job(
         dg.reconstructable(_ingest_project_of_environment),
         instance,

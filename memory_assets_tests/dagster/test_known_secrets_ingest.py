@@ -76,7 +76,8 @@ def test_one_ingest_takes_a_new_secret_out_of_every_session(
     mill, oven = SESSIONS
     assert _ingest(settings) == FINE
     assert BARE in _lake(settings)
-    _say(Path(str(settings.projects_dir)), oven, f"export OVEN_API_KEY={BARE}", "Done.")
+    (projects,) = settings.transcript_roots()["claude-code"]
+    _say(projects, oven, f"export OVEN_API_KEY={BARE}", "Done.")
     capfd.readouterr()
     assert _ingest(settings) == FINE
     report = json.loads(capfd.readouterr().out)

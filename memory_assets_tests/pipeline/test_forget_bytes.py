@@ -37,6 +37,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION
 from memory_assets.transcripts import Source
+from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.conftest import forget_own_settings
 from memory_assets_tests.dagster.recorded import record_ingests
 from memory_assets_tests.pipeline.bytes_at_rest import (
@@ -121,10 +122,8 @@ def command(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> Command:
     """Runs the command line on that memory; returns exit code and JSON."""
-    monkeypatch.setenv("MEMORY_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("MEMORY_PROJECTS_DIR", str(settings.projects_dir))
-    monkeypatch.setenv("MEMORY_CODEX_DIR", str(settings.codex_dir))
-    monkeypatch.setenv("MEMORY_PI_DIR", str(settings.pi_dir))
+    for name, value in environment_of(settings).items():
+        monkeypatch.setenv(name, value)
 
     def run(*arguments: str) -> tuple[int, dict[str, Any]]:
         monkeypatch.setattr("sys.argv", ["memory", *arguments, "--json"])
@@ -149,7 +148,7 @@ def _ingest_at_the_second_attempt(
     with patch.context() as failing:
         failing.setattr("memory_assets.pipeline.scan.raw_sessions.read_file", fail)
         _ingest(settings, HARBOR)
-    for path in (settings.projects_dir or Path()).rglob("*.jsonl"):
+    for path in settings.transcript_roots()["claude-code"][0].rglob("*.jsonl"):
         path.touch()
     _ingest(settings, HARBOR, LONER)
 

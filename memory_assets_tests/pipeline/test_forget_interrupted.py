@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.command_line import run_here
+from memory_assets_tests.command_line import environment_of, run_here
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.forgetting import files_naming, no_dagster
 
@@ -120,11 +121,7 @@ def test_a_killed_forgetting_is_completed_by_the_next_command(
     key.write_bytes(memory.components.install_key)
     assert _killed(memory, moment) == -signal.SIGKILL
     assert files_naming(memory, memory.flaky) != []
-    environment = {"MEMORY_DATA_DIR": str(memory.data_dir)}
-    for name, root in memory.settings.transcript_roots().items():
-        environment[
-            {"claude-code": "MEMORY_PROJECTS_DIR"}.get(name, f"MEMORY_{name.upper()}_DIR")
-        ] = str(root)
+    environment = environment_of(replace(memory.settings, data_dir=memory.data_dir))
     done = run_here(environment, "status")
     assert done.returncode == 0, done.stderr
     assert "Completing a forgetting" in done.stderr

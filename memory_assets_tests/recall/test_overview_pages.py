@@ -162,7 +162,8 @@ def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memo
     for day, size in (("2026-03-01", 400_000), ("2026-03-11", 900_000)):
         ledger.note_sizes(day, {"lake": size})
     ledger.close()
-    new = memory.settings.transcript_roots()["claude-code"] / HARBOR / f"{REPORTS}.jsonl"
+    (projects,) = memory.settings.transcript_roots()["claude-code"]
+    new = projects / HARBOR / f"{REPORTS}.jsonl"
     new.parent.mkdir(parents=True)
     shutil.copyfile(SAMPLE_DIR / "claude" / "projects" / HARBOR / new.name, new)
     text = client.get("/page/health").text

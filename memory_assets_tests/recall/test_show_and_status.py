@@ -218,8 +218,8 @@ def test_a_new_turn_makes_coverage_incomplete_until_it_is_indexed(
     memory = copied()
     components = Components(replace(asked.settings, data_dir=memory.data_dir))
     components.opened["install_key"] = asked.components.install_key  # under another, tags differ
-    assert asked.settings.projects_dir is not None
-    path = asked.settings.projects_dir / asked.harbor / f"{FORK}.jsonl"
+    (projects,) = asked.settings.transcript_roots()["claude-code"]
+    path = projects / asked.harbor / f"{FORK}.jsonl"
     before = path.read_text()
     line = json.loads(before.splitlines()[1])
     line |= {"uuid": "f" * 32, "message": {"role": "user", "content": "and one thing more"}}

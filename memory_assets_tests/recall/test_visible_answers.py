@@ -26,6 +26,7 @@ from memory_assets.serving.http_api import build_app
 from memory_assets.serving.visible_text import visible, visible_payload
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.conftest import forget_own_settings
 from memory_assets_tests.recall.conftest import ingest
 
@@ -134,8 +135,7 @@ def _is_format(character: str) -> bool:
 def _environment(settings: Settings) -> dict[str, str]:
     return {
         **os.environ,
-        "MEMORY_DATA_DIR": str(settings.data_dir),
-        "MEMORY_PROJECTS_DIR": str(settings.projects_dir),
+        **environment_of(settings),
         "PYTHONIOENCODING": "utf-8",
     }
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 from memory_assets.errors import StoreBusy, StoreError
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.reliability.conftest import Subject
 
 MEMORY = Path(sys.executable).parent / "memory"
@@ -50,15 +52,8 @@ def _remount(disk: Path, options: str) -> None:
 
 
 def _memory(subject: Subject, *arguments: str, **given: str) -> subprocess.CompletedProcess[str]:
-    roots = subject.components.settings
-    environment = {
-        **os.environ,
-        "MEMORY_DATA_DIR": str(subject.data_dir),
-        "MEMORY_PROJECTS_DIR": str(roots.projects_dir),
-        "MEMORY_CODEX_DIR": str(roots.codex_dir),
-        "MEMORY_PI_DIR": str(roots.pi_dir),
-        **given,
-    }
+    settings = replace(subject.components.settings, data_dir=subject.data_dir)
+    environment = {**os.environ, **environment_of(settings), **given}
     return subprocess.run(
         [str(MEMORY), *arguments],
         env=environment,

@@ -18,7 +18,7 @@ def _looked_at(agent: str, root: Path, *names: str) -> Disk:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("{}")
     catalog = Catalog(IN_MEMORY)
-    disk = look(catalog, {agent: root}, root / "none")
+    disk = look(catalog, {agent: (root,)}, root / "none")
     catalog.close()
     return disk
 

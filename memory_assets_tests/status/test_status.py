@@ -19,6 +19,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import chroma_notes, status
 from memory_assets.stores.chroma.files import OTHERS_FILE, set_aside
+from memory_assets_tests.command_line import environment_of
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 LINE = b'{"type":"mode","mode":"plan"}\n'
@@ -82,15 +83,11 @@ def test_the_status_command_loads_nothing_heavy(sample_settings: Settings) -> No
         "heavy = {'pydantic', 'numpy', 'pyarrow', 'typer', 'rich', 'dagster', 'chromadb'};"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
-    roots = sample_settings.transcript_roots()
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={
             "HOME": str(Path.home()),
-            "MEMORY_DATA_DIR": str(sample_settings.data_dir),
-            "MEMORY_PROJECTS_DIR": str(roots["claude-code"]),
-            "MEMORY_CODEX_DIR": str(roots["codex"]),
-            "MEMORY_PI_DIR": str(roots["pi"]),
+            **environment_of(sample_settings),
         },
         capture_output=True,
         text=True,

@@ -26,7 +26,7 @@ def _sessions(root: Path) -> Iterator[SessionTurns]:
     for repository in sorted(root.iterdir()):
         roots = {agent: repository / below for agent, below in ROOTS.items()}
         records: dict[tuple[str, str], list[RedactedRecord]] = defaultdict(list)
-        for source in discover({a: path for a, path in roots.items() if path.is_dir()}):
+        for source in discover({a: (path,) for a, path in roots.items() if path.is_dir()}):
             if sum(source.session_id.encode()) % EVERY == 0:
                 records[source.agent, source.session_id] += (
                     unredacted(record, source.project)

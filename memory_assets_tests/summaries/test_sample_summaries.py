@@ -12,6 +12,7 @@ import pytest
 
 from memory_assets.chunking import build_turns
 from memory_assets.models import RedactedRecord, Summary
+from memory_assets.paths import sample_roots
 from memory_assets.redaction import load_redactor
 from memory_assets.session_analysis import session_turns
 from memory_assets.summaries import load_summarizer
@@ -24,13 +25,8 @@ SAMPLE = Path(__file__).resolve().parent.parent.parent / "data" / "sample"
 def summaries() -> dict[str, Summary]:
     """The summary of each sample session by the first eight letters of its id."""
     redactor = load_redactor(key=bytes(32))
-    roots = {
-        "claude-code": SAMPLE / "claude" / "projects",
-        "codex": SAMPLE / "codex",
-        "pi": SAMPLE / "pi",
-    }
     records: dict[str, list[RedactedRecord]] = defaultdict(list)
-    for source in discover(roots):
+    for source in discover(sample_roots()):
         for record in read_session(source.path, source=source):
             records[source.session_id].append(
                 redactor.session(record.session_id)

@@ -91,7 +91,7 @@ def sessions_below(samples: Path, root: str, agent: str) -> list[Sample]:
     mine = [one for one in every if one["path"].startswith(f"{root}/") and "human_prompts" in one]
     by_id = {one["session_id"]: one for one in mine}
     found = []
-    for source in discover({agent: samples / root}):
+    for source in discover({agent: [samples / root]}):
         report = ReadReport(account=Account(reader_by_agent(agent).left_out_of(source)))
         records = list(read_session(source.path, source=source, report=report))
         own = source.agent_id or source.session_id

@@ -45,7 +45,7 @@ def _write(claude: Path, *entries: dict[str, Any]) -> None:
 
 
 def _sources(claude: Path) -> list[Source]:
-    return list(discover({"claude-code": claude / "projects"}))
+    return list(discover({"claude-code": (claude / "projects",)}))
 
 
 def _texts(source: Source) -> list[tuple[str, str]]:

@@ -43,7 +43,7 @@ def put(root: Path, content: bytes, name: str = PLAIN, folder: str = "sessions/2
 def found_in(root: Path) -> tuple[list[Source], list[Unlisted]]:
     """Return the sources of Codex's home, and what could not be looked at."""
     unlisted: list[Unlisted] = []
-    return list(discover({"codex": root}, note=unlisted.append)), unlisted
+    return list(discover({"codex": (root,)}, note=unlisted.append)), unlisted
 
 
 def said(source: Source, report: ReadReport | None = None) -> list[str]:

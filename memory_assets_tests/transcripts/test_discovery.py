@@ -35,7 +35,7 @@ def test_claude_code_sessions_and_subagents_are_told_apart(
     touch(project / claude.session / "subagents" / "agent-one.jsonl")
     touch(project / claude.session / "subagents" / "workflows" / "w" / "agent-two.jsonl")
     touch(project / "agent-flat.jsonl", claude.bytes())
-    found = list(discover({"claude-code": tmp_path}))
+    found = list(discover({"claude-code": (tmp_path,)}))
     assert {(source.session_id, source.agent_id) for source in found} == {
         (claude.session, None),
         (claude.session, "one"),
@@ -64,14 +64,14 @@ def test_claude_code_sessions_and_subagents_are_told_apart(
 def test_what_is_no_transcript_of_work_is_left_out(tmp_path: Path, name: str) -> None:
     """Journals, metadata, speculative prompts and compaction agents are not sessions."""
     touch(tmp_path / "-p" / name, b'{"type":"user","sessionId":"s"}\n')
-    assert list(discover({"claude-code": tmp_path})) == []
+    assert list(discover({"claude-code": (tmp_path,)})) == []
 
 
 def test_the_projects_directory_itself_is_accepted(tmp_path: Path) -> None:
     """The inner directory works as a root, too."""
     touch(tmp_path / "projects" / "-p" / "s.jsonl")
-    outer = list(discover({"claude-code": tmp_path}))
-    assert outer == list(discover({"claude-code": tmp_path / "projects"}))
+    outer = list(discover({"claude-code": (tmp_path,)}))
+    assert outer == list(discover({"claude-code": (tmp_path / "projects",)}))
     assert len(outer) == 1
 
 
@@ -83,10 +83,10 @@ def test_codex_projects_come_from_the_directory_in_the_file(
     touch(tmp_path / "sessions" / "2026" / "04" / "11" / name, codex.bytes())
     touch(tmp_path / "archived_sessions" / "rollout-2026-01-01T00-00-00-old.jsonl")
     touch(tmp_path / "history.jsonl", b"{}\n")
-    first, second = discover({"codex": tmp_path})
+    first, second = discover({"codex": (tmp_path,)})
     assert (first.project, first.session_id) == ("-home-ada-engine", codex.thread)
     assert second.project == "-unknown"
-    assert len(list(discover({"codex": tmp_path / "sessions"}))) == 1
+    assert len(list(discover({"codex": (tmp_path / "sessions",)}))) == 1
 
 
 def test_a_codex_subagent_takes_session_and_project_of_its_ancestors(
@@ -99,7 +99,7 @@ def test_a_codex_subagent_takes_session_and_project_of_its_ancestors(
         spawn = {"subagent": {"thread_spawn": {"parent_thread_id": ids[depth - 1]}}}
         lines.meta(source=spawn if depth else "cli", cwd=f"/home/ada/tree{depth}")
         touch(tmp_path / "sessions" / f"rollout-x-{thread}.jsonl", lines.bytes())
-    found = list(discover({"codex": tmp_path}))
+    found = list(discover({"codex": (tmp_path,)}))
     assert [(source.session_id, source.agent_id, source.project) for source in found] == [
         (ids[0], None, "-home-ada-tree0"),
         (ids[0], ids[1], "-home-ada-tree0"),
@@ -111,9 +111,9 @@ def test_pi_sessions_are_found_from_any_level(tmp_path: Path, pi: PiLines) -> No
     """The outer directory and the one inside give the same sessions."""
     inner = tmp_path / "agent" / "sessions"
     touch(inner / "--home-ada--" / "2026-03-01T09-00-00-000Z_abc.jsonl", pi.bytes())
-    [found] = discover({"pi": tmp_path})
+    [found] = discover({"pi": (tmp_path,)})
     assert (found.project, found.session_id) == ("-home-ada-engine", "abc")
-    assert list(discover({"pi": inner})) == [found]
+    assert list(discover({"pi": (inner,)})) == [found]
 
 
 def test_known_files_are_not_opened(tmp_path: Path, codex: CodexLines) -> None:
@@ -127,7 +127,7 @@ def test_known_files_are_not_opened(tmp_path: Path, codex: CodexLines) -> None:
         asked.append(facts)  # type: ignore[arg-type]
         return remembered
 
-    assert list(discover({"codex": tmp_path}, known)) == [remembered]
+    assert list(discover({"codex": (tmp_path,)}, known)) == [remembered]
     status = path.stat()
     assert asked == [(path, status.st_size, status.st_mtime_ns)]
 
@@ -139,14 +139,15 @@ def test_vanished_and_broken_entries_are_skipped(tmp_path: Path) -> None:
     (project / "dangling.jsonl").symlink_to(tmp_path / "nowhere")
     (project / "folder.jsonl").mkdir()
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    roots = {"claude-code": tmp_path, "codex": tmp_path / "gone", "pi": tmp_path / "gone"}
+    gone = [tmp_path / "gone"]
+    roots = {"claude-code": [tmp_path, *gone], "codex": gone, "pi": gone}
     assert [source.session_id for source in discover(roots)] == ["good"]
 
 
 def test_an_agent_without_reader_is_refused(tmp_path: Path) -> None:
     """A root for an unknown agent is an error, not silence."""
     with pytest.raises(TranscriptError, match="no reader"):
-        list(discover({"emacs": tmp_path}))
+        list(discover({"emacs": (tmp_path,)}))
 
 
 def test_the_order_is_always_the_same(tmp_path: Path) -> None:
@@ -154,7 +155,7 @@ def test_the_order_is_always_the_same(tmp_path: Path) -> None:
     for name in ("-b/2.jsonl", "-a/9.jsonl", "-a/1.jsonl", "-b/1/subagents/agent-1.jsonl"):
         touch(tmp_path / name)
     names = [
-        str(source.path.relative_to(tmp_path)) for source in discover({"claude-code": tmp_path})
+        str(source.path.relative_to(tmp_path)) for source in discover({"claude-code": (tmp_path,)})
     ]
     assert names == sorted(names)
 
@@ -167,5 +168,5 @@ def test_ten_thousand_files_take_less_than_a_second(tmp_path: Path) -> None:
         for session in range(200):
             os.close(os.open(folder / f"{session}.jsonl", os.O_CREAT | os.O_WRONLY))
     began = time.process_time()
-    assert sum(1 for _ in discover({"claude-code": tmp_path})) == 10_000
+    assert sum(1 for _ in discover({"claude-code": (tmp_path,)})) == 10_000
     assert time.process_time() - began < 1.0

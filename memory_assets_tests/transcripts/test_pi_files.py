@@ -33,7 +33,7 @@ def write(path: Path, *entries: tuple[str, str | None, str, str], **header: Any)
 
 def sources(root: Path) -> list[Source]:
     """Return the sources in a directory of Pi's."""
-    return list(discover({"pi": root}))
+    return list(discover({"pi": (root,)}))
 
 
 def read(source: Source) -> list[Record]:
@@ -84,7 +84,7 @@ def test_settings_of_pi_that_cannot_be_read_name_nothing(
     monkeypatch.setenv("HOME", str(tmp_path))
     for text in ("{", "[]", '{"sessionDir": 3}', '{"sessionDir": " "}'):
         (home / "settings.json").write_text(text)
-        assert transcript_roots({}, ("pi",)) == {"pi": tmp_path / ".pi"}
+        assert transcript_roots({}, ("pi",)) == {"pi": (tmp_path / ".pi",)}
 
 
 @pytest.mark.parametrize("runs", [("1faf1a98/run-0",), ("1faf/run-0", "1faf/run-1", "2b/run-0")])

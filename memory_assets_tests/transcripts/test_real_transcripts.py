@@ -58,7 +58,7 @@ def everything(dev_transcripts: Path) -> list[Read]:
     found = []
     for owner in sorted(path for path in dev_transcripts.iterdir() if path.is_dir()):
         roots = {"claude-code": owner / "claude", "codex": owner / "codex", "pi": owner / "pi"}
-        for source in discover(roots):
+        for source in discover({agent: [root] for agent, root in roots.items()}):
             report = ReadReport()
             records = list(read_session(source.path, source=source, report=report))
             key = str(source.path.relative_to(dev_transcripts))

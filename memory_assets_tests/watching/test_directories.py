@@ -26,8 +26,7 @@ def watch(tmp_path: Path) -> Iterator[Watch]:
 
     def begin(*, polling: bool = False) -> tuple[Directories, Changes]:
         changes = Changes()
-        roots = {"claude-code": tmp_path / "root"}
-        directories = Directories(roots, changes, poll_seconds=0.1, polling=polling)
+        directories = Directories([tmp_path / "root"], changes, poll_seconds=0.1, polling=polling)
         made.append(directories)
         directories.refresh()
         return directories, changes

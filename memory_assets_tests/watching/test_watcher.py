@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ class Bench:
         self.ran: list[str] = []
         self.before_run: Callable[[str], None] = lambda project: None
         changes = Changes()
-        self.directories = Directories(settings.transcript_roots(), changes)
+        self.directories = Directories(chain(*settings.transcript_roots().values()), changes)
         self.watcher = Watcher(
             self.components,
             [

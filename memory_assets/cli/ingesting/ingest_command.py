@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import starmap
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from memory_assets import status as overview
 from memory_assets.cli import INTERRUPTED, exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import NotFound, RedactionUnavailable
-from memory_assets.paths import is_sample
+from memory_assets.paths import Roots, is_sample, roots_in_words
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.plan.agent_memory import RECOVERED, plan_agent_memory, written
@@ -54,9 +55,7 @@ _NEWEST = 20
 _MOST_SEARCHES = 3
 
 
-def require_transcripts(
-    roots: Mapping[str, Path], found: TranscriptsOnDisk, sessions_on_record: bool
-) -> None:
+def require_transcripts(roots: Roots, found: TranscriptsOnDisk, sessions_on_record: bool) -> None:
     """Return if there is something to ingest, or sessions on record to bring up to date; also if no
     agent's directory is there, since the memory has sessions then.
 
@@ -65,7 +64,7 @@ def require_transcripts(
     """
     nothing = not (found.sources or found.forgotten or found.unlisted)
     if nothing and not sessions_on_record and roots:
-        raise NotFound(" ".join(_no_transcripts(agent, path) for agent, path in roots.items()))
+        raise NotFound(" ".join(starmap(_no_transcripts, roots.items())))
 
 
 def empty_directories(settings: Settings, found: TranscriptsOnDisk) -> Iterator[str]:
@@ -74,14 +73,16 @@ def empty_directories(settings: Settings, found: TranscriptsOnDisk) -> Iterator[
         return  # forgotten sessions are counted by project, not by agent
     agents = {source.agent for sources in found.sources.values() for source in sources}
     agents |= {unlisted.agent for unlisted in found.unlisted}
-    for agent, path in settings.transcript_roots().items():
+    for agent, paths in settings.transcript_roots().items():
         if agent not in agents and getattr(settings, _SETTINGS[agent][0]) is not None:
-            yield _no_transcripts(agent, path)
+            yield _no_transcripts(agent, paths)
 
 
-def _no_transcripts(agent: str, path: Path) -> str:
+def _no_transcripts(agent: str, paths: Sequence[Path]) -> str:
     _, variable, layout = _SETTINGS[agent]
-    return f"{path} holds no transcripts of {agent}: expected {layout} there ({variable})."
+    places = " and ".join(map(str, paths))
+    holds = "holds" if len(paths) == 1 else "hold"
+    return f"{places} {holds} no transcripts of {agent}: expected {layout} there ({variable})."
 
 
 def ingest_once(
@@ -112,8 +113,8 @@ def _ingest_once(
     require_writable(settings.data_dir, "An ingest writes all that it makes there.")
     components = components_of(settings)
     roots = on_disk.require_directories(components)
-    reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
-    console.print(f"Reading {rendering.escaped(reading)}" if roots else on_disk.NO_DIRECTORY)
+    reading = f"Reading {rendering.escaped(roots_in_words(roots))}"
+    console.print(reading if roots else on_disk.NO_DIRECTORY)
     if is_sample(roots):
         console.print("No transcripts found: ingesting the sample sessions instead.")
     found = on_disk.look_for_sources(components)

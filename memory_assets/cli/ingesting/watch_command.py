@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
 from types import FrameType
 
 from rich.console import Console
@@ -22,6 +23,7 @@ from memory_assets.cli.ingesting.ingest import (
 )
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import MemoryAssetsError, StoreBusy, safe_reason
+from memory_assets.paths import roots_in_words
 from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.scan.on_disk import NO_DIRECTORY, require_directories
@@ -93,16 +95,16 @@ def watch_directories(settings: Settings) -> int:
             console.print(rendering.escaped(f"{error}."))
             return exit_codes.FINE
         changes, runs, report = Changes(), WatchRuns(settings), _report(console)
-        transcripts = Transcripts(runs.components, Directories(roots, changes), report)
+        directories = Directories(chain.from_iterable(roots.values()), changes)
+        transcripts = Transcripts(runs.components, directories, report)
         documents = Documents(runs.components, changes, report)
         written = Written(runs.components, changes)
         followed: list[Followed] = [transcripts, documents, written]
         watcher = _watcher(settings, runs, followed, changes, state, report)
         watcher.search = runs.search
-        reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
         if not roots:
             console.print(NO_DIRECTORY)
-        console.print(f"Watching {rendering.escaped(reading)}; stop with Ctrl-C.")
+        console.print(f"Watching {rendering.escaped(roots_in_words(roots))}; stop with Ctrl-C.")
         try:
             return _until_stopped(watcher, console)
         finally:

@@ -16,6 +16,7 @@ from typing import Any
 from memory_assets.cli.installing.jsonc import Step, put, value_at, without
 from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError
+from memory_assets.paths import listed_paths
 from memory_assets.requests.arguments import chosen
 from memory_assets.settings import Settings
 
@@ -63,7 +64,7 @@ def _settings_file(project: Path | None) -> Path:
     committed, as the hook names a path of this machine."""
     if project is None:
         own = os.environ.get("CLAUDE_CONFIG_DIR")
-        return (Path(own) if own else Path.home() / ".claude") / "settings.json"
+        return (listed_paths(own)[0] if own else Path.home() / ".claude") / "settings.json"
     return project / ".claude" / "settings.local.json"
 
 

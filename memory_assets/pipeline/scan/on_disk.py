@@ -6,13 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import ConfigurationError, TranscriptError
-from memory_assets.paths import home_variables, is_gone
+from memory_assets.paths import Roots, home_variables, is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status.disk import remembered, roots_to_read
@@ -49,8 +48,8 @@ class TranscriptsOnDisk:
     unlisted: list[Unlisted] = field(default_factory=list)
 
 
-def require_directories(components: Components) -> dict[str, Path]:
-    """Return the directory to read per agent; none for a memory whose sessions are the user's own
+def require_directories(components: Components) -> Roots:
+    """Return the directories to read per agent; none for a memory whose sessions are the user's own
     and whose agents' homes are all missing.
 
     Raises:
@@ -61,7 +60,7 @@ def require_directories(components: Components) -> dict[str, Path]:
     roots = roots_to_read(settings, components.catalog)
     if not settings.transcript_roots():
         raise ConfigurationError("no agent is selected; see MEMORY_AGENTS and --agent")
-    for agent, path in roots.items():
+    for agent, path in ((agent, path) for agent, paths in roots.items() for path in paths):
         if is_gone(path) or os.path.isfile(path):  # noqa: PTH113 - one that may not be read: later
             variable = home_variables().get(agent)
             named = f"{variable} is {os.environ[variable]}. " if variable else ""
@@ -110,7 +109,9 @@ def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator
     read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
-    for source in discover(roots, remembered(rows), note):
+    found = list(discover(roots, remembered(rows), note))
+    read_before |= {one.session_id for one in found if one.path.name != HISTORY_FILE}
+    for source in found:
         if source.path.name != HISTORY_FILE:
             unnamed.see(source)
         elif source.session_id in read_before or unnamed.is_duplicate(source):

@@ -1,0 +1,133 @@
+"""Cursor's agent transcripts, since February 2026: of the agent in the editor and of its CLI.
+
+Where: `~/.cursor/projects/<directory>/agent-transcripts/<id>.jsonl` or `<id>/<id>.jsonl`; those of
+subagents in `<id>/subagents/<subagent>.jsonl`. A line is `{role, message{content[]}}`, without
+times, ids, results of tools or a model: records are known by their place in the file, and the
+session's time is that of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memory_assets.models import Record
+from memory_assets.paths import project_of
+from memory_assets.transcripts.authorship import PERSON, authored, framed
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.blocks import BlockSession, blocks_of
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import (
+    content_text,
+    derived_id,
+    object_field,
+    safe_id,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+
+_FOLDER = "agent-transcripts"
+_SUBAGENTS = "subagents"
+_ROLES = ("user", "assistant")
+_DEPTH = 3
+
+
+class CursorAgentReader(Reader):
+    """Reads the transcripts of Cursor's agent."""
+
+    agent = "cursor-agent"
+    version = "1"
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is a message and nothing else."""
+        return any(_is_message(line) for line in head_objects(head))
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the name of the file; of a subagent's the session above it, and its own."""
+        own = safe_id(path.name.removesuffix(".jsonl"))
+        folder = path.parent
+        is_subagent = folder.name == _SUBAGENTS
+        return (safe_id(folder.parent.name), own) if is_subagent else (own, None)
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the transcripts of each project below `~/.cursor` or its `projects`."""
+        walk = Walk(self.agent, note)
+        found = walk.root(root / "projects", root)
+        for project, has_usable_name in walk.projects(found) if found else ():
+            folder = Path(project.path, _FOLDER)
+            if has_usable_name and folder.is_dir():
+                yield from walk.sources(walk.transcripts(folder, _DEPTH), known, self._identified)
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CursorSession:
+        """Return the state of reading a transcript."""
+        return CursorSession(source, report)
+
+    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+        return _project(path), *self.identify(path, read_head(path))
+
+
+class CursorSession(BlockSession):
+    """The state of reading one file."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        super().__init__(source, report)
+        self._place = 0
+
+    def take(self, line: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that this line gives."""
+        role = text_field(line, "role")
+        name = type_name(role or line.get("type"))
+        self._report.see_type(name)
+        self._place += 1
+        content = object_field(line, "message").get("content")
+        session = (self._source.session_id, self._source.agent_id or "")
+        frame = Frame(
+            byte_start=start,
+            byte_end=end,
+            record_uuid=derived_id(self._source.agent, *session, str(self._place)),
+            is_sidechain=self._source.agent_id is not None,
+            content=line,
+        )
+        outcome: Outcome
+        if role == "user":
+            outcome = self._from_user_frame(content, frame)
+        elif role == "assistant":
+            outcome = self._from_assistant(content, frame)
+        elif name == "turn_ended":
+            outcome = "session-state"
+        else:
+            self._report.see_unknown(name)
+            outcome = UNKNOWN_TYPE
+        return self._resolve(outcome)
+
+    def end(self) -> list[Record]:
+        """Note when the file was written, which is the only time there is."""
+        if self._source.mtime_ns:
+            self._report.see_time(datetime.fromtimestamp(self._source.mtime_ns / 1e9, UTC))
+        return []
+
+    def _from_user_frame(self, content: object, frame: Frame) -> list[Record]:
+        """Return what was typed as a prompt, and what stands around it as the program's."""
+        results = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
+        made = self._from_user(results, frame)
+        typed, around = framed(content_text(content), "user_query")
+        made += self._one(frame, "system", "system", around, "injected")
+        return made + (self._said(frame, authored(typed, PERSON)) if typed else [])
+
+
+def _is_message(line: JsonObject) -> bool:
+    if line.get("role") not in _ROLES or "type" in line:
+        return False
+    return isinstance(object_field(line, "message").get("content"), list)
+
+
+def _project(path: Path) -> str:
+    """Return the project of a transcript: its folder is named after the directory as projects are,
+    but without the first dash, and is never decoded."""
+    folders = [folder.name for folder in path.parents]
+    at = folders.index(_FOLDER) if _FOLDER in folders else -1
+    return project_of(f"/{folders[at + 1]}") if 0 <= at < len(folders) - 1 else project_of("")

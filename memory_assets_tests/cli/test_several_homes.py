@@ -1,0 +1,176 @@
+"""One memory over several homes of an agent."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import load_settings
+from memory_assets.status import status
+from memory_assets.watching.directories import Directories
+from memory_assets.watching.pending import Changes
+from memory_assets.watching.transcripts import Transcripts
+from memory_assets_tests.command_line import run_here
+
+WORK, PRIVATE = "aaaaaaaa-0000-4000-8000-00000000000", "bbbbbbbb-0000-4000-8000-00000000000"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A memory without vectors."""
+    return {"MEMORY_DATA_DIR": str(tmp_path / "memory"), "MEMORY_EMBEDDER": "none"}
+
+
+def _claude(home: Path, session: str, said: str) -> Path:
+    folder = f"-home-mira-{home.name.strip('.')}"
+    path = home / "projects" / folder / f"{session}.jsonl"
+    record = {
+        "type": "user",
+        "uuid": f"u-{session}",
+        "sessionId": session,
+        "timestamp": "2026-03-01T08:00:00.000Z",
+        "cwd": f"/home/mira/{home.name.strip('.')}",
+        "message": {"role": "user", "content": said},
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record) + "\n")
+    return home
+
+
+def _codex(home: Path, number: int, said: str) -> Path:
+    thread = f"019b8f1{number}-1111-7aaa-8bbb-00000000220{number}"
+    stem = f"rollout-2026-09-0{number + 1}T09-15-00-{thread}"
+    path = home / "sessions" / "2026" / "09" / f"0{number + 1}" / f"{stem}.jsonl"
+    meta = {"id": thread, "cwd": "/home/mira/kiln", "timestamp": "2026-09-01T09:15:00.000Z"}
+    content = [{"type": "input_text", "text": said}]
+    lines = [
+        {"type": "session_meta", "payload": meta},
+        {"type": "response_item", "payload": {"type": "message", "role": "user"}},
+    ]
+    lines[1]["payload"] |= {"content": content}  # type: ignore[operator]
+    path.parent.mkdir(parents=True)
+    stamp = {"timestamp": "2026-09-01T09:15:00.000Z"}
+    path.write_text("".join(f"{json.dumps(stamp | line)}\n" for line in lines))
+    return home
+
+
+def _found(environment: dict[str, str], words: str) -> list[str]:
+    done = run_here(environment, "search", words, "--json")
+    assert done.returncode in (0, 1), done.stderr
+    hits: list[dict[str, Any]] = json.loads(done.stdout)["hits"]
+    return [hit["id"].split("::")[1] for hit in hits]
+
+
+def _counted(environment: dict[str, str]) -> dict[str, Any]:
+    return status(load_settings(data_dir=environment["MEMORY_DATA_DIR"], embedder="none"))
+
+
+@pytest.mark.parametrize("variable", ["CLAUDE_CONFIG_DIR", "MEMORY_PROJECTS_DIR"])
+def test_one_ingest_reads_every_home_that_is_named(
+    variable: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Whichever variable lists them; nothing is pending or gone afterwards, and verify and doctor
+    know all."""
+    homes = [
+        _claude(tmp_path / "work", f"{WORK}1", "when does the payroll run?"),
+        _claude(tmp_path / "private", f"{PRIVATE}1", "which sourdough recipe was it?"),
+    ]
+    inner = "projects" if variable == "MEMORY_PROJECTS_DIR" else ""
+    environment[variable] = os.pathsep.join(str(home / inner) for home in homes)
+    done = run_here(environment, "ingest")
+    assert done.returncode == 0, done.stderr
+    assert all(str(home / "projects") in "".join(done.stdout.split()) for home in homes)
+    assert _found(environment, "payroll run") == [f"{WORK}1"]
+    assert _found(environment, "sourdough recipe") == [f"{PRIVATE}1"]
+    for command in ("status", "doctor"):
+        assert run_here(environment, command).returncode == 0
+    assert run_here(environment, "verify").returncode == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(variable, environment[variable])
+        found = _counted(environment)
+    assert found["freshness"]["pending_files"] == 0 == found["archive"]["sessions_source_gone"]
+    assert found["freshness"]["files"] == 2
+
+
+def test_a_home_that_is_no_longer_listed_loses_nothing(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Its sessions are found as those whose transcripts are gone."""
+    homes = [
+        _codex(tmp_path / "one", 0, "how hot is the kiln?"),
+        _codex(tmp_path / "two", 1, "where is the thermocouple?"),
+    ]
+    environment["CODEX_HOME"] = os.pathsep.join(map(str, homes))
+    assert run_here(environment, "ingest").returncode == 0
+    environment["CODEX_HOME"] = str(homes[0])
+    assert run_here(environment, "ingest").returncode == 0
+    assert len(_found(environment, "thermocouple")) == 1
+
+
+def test_a_home_inside_another_is_counted_once(environment: dict[str, str], tmp_path: Path) -> None:
+    """A directory and its own part, a link to it, and a profile within it."""
+    outer = _codex(tmp_path / "codex", 0, "how hot is the kiln?")
+    inner = _codex(outer / "profiles" / "work", 1, "where is the thermocouple?")
+    (tmp_path / "link").symlink_to(outer)
+    listed = (outer, outer / "sessions", tmp_path / "link", inner)
+    environment["CODEX_HOME"] = os.pathsep.join(map(str, listed))
+    assert run_here(environment, "ingest").returncode == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CODEX_HOME", environment["CODEX_HOME"])
+        found = _counted(environment)
+    assert found["freshness"]["files"] == 2 and found["freshness"]["pending_files"] == 0
+    assert found["agents"]["codex"]["sessions"] == 2 == found["agents"]["codex"]["prompts"]
+
+
+def test_the_history_of_one_home_knows_the_transcripts_of_another(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """A prompt is on record once, though the home that lists it comes first."""
+    work = _claude(tmp_path / "work", f"{WORK}1", "when does the payroll run?")
+    private = _claude(tmp_path / "private", f"{PRIVATE}1", "which sourdough recipe was it?")
+    entry = {
+        "display": "which sourdough recipe was it?",
+        "timestamp": 1_772_352_000_000,
+        "project": "/home/mira/private",
+        "sessionId": f"{PRIVATE}1",
+    }
+    (work / "history.jsonl").write_text(json.dumps(entry) + "\n")
+    environment["CLAUDE_CONFIG_DIR"] = f"{work},{private}"
+    assert run_here(environment, "ingest").returncode == 0
+    assert _counted(environment)["agents"]["claude-code"]["prompts"] == 2
+
+
+def test_transcripts_below_the_configuration_are_read_before_the_sample(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claude Code's other home, ~/.config/claude."""
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    _claude(Path.home() / ".config" / "claude", f"{WORK}1", "when does the payroll run?")
+    done = run_here(environment, "ingest")
+    assert done.returncode == 0 and "sample" not in done.stdout
+    assert _found(environment, "payroll run") == [f"{WORK}1"]
+
+
+def test_a_watcher_follows_every_home(tmp_path: Path) -> None:
+    """A change below any of them is a change of its project."""
+    homes = [
+        _claude(tmp_path / "work", f"{WORK}1", "when does the payroll run?"),
+        _claude(tmp_path / "private", f"{PRIVATE}1", "which sourdough recipe was it?"),
+    ]
+    settings = load_settings(
+        data_dir=tmp_path / "memory", projects_dir=[home / "projects" for home in homes]
+    )
+    roots = chain(*settings.transcript_roots().values())
+    transcripts = Transcripts(Components(settings), Directories(roots, Changes()))
+    assert transcripts.refresh()
+    try:
+        paths = [str(path) for home in homes for path in home.rglob("*.jsonl")]
+        assert sorted(transcripts.projects_of(paths)) == ["-home-mira-private", "-home-mira-work"]
+    finally:
+        transcripts.directories.stop()
