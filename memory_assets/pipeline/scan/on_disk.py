@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from memory_assets.errors import ConfigurationError, TranscriptError
+from memory_assets.errors import ConfigurationError, StoreError, TranscriptError
 from memory_assets.paths import Roots, home_variables, is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status.disk import remembered, roots_to_read
+from memory_assets.status.remembered import Remembered
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key
@@ -82,7 +85,11 @@ def look_for_sources(components: Components) -> TranscriptsOnDisk:
     forgotten = tombstones(components).forgotten()
     found = TranscriptsOnDisk()
     left_out: set[tuple[str, str]] = set()
-    for source in transcripts_on_disk(components, found.unlisted.append):
+    sources = components.catalog.sources
+    known = remembered(sources.rows(), sources.containers())
+    every = list(transcripts_on_disk(components, found.unlisted.append, known))
+    _note_unchanged(components, known, every)
+    for source in every:
         session = (source.project, source.session_id)
         if session in forgotten:
             left_out.add(session)
@@ -90,6 +97,20 @@ def look_for_sources(components: Components) -> TranscriptsOnDisk:
             found.sources.setdefault(source.project, []).append(source)
     found.forgotten.update(project for project, _ in left_out)
     return found
+
+
+def _note_unchanged(components: Components, known: Remembered, found: Sequence[Source]) -> None:
+    """Note the containers in which nothing differs from the ledger: until their token changes,
+    the next walks need not ask which sessions they have."""
+    members: dict[str, list[Source]] = {path: [] for path in known.seen}
+    for source in found:
+        if source.member and str(source.path) in members:
+            members[str(source.path)].append(source)
+    for path, sources in members.items():
+        on_record = {(one.locator, one.size, one.mtime_ns) for one in known.last_seen(Path(path))}
+        if on_record == {(one.locator, one.size, one.mtime_ns) for one in sources}:
+            with suppress(StoreError):  # where the catalogue cannot be written, they are asked
+                components.catalog.sources.note_container(path, known.seen[path])
 
 
 def walk_once(components: Components) -> dict[str, list[Source]]:
@@ -101,15 +122,20 @@ def walk_once(components: Components) -> dict[str, list[Source]]:
     return found
 
 
-def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator[Source]:
+def transcripts_on_disk(
+    components: Components, note: Note = ignore, known: Remembered | None = None
+) -> Iterator[Source]:
     """Yield every transcript on disk, including those of forgotten sessions; `note` is called
-    with each file or directory that could not be listed, read or named."""
-    rows = components.catalog.sources.rows()
+    with each file or directory that could not be listed, read or named. `known`: what the ledger
+    has."""
+    sources = components.catalog.sources
+    rows = sources.rows()
+    known = known or remembered(rows, sources.containers())
     roots = roots_to_read(components.settings, components.catalog)
     read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
-    found = list(discover(roots, remembered(rows), note))
+    found = list(discover(roots, known, note))
     read_before |= {one.session_id for one in found if one.path.name != HISTORY_FILE}
     for source in found:
         if source.path.name != HISTORY_FILE:
