@@ -66,6 +66,11 @@ def roots_to_read(settings: Settings, catalog: Catalog) -> Roots:
     return {} if is_sample(roots) and has_own_sessions(catalog, settings.data_dir) else roots
 
 
+def stored_roots(roots: Roots) -> list[tuple[str, Path]]:
+    """Return agent and directory of the roots whose sessions only a reader can list."""
+    return [(agent, root) for agent in roots if agent not in _OF_LINES for root in roots[agent]]
+
+
 def has_own_sessions(catalog: Catalog, data_dir: Path) -> bool:
     """Return whether a memory has sessions of others than the sample's. One whose catalogue was
     lost counts as such: whose sessions the lake has is not known before it is made again."""

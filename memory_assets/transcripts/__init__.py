@@ -17,7 +17,7 @@ from memory_assets.transcripts.base import (
 )
 from memory_assets.transcripts.claude.history import HISTORY_FILE
 from memory_assets.transcripts.containers import COMPRESSED, is_compressed, plain_name
-from memory_assets.transcripts.content import Content
+from memory_assets.transcripts.content import Content, Rendered
 from memory_assets.transcripts.discovery import ENDINGS
 from memory_assets.transcripts.fields import content_bytes, mark
 from memory_assets.transcripts.fingerprints import take_fingerprint
@@ -46,6 +46,7 @@ __all__ = [
     "Note",
     "ReadReport",
     "Reader",
+    "Rendered",
     "RenderingReader",
     "Source",
     "Unlisted",

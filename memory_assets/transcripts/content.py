@@ -89,23 +89,30 @@ class Rendered:
 
     is_whole = True
 
-    def __init__(self, lines: bytes, version: str) -> None:
+    def __init__(self, lines: bytes, version: str, settled: int) -> None:
         self._lines = lines
         self.version = version
+        self.settled = settled
+        """Bytes of the lines that stay as they are when the session goes on."""
 
     @classmethod
     def of(cls, rows: Iterable[Any], version: str, path: Path) -> Rendered:
-        """Return the content of these rows, one JSON object a line.
+        """Return the content of these rows, one JSON object a line; None stands before the first
+        that may still change.
 
         Raises:
             DamagedTranscript: they are more than fits into memory.
         """
         lines = bytearray()
+        settled = None
         for row in rows:
+            if row is None:
+                settled = len(lines)
+                continue
             lines += line_of(row)
             if len(lines) > MAX_RENDERED_BYTES:
                 raise DamagedTranscript(f"{printable(path)}: {_TOO_LARGE}", _TOO_LARGE)
-        return cls(bytes(lines), version)
+        return cls(bytes(lines), version, len(lines) if settled is None else settled)
 
     @property
     def size(self) -> int:

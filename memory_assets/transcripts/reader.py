@@ -118,9 +118,10 @@ class RenderingReader(Reader):
     """
 
     @abstractmethod
-    def rows(self, source: Source) -> Iterable[JsonObject]:
-        """Return one object for each finished row or message in order, the unfinished ones last.
-        Whatever is equal in the store is equal here.
+    def rows(self, source: Source) -> Iterable[JsonObject | None]:
+        """Return one object for each finished row or message in order, then None, then what may
+        still change: titles, and messages that are being written. Whatever is equal in the store
+        is equal here.
 
         Raises:
             TranscriptError: the store cannot be read, or has no such session any more.

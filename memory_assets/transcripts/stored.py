@@ -51,7 +51,7 @@ class DatabaseReader(RenderingReader):
         """Return the sessions of a database that have messages, by one grouped query."""
 
     @abstractmethod
-    def member_rows(self, database: Database, source: Source) -> Iterable[JsonObject]:
+    def member_rows(self, database: Database, source: Source) -> Iterable[JsonObject | None]:
         """Return a session's rows, as `rows` does."""
 
     def sniff(self, head: bytes) -> bool:
@@ -91,7 +91,7 @@ class DatabaseReader(RenderingReader):
         found = self._listed(source.path).get(source.member)
         return (found.size, found.mtime_ns) if found else None
 
-    def rows(self, source: Source) -> Iterator[JsonObject]:
+    def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session, in one read transaction."""
         with opened(source.path) as database:
             empty = True

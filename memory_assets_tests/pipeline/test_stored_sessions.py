@@ -142,7 +142,9 @@ def test_an_audit_leads_to_the_session_and_its_lines(
     assert (before.state, before.line_start, before.line_end) == ("unchanged", 2, 4)
     assert before.size_read == before.size_now
     store.say("And the price?", "It is right.")
-    assert state_of_source(components).state == "rewritten"  # its title comes last
+    assert state_of_source(components).state == "grown"
+    store.edit("counted twice", "counted three times")
+    assert state_of_source(components).state == "rewritten"
     store.path.unlink()
     assert state_of_source(components).state == "gone"
 

@@ -305,14 +305,13 @@ class Hermes(Store):
         function = {"name": "terminal", "arguments": '{"command": "make test"}'}
         calls = [{"id": f"c{n}", "type": "function", "function": function}]
         answered = {"content": "2 passed", "tool_call_id": f"c{n}", "tool_name": "terminal"}
-        for place, values in enumerate(
-            (
-                {"role": "user", "content": prompt},
-                {"role": "assistant", "content": "", "tool_calls": calls},
-                {"role": "tool", **answered},
-                {"role": "assistant", "content": answer},
-            )
-        ):
+        messages: list[dict[str, Any]] = [
+            {"role": "user", "content": prompt},
+            {"role": "assistant", "content": "", "tool_calls": calls},
+            {"role": "tool", **answered},
+            {"role": "assistant", "content": answer},
+        ]
+        for place, values in enumerate(messages):
             insert(database, "messages", session_id=session, timestamp=at / 1000 + place, **values)
 
     def edit(self, old: str, new: str) -> None:
@@ -357,7 +356,8 @@ class Zed(Store):
         seconds = at // 1000 - T0 // 1000
         when = f"2026-06-01T08:{seconds // 60:02}:{seconds % 60:02}.000+00:00"
         thread = {"version": "0.3.0", "title": "The shop", "messages": self.messages}
-        values = {"id": session, "summary": "The shop", "updated_at": when, "data_type": "json"}
+        values: dict[str, Any] = {"id": session, "summary": "The shop", "updated_at": when}
+        values |= {"data_type": "json"}
         values |= {"data": json.dumps(thread).encode(), "folder_paths": CWD, **more}
         database.execute("DELETE FROM threads WHERE id = ?", (session,))
         insert(database, "threads", **values)

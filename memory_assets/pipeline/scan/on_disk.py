@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -80,14 +80,16 @@ def find_sources(components: Components) -> dict[str, list[Source]]:
     return look_for_sources(components).sources
 
 
-def look_for_sources(components: Components) -> TranscriptsOnDisk:
-    """Return the transcripts on disk by project, and what was skipped."""
+def look_for_sources(
+    components: Components, agents: Container[str] | None = None
+) -> TranscriptsOnDisk:
+    """Return the transcripts on disk by project, of these agents or all, and what was skipped."""
     forgotten = tombstones(components).forgotten()
     found = TranscriptsOnDisk()
     left_out: set[tuple[str, str]] = set()
     sources = components.catalog.sources
     known = remembered(sources.rows(), sources.containers())
-    every = list(transcripts_on_disk(components, found.unlisted.append, known))
+    every = list(transcripts_on_disk(components, found.unlisted.append, known, agents))
     _note_unchanged(components, known, every)
     for source in every:
         session = (source.project, source.session_id)
@@ -123,15 +125,20 @@ def walk_once(components: Components) -> dict[str, list[Source]]:
 
 
 def transcripts_on_disk(
-    components: Components, note: Note = ignore, known: Remembered | None = None
+    components: Components,
+    note: Note = ignore,
+    known: Remembered | None = None,
+    agents: Container[str] | None = None,
 ) -> Iterator[Source]:
     """Yield every transcript on disk, including those of forgotten sessions; `note` is called
     with each file or directory that could not be listed, read or named. `known`: what the ledger
-    has."""
+    has; `agents`: those to look for."""
     sources = components.catalog.sources
     rows = sources.rows()
     known = known or remembered(rows, sources.containers())
     roots = roots_to_read(components.settings, components.catalog)
+    if agents is not None:
+        roots = {agent: paths for agent, paths in roots.items() if agent in agents}
     read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()

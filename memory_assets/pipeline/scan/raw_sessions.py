@@ -25,7 +25,9 @@ from memory_assets.stores.catalog.text_account import account_of
 from memory_assets.transcripts import (
     READER_VERSIONS,
     Balance,
+    Content,
     ReadReport,
+    Rendered,
     Source,
     is_compressed,
     is_rendered,
@@ -240,7 +242,7 @@ def read_facts(components: Components, source: Source) -> SourceRow:
         family=reading.family,
         facts=_facts(components, source.project, report)
         | ({"parts": [str(path) for path in source.parts]} if source.parts else {})
-        | ({"rendered": report.bytes_read} if rendered else {})
+        | _rendered_facts(contents, components.install_key)
         | _account_facts(components, reading.balance),
         records=reading.ids,
     )
@@ -248,6 +250,15 @@ def read_facts(components: Components, source: Source) -> SourceRow:
         report.passed_over.clear()
         components.read_records.keep(row, FileRecords(reading.records, report))
     return row
+
+
+def _rendered_facts(contents: Sequence[Content], key: bytes) -> SourceFacts:
+    """Return what audits compare of a session that was rendered; nothing of files."""
+    if not isinstance(contents[0], Rendered):
+        return {}
+    settled = contents[0].settled
+    digest = take_fingerprint(contents, settled, key)
+    return {"rendered": contents[0].size, "settled": settled, "settled_fingerprint": digest}
 
 
 def _key(source: Source) -> SourceKey:

@@ -86,12 +86,15 @@ def _compared(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, i
             return "gone", None, _NO_LINES
         contents = contents_of(source)
         size = sum(content.size for content in contents)
-        if size < complete or take_fingerprint(contents, complete, key) != row.fingerprint:
-            return "rewritten", size, _NO_LINES
-        lines = _line_numbers(contents, *span)
+        same = size >= complete and take_fingerprint(contents, complete, key) == row.fingerprint
+        lines = _line_numbers(contents, *span) if same else _NO_LINES
     except TranscriptError:
         return "unreadable", size, _NO_LINES
-    return ("grown" if size > read else "unchanged"), size, lines
+    if same:
+        return ("grown" if size > read else "unchanged"), size, lines
+    settled = row.facts.get("settled", 0)
+    grown = settled and take_fingerprint(contents, settled, key) == row.facts["settled_fingerprint"]
+    return ("grown" if grown else "rewritten"), size, lines
 
 
 def _line_numbers(contents: Sequence[Content], start: int, end: int) -> tuple[int, int]:

@@ -70,7 +70,7 @@ class CrushReader(DatabaseReader):
                 size = (row["bytes"] or 0) + row["number"]
                 yield Member(own, cwd, size, newest, str(row["parent"] or ""))
 
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject]:
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a session."""
         sql = "SELECT id, parent_session_id, title, created_at FROM sessions WHERE id = ?"
         session = next(database.rows(sql, source.member), None)
@@ -91,6 +91,7 @@ class CrushReader(DatabaseReader):
             )
         done, left = unfinished_last(rows, _is_prompt, _is_finished)
         yield from done
+        yield None
         if {"path", "version", "session_id"} <= database.columns("files"):
             sql = "SELECT path, version FROM files WHERE session_id = ? ORDER BY created_at, rowid"
             for row in database.rows(sql, source.member):

@@ -81,7 +81,7 @@ class GooseReader(DatabaseReader):
             cwd, above = str(row["working_dir"] or ""), str(row["parent"] or "")
             yield Member(str(row["id"]), cwd, size, newest, above)
 
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject]:
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a session."""
         columns = database.columns("sessions")
         wanted = "id name description session_type working_dir created_at parent_session_id"
@@ -103,6 +103,7 @@ class GooseReader(DatabaseReader):
             content = from_json(row.pop("content_json"))
             metadata = from_json(row.pop("metadata_json"))
             yield {**row, "metadata": metadata, "content": content}
+        yield None
         yield {"session": session["id"], "name": title}
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:

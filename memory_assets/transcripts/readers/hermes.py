@@ -52,7 +52,7 @@ class HermesReader(DatabaseReader):
             newest = max(nanoseconds(row["newest"]), nanoseconds(row["ended_at"]))
             yield Member(str(row["id"]), "", row["bytes"] + row["number"] + row["last"], newest)
 
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject]:
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a session; messages that repeat those of the session before it are marked."""
         sql = "SELECT id, model, parent_session_id, started_at, title FROM sessions WHERE id = ?"
         session = next(database.rows(sql, source.member), None)
@@ -71,6 +71,7 @@ class HermesReader(DatabaseReader):
             calls = from_json(row.get("tool_calls"))
             marked = {"copied": True} if is_copy else {}
             yield {"type": "message", **row, "tool_calls": calls, **marked}
+        yield None
         yield {"type": "session-state", "id": session["id"], "title": title}
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> HermesSession:

@@ -110,7 +110,7 @@ class OpenCodeReader(DatabaseReader):
             parent = row["parent"] or ""
             yield Member(str(row["id"]), str(row["cwd"] or ""), size, newest, str(parent))
 
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject]:
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a session of the database."""
         columns = database.columns("session")
         wanted = ("id parent_id project_id directory title version time_created", "revert agent")
@@ -159,7 +159,7 @@ class OpenCodeReader(DatabaseReader):
             return super().state(source)
         return tree_state(source.path) if source.path.exists() else None
 
-    def rows(self, source: Source) -> Iterator[JsonObject]:
+    def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session."""
         if source.member:
             yield from super().rows(source)
@@ -187,7 +187,7 @@ def _with_id(row: JsonObject) -> JsonObject:
     return {"id": row["id"], **(data if isinstance(data, dict) else {"data": row["data"]})}
 
 
-def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[JsonObject]:
+def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[JsonObject | None]:
     """Yield the lines of a session."""
     times = object_field(info, "time")
     facts = {name: info.get(name) for name in ("id", "parentID", "directory", "version")}
@@ -201,6 +201,7 @@ def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[Json
         rows.append(row)
     done, left = unfinished_last(rows, _is_prompt, _is_finished)
     yield from done
+    yield None
     yield {"type": _STATE, "id": info.get("id"), "title": info.get("title")}
     yield from left
 

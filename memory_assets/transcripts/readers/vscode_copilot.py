@@ -104,7 +104,7 @@ class VsCodeCopilotReader(RenderingReader):
                     source = Source(self.agent, project, *ids, path, size, mtime_ns)
                 yield replace(source, project=project)
 
-    def rows(self, source: Source) -> Iterator[JsonObject]:
+    def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session."""
         document, taken_back, unreadable_lines = document_of(source.path)
         workspace = source.path.parent.parent / "workspace.json"
@@ -123,6 +123,7 @@ class VsCodeCopilotReader(RenderingReader):
                 yield row
         for rows in taken_back.values():
             yield from rows
+        yield None
         yield {
             "type": _STATE,
             "id": document.get("sessionId"),

@@ -75,7 +75,7 @@ class ZedReader(DatabaseReader):
             folder = str(row["folders"] or "").partition("\n")[0]
             yield Member(str(row["id"]), folder, row["bytes"] + 1, newest, str(row["parent"] or ""))
 
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject]:
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a thread, a line a message."""
         columns = database.columns("threads")
         names = [name for name in ("folder_paths", "created_at") if name in columns]
@@ -90,6 +90,7 @@ class ZedReader(DatabaseReader):
         messages = thread.get("messages")
         for number, message in enumerate(messages if isinstance(messages, list) else []):
             yield {"type": "message", "number": number, "body": message}
+        yield None
         yield {"type": "session-state", "id": row["id"], "title": row["summary"]}
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> ZedSession:
