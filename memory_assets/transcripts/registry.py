@@ -26,6 +26,7 @@ from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.readers.copilot_cli import CopilotCliReader
 from memory_assets.transcripts.readers.crush import CrushReader
+from memory_assets.transcripts.readers.cursor import CursorReader
 from memory_assets.transcripts.readers.cursor_agent import CursorAgentReader
 from memory_assets.transcripts.readers.droid import DroidReader
 from memory_assets.transcripts.readers.gemini import GeminiReader
@@ -54,6 +55,7 @@ READERS: tuple[Reader, ...] = (
     HermesReader(),
     ZedReader(),
     VsCodeCopilotReader(),
+    CursorReader(),
 )
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
 

@@ -42,6 +42,9 @@ ROOTS = {
     "hermes/.hermes": "hermes",
     "zed/.local/share/zed": "zed",
     "vscode-copilot/Code/User": "vscode-copilot",
+    "cursor/v3/Cursor/User": "cursor",
+    "cursor/Cursor/User": "cursor",
+    "cursor/empty-composers/Cursor/User": "cursor",
     "vscode-copilot/oplog/Code/User": "vscode-copilot",
 }
 """Directories of the samples, and the agent that wrote what is in them."""

@@ -15,9 +15,6 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlparse
-
-import orjson
 
 from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
@@ -30,6 +27,7 @@ from memory_assets.transcripts.fields import object_field, safe_id, text_field, 
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.readers.chat_log import LOG, document_of, is_empty, listed
+from memory_assets.transcripts.readers.workspaces import directory_of, path_of
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame
 from memory_assets.transcripts.stored_session import StoredSession, moment
 
@@ -93,7 +91,7 @@ class VsCodeCopilotReader(RenderingReader):
 
     def _files(self, walk: Walk, root: Path, known: Known) -> Iterator[Source]:
         for folder, workspace in _folders(walk, root):
-            project = project_of(_directory_of(workspace)) if workspace else project_of("")
+            project = project_of(directory_of(workspace)) if workspace else project_of("")
             for entry, size, mtime_ns in walk.transcripts(folder, 0, _ENDINGS):
                 path = Path(entry.path)
                 source = known(path, size, mtime_ns)
@@ -109,7 +107,7 @@ class VsCodeCopilotReader(RenderingReader):
         document, taken_back, unreadable_lines = document_of(source.path)
         workspace = source.path.parent.parent / "workspace.json"
         facts = {name: document.get(name) for name in ("sessionId", "creationDate", "version")}
-        yield {"type": "session", **facts, "cwd": _directory_of(workspace)}
+        yield {"type": "session", **facts, "cwd": directory_of(workspace)}
         requests = listed(document.get("requests"))
         last: list[JsonObject] = []
         for place, request in enumerate(requests):
@@ -157,29 +155,6 @@ def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
 def _rank(source: Source) -> tuple[bool, int, int]:
     """Return which of two files of a session counts: a log, else the larger."""
     return source.path.suffix == LOG, source.size, source.mtime_ns
-
-
-def _directory_of(workspace: Path) -> str:
-    """Return the directory that a window was opened in; "" if nothing says it."""
-    try:
-        found = orjson.loads(workspace.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return ""
-    if not isinstance(found, dict):
-        return ""
-    if folder := text_field(found, "folder"):
-        return path_of(folder)
-    named = path_of(text_field(found, "workspace"))
-    return named.rpartition("/")[0]
-
-
-def path_of(uri: str) -> str:
-    """Return the path of a file's URI, on whatever machine; a path is returned as it is."""
-    if "://" not in uri:
-        return uri
-    path = unquote(urlparse(uri).path)
-    is_windows = len(path) > 2 and path[0] == "/" and path[2] == ":"
-    return path[1:] if is_windows else path
 
 
 def _is_finished(request: JsonObject) -> bool:
