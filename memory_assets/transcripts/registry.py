@@ -24,6 +24,7 @@ from memory_assets.transcripts.lines import head_of
 from memory_assets.transcripts.pi.openclaw import OpenClawReader
 from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.readers.cline import ClineReader, RooReader
 from memory_assets.transcripts.readers.copilot_cli import CopilotCliReader
 from memory_assets.transcripts.readers.crush import CrushReader
 from memory_assets.transcripts.readers.cursor import CursorReader
@@ -56,6 +57,8 @@ READERS: tuple[Reader, ...] = (
     ZedReader(),
     VsCodeCopilotReader(),
     CursorReader(),
+    ClineReader(),
+    RooReader(),
 )
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
 
