@@ -41,6 +41,10 @@ class Reader(ABC):
         listed, read or named are skipped and passed to `note`; nothing is raised.
         """
 
+    def holds(self, source: Source) -> bool:
+        """Return whether a source of the agent is this reader's, where the agent has several."""
+        return True
+
     def left_out_of(self, source: Source) -> tuple[LeftOut, ...]:
         """Return the places whose text is left out of this file on purpose."""
         return self.left_out

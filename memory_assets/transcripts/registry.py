@@ -24,7 +24,7 @@ from memory_assets.transcripts.lines import head_of
 from memory_assets.transcripts.pi.openclaw import OpenClawReader
 from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.readers.cline import ClineReader, RooReader
+from memory_assets.transcripts.readers.cline import ClineReader, KiloTaskReader, RooReader
 from memory_assets.transcripts.readers.copilot_cli import CopilotCliReader
 from memory_assets.transcripts.readers.crush import CrushReader
 from memory_assets.transcripts.readers.cursor import CursorReader
@@ -37,6 +37,7 @@ from memory_assets.transcripts.readers.opencode import KiloReader, OpenCodeReade
 from memory_assets.transcripts.readers.qwen import QwenReader
 from memory_assets.transcripts.readers.vscode_copilot import VsCodeCopilotReader
 from memory_assets.transcripts.readers.zed import ZedReader
+from memory_assets.transcripts.several import SeveralReader
 
 READERS: tuple[Reader, ...] = (
     ClaudeCodeReader(),
@@ -50,7 +51,7 @@ READERS: tuple[Reader, ...] = (
     OpenClawReader(),
     CoworkReader(),
     OpenCodeReader(),
-    KiloReader(),
+    SeveralReader(KiloTaskReader(), KiloReader()),
     CrushReader(),
     GooseReader(),
     HermesReader(),

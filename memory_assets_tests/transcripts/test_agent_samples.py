@@ -46,6 +46,7 @@ ROOTS = {
     "cursor/v3/Cursor/User": "cursor",
     "cline/Code/User/globalStorage/saoudrizwan.claude-dev": "cline",
     "cline/.cline/data": "cline",
+    "kilo/Code/User/globalStorage/kilocode.kilo-code": "kilo",
     "roo/Code/User/globalStorage/rooveterinaryinc.roo-cline": "roo",
     "cursor/Cursor/User": "cursor",
     "cursor/empty-composers/Cursor/User": "cursor",

@@ -133,6 +133,11 @@ class ClineReader(RenderingReader):
         project = seen.project if seen else project_of(_facts(paths[0])[0])
         yield replace(source, project=project, size=state[0], mtime_ns=state[1])
 
+    def holds(self, source: Source) -> bool:
+        """Return whether a source is a task, by the name of its file."""
+        name = source.path.name
+        return name in (*_SCREEN, _HISTORY) or name.endswith(_MESSAGES)
+
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a task."""
         cwd, title, more = _facts(source.path)
@@ -155,6 +160,12 @@ class RooReader(ClineReader):
     """Reads the tasks of Roo Code."""
 
     agent = "roo"
+
+
+class KiloTaskReader(ClineReader):
+    """Reads the tasks of Kilo until April 2026."""
+
+    agent = "kilo"
 
 
 def _screen_rows(messages: Sequence[JsonObject]) -> Iterator[JsonObject | None]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from memory_assets.errors import TranscriptError
 from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
@@ -32,10 +33,11 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.readers.opencode_files import (
     document_of,
-    documents,
+    is_of_tree,
     listed,
+    session_files,
+    state_of_files,
     tree_messages,
-    tree_state,
 )
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import (
@@ -142,22 +144,32 @@ class OpenCodeReader(DatabaseReader):
             yield source
         walk = Walk(self.agent, note)
         found = walk.root(root)
-        if found is None:
-            return
-        for path, info, size, mtime_ns in documents(walk, found, in_tree=bool(seen)):
-            own = text_field(info, "id")
-            if own and own not in seen:
+        for path in session_files(walk, found) if found else ():
+            try:
+                found_here = self._of_file(path, known) if path.stem not in seen else None
+            except TranscriptError as error:
+                walk.note(path, error)
+                continue
+            if found_here and (own := found_here.agent_id or found_here.session_id) not in seen:
                 seen.add(own)
-                parent = text_field(info, "parentID")
-                project = project_of(text_field(info, "directory"))
-                ids = (safe_id(parent or own), safe_id(own) if parent else None)
-                yield Source(self.agent, project, *ids, path, size, mtime_ns)
+                yield found_here
+
+    def _of_file(self, path: Path, known: Known) -> Source | None:
+        state = state_of_files(path)
+        if state is None or (source := known(path, *state)):
+            return source if state else None
+        document = document_of(path)
+        info = document if is_of_tree(path) else object_field(document, "info")
+        own, parent = safe_id(info.get("id")), safe_id(info.get("parentID"))
+        project = project_of(text_field(info, "directory"))
+        ids = (parent or own, own if parent else None)
+        return Source(self.agent, project, *ids, path, *state) if own else None
 
     def state(self, source: Source) -> tuple[int, int] | None:
         """Return the state of a session of a database, or of its files."""
         if source.member:
             return super().state(source)
-        return tree_state(source.path) if source.path.exists() else None
+        return state_of_files(source.path)
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session."""
@@ -165,7 +177,7 @@ class OpenCodeReader(DatabaseReader):
             yield from super().rows(source)
             return
         document = document_of(source.path)
-        if "info" in document:
+        if not is_of_tree(source.path):
             yield from _rendered(object_field(document, "info"), listed(document, "messages"))
             return
         yield from _rendered(document, list(tree_messages(source.path)))

@@ -13,34 +13,29 @@ import orjson
 
 from memory_assets.errors import DamagedTranscript, TranscriptError, printable, unreadable
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import object_field
 from memory_assets.transcripts.lines import JsonObject
 
+_OF_HOMES = ("auth.json", "storage", "opencode.db", "kilo.db")
+_UNREADABLE = "unreadable"
+_EXPORTED = "ses_"
+"""Is in the name of what was exported, as the program names it."""
 
-def documents(
-    walk: Walk, root: Path, *, in_tree: bool
-) -> Iterator[tuple[Path, JsonObject, int, int]]:
-    """Yield path, facts, size and time of the sessions that are files: those of the tree, or in a
-    directory without one what was exported to it."""
-    storage = root / "storage" / "session"
-    is_home = in_tree or storage.is_dir()
-    for entry, size, mtime_ns in walk.transcripts(
-        storage if storage.is_dir() else root, 1 if storage.is_dir() else 0, (".json",)
-    ):
-        path = Path(entry.path)
-        if is_home and not storage.is_dir():
-            return  # what lies beside a database is none: its secrets among it
-        try:
-            document = document_of(path)
-        except TranscriptError as error:
-            walk.note(path, error)
-            continue
-        if storage.is_dir():
-            state = tree_state(path)
-            if state is not None:
-                yield path, document, *state
-        elif isinstance(document.get("info"), dict) and isinstance(document.get("messages"), list):
-            yield path, object_field(document, "info"), size, mtime_ns
+
+def session_files(walk: Walk, root: Path) -> Iterator[Path]:
+    """Yield the files of sessions: those of the tree, or in a directory without one what was
+    exported to it. Nothing else beside a database is looked at: its secrets are there."""
+    tree = root / "storage" / "session"
+    if tree.is_dir():
+        yield from (Path(entry.path) for entry, *_ in walk.transcripts(tree, 1, (".json",)))
+    elif not any((root / name).exists() for name in _OF_HOMES):
+        for entry, *_ in walk.transcripts(root, 0, (".json",)):
+            if _EXPORTED in entry.name:
+                yield Path(entry.path)
+
+
+def is_of_tree(path: Path) -> bool:
+    """Return whether a file is one of the tree."""
+    return path.parent.parent.name == "session"
 
 
 def document_of(path: Path) -> JsonObject:
@@ -69,25 +64,41 @@ def _tree_files(session: Path) -> Iterator[tuple[Path, list[Path]]]:
 
 
 def tree_messages(session: Path) -> Iterator[JsonObject]:
-    """Yield the messages of a session in the tree, as an export has them."""
+    """Yield the messages of a session in the tree, as an export has them. One that is no JSON, or
+    a part that is none, stands for itself as `unreadable`."""
     for message, parts in _tree_files(session):
-        try:
-            yield {"info": document_of(message), "parts": [document_of(part) for part in parts]}
-        except TranscriptError:
-            if message.exists():
-                raise
+        info = _readable(message, {"id": message.stem, "role": _UNREADABLE})
+        found = (_readable(part, {"id": part.stem, "type": _UNREADABLE}) for part in parts)
+        if info is not None:
+            yield {"info": info, "parts": [part for part in found if part is not None]}
 
 
-def tree_state(path: Path) -> tuple[int, int] | None:
-    """Return bytes of a session's files with their number, and the time of the newest."""
-    size = newest = 0
-    files = (each for message, parts in _tree_files(path) for each in (message, *parts))
+def _readable(path: Path, otherwise: JsonObject) -> JsonObject | None:
+    """Return the object in a file, None if it has vanished."""
     try:
-        for each in (path, *files):
-            status = each.stat()
+        return document_of(path)
+    except DamagedTranscript:
+        return otherwise
+    except TranscriptError:
+        if path.exists():
+            raise
+        return None
+
+
+def state_of_files(path: Path) -> tuple[int, int] | None:
+    """Return bytes of a session's files with their number, and the time of the newest; None if it
+    is deleted."""
+    size = newest = 0
+    found = _tree_files(path) if is_of_tree(path) else ()
+    try:
+        for each in (path, *(file for message, parts in found for file in (message, *parts))):
+            try:
+                status = each.stat()
+            except FileNotFoundError:
+                if each == path:
+                    return None
+                continue
             size, newest = size + status.st_size + 1, max(newest, status.st_mtime_ns)
-    except FileNotFoundError:
-        return tree_state(path) if path.exists() else None
     except OSError as error:
         raise unreadable(path, error) from error
     return size, newest
