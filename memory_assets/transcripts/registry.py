@@ -133,9 +133,9 @@ def discover(
     for agent in roots:
         reader_by_agent(agent)
     for reader in READERS:
-        found: set[tuple[Path, str]] = set()
+        found: set[tuple[str, str]] = set()
         for root in roots.get(reader.agent, ()):
             for source in reader.discover(root, known, note):
-                if (place := (source.path, source.session_id)) not in found:
+                if (place := (source.locator, source.session_id)) not in found:
                     found.add(place)
                     yield source
