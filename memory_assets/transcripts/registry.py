@@ -33,6 +33,7 @@ from memory_assets.transcripts.readers.goose import GooseReader
 from memory_assets.transcripts.readers.hermes import HermesReader
 from memory_assets.transcripts.readers.opencode import KiloReader, OpenCodeReader
 from memory_assets.transcripts.readers.qwen import QwenReader
+from memory_assets.transcripts.readers.vscode_copilot import VsCodeCopilotReader
 from memory_assets.transcripts.readers.zed import ZedReader
 
 READERS: tuple[Reader, ...] = (
@@ -52,6 +53,7 @@ READERS: tuple[Reader, ...] = (
     GooseReader(),
     HermesReader(),
     ZedReader(),
+    VsCodeCopilotReader(),
 )
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
 

@@ -44,6 +44,7 @@ def documents(
 
 
 def document_of(path: Path) -> JsonObject:
+    """Return the object in a file; raise `TranscriptError` if it cannot be read, or is none."""
     try:
         found = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError:
@@ -55,6 +56,7 @@ def document_of(path: Path) -> JsonObject:
 
 
 def listed(document: JsonObject, name: str) -> list[JsonObject]:
+    """Return the objects of a list in an object."""
     found = document.get(name)
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
@@ -67,19 +69,19 @@ def _tree_files(session: Path) -> Iterator[tuple[Path, list[Path]]]:
 
 
 def tree_messages(session: Path) -> Iterator[JsonObject]:
+    """Yield the messages of a session in the tree, as an export has them."""
     for message, parts in _tree_files(session):
         try:
             yield {"info": document_of(message), "parts": [document_of(part) for part in parts]}
-        except FileNotFoundError:
-            continue
+        except TranscriptError:
+            if message.exists():
+                raise
 
 
 def tree_state(path: Path) -> tuple[int, int] | None:
     """Return bytes of a session's files with their number, and the time of the newest."""
     size = newest = 0
-    files: Iterable[Path] = (
-        each for message, parts in _tree_files(path) for each in (message, *parts)
-    )
+    files = (each for message, parts in _tree_files(path) for each in (message, *parts))
     try:
         for each in (path, *files):
             status = each.stat()
