@@ -142,6 +142,7 @@ _OTHERS = (
             ("shell_history", LIST),
         ),
         ("gemini", "--resume", "{session}"),
+        ("session-*.json",),
     ),
     Agent(
         "qwen",
@@ -242,6 +243,19 @@ _OTHERS = (
             "~/.var/app/dev.zed.Zed/data/zed",
             "{local}/Zed",
         ),
+    ),
+    Agent(
+        "vscode-copilot",
+        "Copilot Chat of VS Code",
+        "workspaceStorage/ID/chatSessions/SESSION.jsonl",
+        ("{code}",),
+    ),
+    Agent(
+        "atif",
+        "ATIF documents",
+        "*.json",
+        ("{share}/devin/cli/transcripts",),
+        documents=("*.json",),
     ),
 )
 AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE_CODE, CODEX, PI, *_OTHERS)}
