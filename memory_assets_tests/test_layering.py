@@ -18,6 +18,7 @@ PACKAGE = Path(memory_assets.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 FOUNDATION = {
+    "agents",
     "models",
     "errors",
     "redacted_text",
@@ -52,7 +53,7 @@ MAY_IMPORT = {
     "writing_systems": set(),
     "embedding": {"errors", "redacted_text", "http"},
     "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
-    "transcripts": {"models", "errors", "redacted_text", "record_identity", "paths"},
+    "transcripts": {"agents", "models", "errors", "redacted_text", "record_identity", "paths"},
     "documents": {"chunking", "embedding"},
     "agent_memory": {"errors", "redacted_text", "keywords"},
     **{name: {"models", "errors", "redacted_text", "session_analysis"} for name in READS_SESSIONS},
@@ -63,7 +64,7 @@ MAY_IMPORT = {
         "session_analysis",
         "http",
     },
-    "requests": {"errors", "paths", "search_kinds", "agent_memory"},
+    "requests": {"agents", "errors", "paths", "search_kinds", "agent_memory"},
     "stores": FOUNDATION - {"settings", "install_key"} | {"agent_memory"},
     "status": FOUNDATION | {"stores", "transcripts"},
     "pipeline": FOUNDATION | DOMAIN | {"stores", "status"},

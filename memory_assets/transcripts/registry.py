@@ -24,6 +24,7 @@ from memory_assets.transcripts.lines import head_of
 from memory_assets.transcripts.pi.openclaw import OpenClawReader
 from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.readers.atif import AtifReader
 from memory_assets.transcripts.readers.cline import ClineReader, KiloTaskReader, RooReader
 from memory_assets.transcripts.readers.copilot_cli import CopilotCliReader
 from memory_assets.transcripts.readers.crush import CrushReader
@@ -56,6 +57,7 @@ READERS: tuple[Reader, ...] = (
     GooseReader(),
     HermesReader(),
     ZedReader(),
+    AtifReader(),
     VsCodeCopilotReader(),
     CursorReader(),
     ClineReader(),

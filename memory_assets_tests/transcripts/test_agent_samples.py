@@ -1,4 +1,4 @@
-"""Readers of stores over samples of each agent, held against figures counted apart from us.
+"""Readers over samples of each agent, held against figures counted apart from us.
 
 `expected.json` has them; its counter shares no code with the readers.
 """
@@ -51,10 +51,29 @@ ROOTS = {
     "cursor/Cursor/User": "cursor",
     "cursor/empty-composers/Cursor/User": "cursor",
     "vscode-copilot/oplog/Code/User": "vscode-copilot",
+    "copilot-cli/.copilot/session-state": "copilot-cli",
+    "copilot-cli/synthetic/.copilot": "copilot-cli",
+    "cursor/.cursor": "cursor-agent",
+    "cursor/agent/.cursor/projects": "cursor-agent",
+    "gemini/.gemini": "gemini",
+    "gemini/jsonl/.gemini/tmp": "gemini",
+    "qwen/.qwen": "qwen",
+    "droid/.factory": "droid",
+    "openclaw/.openclaw": "openclaw",
+    "cowork/.config/Claude/local-agent-mode-sessions": "cowork",
+    "atif": "atif",
 }
 """Directories of the samples, and the agent that wrote what is in them."""
 
-NOT_AS_COUNTED: dict[tuple[str, str], tuple[int, str]] = {
+_COMPRESSED = "before the program compressed the conversation: it was typed, and answered"
+_COMPRESSED_SESSION = "5295ee40-ec59-5a1d-93fd-8b67138933ca"
+_OF_TASK = "what a tool asked of its agent is no title of the session that the agent works for"
+NOT_AS_COUNTED: dict[tuple[str, str], tuple[Any, str]] = {
+    (_COMPRESSED_SESSION, "human_prompts"): (2, _COMPRESSED),
+    (_COMPRESSED_SESSION, "assistant_messages"): (3, _COMPRESSED),
+    (_COMPRESSED_SESSION, "first_prompt_40"): ("Write a long report", _COMPRESSED),
+    (_COMPRESSED_SESSION, "start"): ("2026-06-01T08:00:20Z", "its first message is older"),
+    ("b74a75a7-6235-53a6-b95c-5d5072632794", "title"): (None, _OF_TASK),
     ("ses_aaaa0001main", "assistant_messages"): (
         2,
         "the third is the summary of a compaction, which repeats what was said",
@@ -65,6 +84,9 @@ NOT_AS_COUNTED: dict[tuple[str, str], tuple[int, str]] = {
     ),
 }
 """Figures in which we differ, by session and name: ours, and why."""
+
+TORN = {"b137117b-70b4-5f81-97f6-da3f727ab977": 23}
+"""Bytes of a half-written last line, which one of the samples has on purpose."""
 
 
 @dataclass
@@ -127,7 +149,9 @@ def test_every_figure_of_every_session_is_found(samples: Path, root: str, agent:
     for sample in sessions_below(samples, root, agent):
         expected = sample.expected
         taken_back = {one.record_uuid for one in sample.records if one.subtype == ABANDONED}
-        records = [one for one in sample.records if one.record_uuid not in taken_back]
+        of_agent = sample.source.agent_id is not None
+        records = [one for one in sample.records if of_agent or not one.is_sidechain]
+        records = [one for one in records if one.record_uuid not in taken_back]
         for name in list(expected):
             if differs := NOT_AS_COUNTED.get((expected["session_id"], name)):
                 expected[name] = differs[0]
@@ -146,7 +170,9 @@ def test_every_figure_of_every_session_is_found(samples: Path, root: str, agent:
         if expected["title"]:
             assert sample.texts("title") == [expected["title"]]
         if expected["project"]:
-            assert sample.source.project == project_of(directory_of(expected["project"]))
+            directory = directory_of(expected["project"])
+            in_folder = agent == "cursor-agent"  # the figure is the folder's name, without "/"
+            assert sample.source.project == project_of(f"{'/' * in_folder}{directory}")
         if expected["start"]:
             first = sample.report.first_timestamp
             assert first is not None
@@ -173,7 +199,8 @@ def test_every_line_and_text_is_accounted_for(samples: Path, root: str, agent: s
     for sample in sessions_below(samples, root, agent):
         report = sample.report
         assert report.conserved
-        assert (report.bad_line_count, report.pending_bytes) == (0, 0)
+        pending = TORN.get(sample.source.session_id, 0)
+        assert (report.bad_line_count, report.pending_bytes) == (0, pending)
         assert report.account is not None
         unexplained = report.account.balance().unexplained
         assert unexplained == {}, (sample.source.locator, unexplained)

@@ -123,12 +123,12 @@ def test_known_files_are_not_opened(tmp_path: Path, codex: CodexLines) -> None:
     remembered = Source("codex", "p", "s", None, path, 1, 2)
     asked: list[tuple[Path, int, int]] = []
 
-    class Remembering(Known):
+    class Ledger(Known):
         def __call__(self, path: Path, size: int, mtime_ns: int) -> Source:
             asked.append((path, size, mtime_ns))
             return remembered
 
-    assert list(discover({"codex": (tmp_path,)}, Remembering())) == [remembered]
+    assert list(discover({"codex": (tmp_path,)}, Ledger())) == [remembered]
     status = path.stat()
     assert asked == [(path, status.st_size, status.st_mtime_ns)]
 

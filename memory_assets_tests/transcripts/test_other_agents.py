@@ -27,7 +27,7 @@ PROJECT = "-home-ada-shop"
 
 def found(root: Path, agent: str) -> list[Source]:
     """Return the sources of an agent below its directory."""
-    return list(discover({agent: [root]}))
+    return list(discover({agent: (root,)}))
 
 
 def read(source: Source, report: ReadReport | None = None) -> list[Record]:

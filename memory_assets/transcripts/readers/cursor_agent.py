@@ -1,22 +1,26 @@
-"""Cursor's agent transcripts, since February 2026: of the agent in the editor and of its CLI.
+"""Cursor's agent transcripts, of the agent in the editor and of its CLI.
 
 Where: `~/.cursor/projects/<directory>/agent-transcripts/<id>.jsonl` or `<id>/<id>.jsonl`; those of
-subagents in `<id>/subagents/<subagent>.jsonl`. A line is `{role, message{content[]}}`, without
-times, ids, results of tools or a model: records are known by their place in the file, and the
-session's time is that of the file.
+subagents in `<id>/subagents/<subagent>.jsonl`. Before February 2026: `<id>.txt`, a text in blocks
+(`legacy_rows`), of which a line of this form is made. A line is `{role, message{content[]}}`,
+without times, ids, results of tools or a model: records are known by their place in the file, and
+the session's time is that of the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_assets.errors import unreadable
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.authorship import PERSON, authored, framed
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import BlockSession, blocks_of
+from memory_assets.transcripts.content import Content, Rendered
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     content_text,
@@ -34,6 +38,9 @@ _FOLDER = "agent-transcripts"
 _SUBAGENTS = "subagents"
 _ROLES = ("user", "assistant")
 _DEPTH = 3
+_TEXT = ".txt"
+_TURN = re.compile(r"^(user|assistant):\n", re.MULTILINE)
+_MARK = re.compile(r"\[(Thinking|Tool call|Tool result)\] ?(.*)")
 
 
 class CursorAgentReader(Reader):
@@ -48,7 +55,7 @@ class CursorAgentReader(Reader):
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the name of the file; of a subagent's the session above it, and its own."""
-        own = safe_id(path.name.removesuffix(".jsonl"))
+        own = safe_id(path.stem)
         folder = path.parent
         is_subagent = folder.name == _SUBAGENTS
         return (safe_id(folder.parent.name), own) if is_subagent else (own, None)
@@ -60,7 +67,23 @@ class CursorAgentReader(Reader):
         for project, has_usable_name in walk.projects(found) if found else ():
             folder = Path(project.path, _FOLDER)
             if has_usable_name and folder.is_dir():
-                yield from walk.sources(walk.transcripts(folder, _DEPTH), known, self._identified)
+                files = walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))
+                yield from walk.sources(files, known, self._identified)
+
+    def renders(self, source: Source) -> bool:
+        """Return whether the transcript is a text in blocks."""
+        return source.path.suffix == _TEXT
+
+    def contents(self, source: Source) -> tuple[Content, ...]:
+        """Return the file, or the lines that its blocks give."""
+        if not self.renders(source):
+            return super().contents(source)
+        try:
+            text = source.path.read_text("utf-8", "replace")
+        except OSError as error:
+            raise unreadable(source.path, error) from error
+        version = f"{source.size}:{source.mtime_ns}"
+        return (Rendered.of(legacy_rows(text), version, source.path),)
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CursorSession:
         """Return the state of reading a transcript."""
@@ -117,6 +140,47 @@ class CursorSession(BlockSession):
         typed, around = framed(content_text(content), "user_query")
         made += self._one(frame, "system", "system", around, "injected")
         return made + (self._said(frame, authored(typed, PERSON)) if typed else [])
+
+
+def legacy_rows(text: str) -> Iterator[JsonObject]:
+    """Yield the messages of a text of blocks: `user:` and `assistant:` begin one, `[Thinking]`,
+    `[Tool call] <name>` and `[Tool result] <name>` a part of it; a call's input is indented."""
+    pieces = _TURN.split(text)[1:]
+    for role, body in zip(pieces[::2], pieces[1::2], strict=True):
+        yield {"role": role, "message": {"content": list(_legacy_blocks(role, body))}}
+
+
+def _legacy_blocks(role: str, body: str) -> Iterator[JsonObject]:
+    if role == "user":
+        yield {"type": "text", "text": body.strip()}
+        return
+    said: list[str] = []
+    marked: JsonObject = {}
+    for line in body.splitlines():
+        mark = _MARK.match(line)
+        if mark is None and marked.get("type") == "tool_use" and line.startswith("  "):
+            key, _, value = line.strip().partition(": ")
+            marked["input"][key] = value
+        elif mark is None and not (marked.get("type") == "tool_result" and line[:2] == "  "):
+            said.append(line)
+        elif mark is None:
+            marked["content"] += f"{line.strip()}\n"
+        else:
+            if text := "\n".join(said).strip():
+                yield {"type": "text", "text": text}
+            said.clear()
+            kind, rest = mark.groups()
+            marked = _BEGUN[kind](rest)
+            yield marked
+    if text := "\n".join(said).strip():
+        yield {"type": "text", "text": text}
+
+
+_BEGUN: dict[str, Callable[[str], JsonObject]] = {
+    "Thinking": lambda rest: {"type": "thinking", "thinking": rest},
+    "Tool call": lambda rest: {"type": "tool_use", "name": rest, "input": {}},
+    "Tool result": lambda rest: {"type": "tool_result", "name": rest, "content": ""},
+}
 
 
 def _is_message(line: JsonObject) -> bool:

@@ -5,8 +5,8 @@ The first line is the session's header. A message is appended again, under its i
 in: the last one counts. `{"$set": {...}}` changes fields of the header, `{"$set": {"messages":
 [...]}}` puts other messages in place of all before, `{"$rewindTo": id}` takes back that message
 and all after it. What was taken back is kept with the subtype `ABANDONED`; what the program
-compressed was said, and stays. Before, a session was one document (`.json`), which gives the same
-lines.
+compressed was said, and stays. Before, a session was one document (`session-*.json`), which gives
+the same lines; a log of its name goes on from it, and has it all.
 
 `<project>` is a name from `projects.json`, before February 2026 the SHA-256 of the directory.
 """
@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.content import Content, Rendered
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     mark,
@@ -38,6 +40,7 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
+from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
 from memory_assets.transcripts.lines import (
     JsonObject,
     Located,
@@ -50,7 +53,7 @@ from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome, Session
 
 _CHATS = "chats"
-_DEPTH = 3
+_DOCUMENT = ".json"
 _SET, _REWIND = "$set", "$rewindTo"
 _SUPERSEDED = "superseded"
 _NOTICES = frozenset({"info", "warning", "error"})
@@ -89,7 +92,9 @@ class GeminiReader(Reader):
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the header's id, else the file's name; of a subagent's file the id of its session,
         which its directory is named after, and its own."""
-        header = next((line for line in head_objects(head) if _is_header(line)), {})
+        header: JsonObject = next((line for line in head_objects(head) if _is_header(line)), {})
+        if path.suffix == _DOCUMENT:
+            header = {name: field_in_head(head, name) for name in ("sessionId", "kind")}
         own = safe_id(header.get("sessionId")) or safe_id(path.stem)
         above = path.parent
         if above.parent.name == _CHATS:
@@ -107,11 +112,27 @@ class GeminiReader(Reader):
                 continue
             directory = directory_of(Path(project.path))
             named = project_of(directory or project.name)
-            for source in walk.sources(walk.transcripts(folder, 1), known, self._identified):
+            files = list(walk.transcripts(folder, 1, (".jsonl", _DOCUMENT)))
+            logs = {each[0].path for each in files}
+            own = (each for each in files if _is_session(each[0].path, logs))
+            for source in walk.sources(own, known, self._identified):
                 yield replace(source, project=named)
+
+    def renders(self, source: Source) -> bool:
+        """Return whether the session is a document."""
+        return source.path.suffix == _DOCUMENT
+
+    def contents(self, source: Source) -> tuple[Content, ...]:
+        """Return the log, or the lines of a document."""
+        if not self.renders(source):
+            return super().contents(source)
+        rows = rows_of_document(source.path, "messages")
+        return (Rendered.of(rows, f"{source.size}:{source.mtime_ns}", source.path),)
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> GeminiSession:
         """Return the state of reading a session, its log replayed."""
+        if self.renders(source):
+            return GeminiSession(source, report, Replay())
         lines = read_objects(source.path, ReadReport(), end=end)
         return GeminiSession(source, report, replayed(lines))
 
@@ -304,6 +325,13 @@ def _listed(path: Path) -> JsonObject:
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _is_session(path: str, logs: Set[str]) -> bool:
+    """Return whether a file is a log, or a document that no log goes on from."""
+    name = os.path.basename(path)  # noqa: PTH119
+    is_document = name.endswith(_DOCUMENT)
+    return not is_document or (name.startswith("session-") and f"{path}l" not in logs)
 
 
 def _is_header(line: JsonObject) -> bool:
