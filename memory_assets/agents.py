@@ -30,7 +30,8 @@ class Variable:
 class Agent:
     """An agent. `places` are its directories where no variable names one: `~` is the user's home;
     `{config}`, `{share}`, `{apps}` and `{local}` are the platform's (`paths.py`); `{code}` are the
-    user directories of VS Code and its relatives; a place that a platform lacks is left out.
+    user directories of VS Code and its relatives; `{NAME:default}` is what that variable names, or
+    the default. A place that a platform lacks is left out.
 
     `layout` is where transcripts lie below a directory, in words. In `folders` every file should be
     a transcript; `other_files` are names of files and ends of paths that are none, each with its
@@ -113,16 +114,6 @@ _OTHERS = (
             ("research/*", NOTES),
         ),
         resume=("copilot", "--resume", "{session}"),
-    ),
-    Agent(
-        "cursor-agent",
-        "Cursor's agent",
-        "PROJECT/agent-transcripts/SESSION.jsonl",
-        ("~/.cursor/projects",),
-        (Variable("CURSOR_CONFIG_DIR", "projects"),),
-        frozenset({"agent-transcripts"}),
-        (("agent-tools/*", "the rest of an output that the model did not see"),),
-        ("cursor-agent", "--resume", "{session}"),
     ),
     Agent(
         "gemini",
@@ -253,18 +244,25 @@ _OTHERS = (
     Agent(
         "cursor",
         "Cursor",
-        "globalStorage/state.vscdb",
-        ("{apps}/Cursor/User", "~/.cursor-server/data/User"),
+        "globalStorage/state.vscdb, or PROJECT/agent-transcripts/SESSION.jsonl",
+        (
+            "{apps}/Cursor/User",
+            "~/.cursor-server/data/User",
+            "{CURSOR_CONFIG_DIR:~/.cursor}/projects",
+        ),
+        folders=frozenset({"agent-transcripts"}),
+        other_files=(("agent-tools/*", "the rest of an output that the model did not see"),),
+        documents=("*.txt",),
     ),
     Agent(
         "cline",
         "Cline",
         "tasks/TASK/ui_messages.json, or sessions/SESSION/SESSION.messages.json",
-        ("{code}/globalStorage/saoudrizwan.claude-dev", "~/.cline/data"),
         (
-            Variable("CLINE_SESSION_DATA_DIR"),
-            Variable("CLINE_DATA_DIR"),
-            Variable("CLINE_DIR", "data"),
+            "{code}/globalStorage/saoudrizwan.claude-dev",
+            "{CLINE_DIR:~/.cline}/data",
+            "{CLINE_DATA_DIR:}",
+            "{CLINE_SESSION_DATA_DIR:}",
         ),
     ),
     Agent(

@@ -210,8 +210,12 @@ def own_places(agent: str) -> tuple[Path, ...]:
 def _filled(place: str, directories: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield a place of `agents.py` with each of the platform's directories that it begins with."""
     name, closed, rest = place.removeprefix("{").partition("}")
+    variable, named, default = name.partition(":")
     if not closed:
         yield place
+    elif named:
+        base = os.environ.get(variable) or default
+        yield from [f"{base}{rest}"] if base else ()
     else:
         yield from (f"{directory}{rest}" for directory in directories[name])
 

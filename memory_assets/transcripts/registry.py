@@ -24,44 +24,16 @@ from memory_assets.transcripts.lines import head_of
 from memory_assets.transcripts.pi.openclaw import OpenClawReader
 from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.readers.atif import AtifReader
-from memory_assets.transcripts.readers.cline import ClineReader, KiloTaskReader, RooReader
-from memory_assets.transcripts.readers.copilot_cli import CopilotCliReader
-from memory_assets.transcripts.readers.crush import CrushReader
-from memory_assets.transcripts.readers.cursor import CursorReader
-from memory_assets.transcripts.readers.cursor_agent import CursorAgentReader
-from memory_assets.transcripts.readers.droid import DroidReader
-from memory_assets.transcripts.readers.gemini import GeminiReader
-from memory_assets.transcripts.readers.goose import GooseReader
-from memory_assets.transcripts.readers.hermes import HermesReader
-from memory_assets.transcripts.readers.opencode import KiloReader, OpenCodeReader
-from memory_assets.transcripts.readers.qwen import QwenReader
-from memory_assets.transcripts.readers.vscode_copilot import VsCodeCopilotReader
-from memory_assets.transcripts.readers.zed import ZedReader
+from memory_assets.transcripts.readers import OTHER_READERS
 from memory_assets.transcripts.several import SeveralReader
 
 READERS: tuple[Reader, ...] = (
     ClaudeCodeReader(),
     CodexReader(),
     PiReader(),
-    CopilotCliReader(),
-    CursorAgentReader(),
-    GeminiReader(),
-    QwenReader(),
-    DroidReader(),
     OpenClawReader(),
     CoworkReader(),
-    OpenCodeReader(),
-    SeveralReader(KiloTaskReader(), KiloReader()),
-    CrushReader(),
-    GooseReader(),
-    HermesReader(),
-    ZedReader(),
-    AtifReader(),
-    VsCodeCopilotReader(),
-    CursorReader(),
-    ClineReader(),
-    RooReader(),
+    *OTHER_READERS,
 )
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
 
@@ -135,7 +107,7 @@ def discover(
 ) -> Iterator[Source]:
     """Yield every transcript under `roots` (agent name -> its directories), agent by agent
     in the order of `READERS`, and in a fixed order within each directory. What is below several
-    of an agent's directories comes once.
+    of an agent's directories comes once, and so does a session that several of its stores have.
 
     `note` is called with each file and directory that could not be read. Roots that do not
     exist are skipped. Raises `TranscriptError` for an agent without a reader.
@@ -144,8 +116,10 @@ def discover(
         reader_by_agent(agent)
     for reader in READERS:
         found: set[tuple[str, str]] = set()
+        several = isinstance(reader, SeveralReader)
         for root in roots.get(reader.agent, ()):
             for source in reader.discover(root, known, note):
-                if (place := (source.locator, source.session_id)) not in found:
+                where = (source.agent_id or "") if several else source.locator
+                if (place := (where, source.session_id)) not in found:
                     found.add(place)
                     yield source

@@ -62,6 +62,10 @@ class DatabaseReader(RenderingReader):
         """Return the name of the file."""
         return safe_id(path.stem), None
 
+    def holds(self, source: Source) -> bool:
+        """Return whether a source is a session of a database."""
+        return bool(source.member)
+
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions of all databases below `root`. One that cannot be read now has those
         that it had."""

@@ -59,7 +59,7 @@ class StoredSession(Session):
         self._cwd = self._version = self._model = self._branch = ""
 
     def _begin(self, *, session: object, cwd: str, version: str = "", start: object = None) -> None:
-        """Note what a session's first row says of it."""
+        """Note a session's facts, which its first row has."""
         report = self._report
         report.see_session(safe_id(session))
         self._cwd = cwd or self._cwd

@@ -219,7 +219,7 @@ def cowork() -> list[Line]:
 
 LINES: dict[str, Callable[[], list[Line]]] = {
     "copilot-cli": copilot_cli,
-    "cursor-agent": cursor_agent,
+    "cursor": cursor_agent,
     "gemini": gemini,
     "qwen": qwen,
     "droid": droid,
@@ -228,7 +228,7 @@ LINES: dict[str, Callable[[], list[Line]]] = {
 }
 PLACES = {
     "copilot-cli": f"session-state/{SESSION}/events.jsonl",
-    "cursor-agent": f"projects/home-ada-shop/agent-transcripts/{SESSION}/{SESSION}.jsonl",
+    "cursor": f"projects/home-ada-shop/agent-transcripts/{SESSION}/{SESSION}.jsonl",
     "gemini": f"tmp/shop/chats/session-2026-06-01T08-00-{SESSION[:8]}.jsonl",
     "qwen": f"projects/-home-ada-shop/chats/{SESSION}.jsonl",
     "droid": f"sessions/-home-ada-shop/{SESSION}.jsonl",

@@ -53,8 +53,8 @@ ROOTS = {
     "vscode-copilot/oplog/Code/User": "vscode-copilot",
     "copilot-cli/.copilot/session-state": "copilot-cli",
     "copilot-cli/synthetic/.copilot": "copilot-cli",
-    "cursor/.cursor": "cursor-agent",
-    "cursor/agent/.cursor/projects": "cursor-agent",
+    "cursor/.cursor": "cursor",
+    "cursor/agent/.cursor/projects": "cursor",
     "gemini/.gemini": "gemini",
     "gemini/jsonl/.gemini/tmp": "gemini",
     "qwen/.qwen": "qwen",
@@ -171,7 +171,7 @@ def test_every_figure_of_every_session_is_found(samples: Path, root: str, agent:
             assert sample.texts("title") == [expected["title"]]
         if expected["project"]:
             directory = directory_of(expected["project"])
-            in_folder = agent == "cursor-agent"  # the figure is the folder's name, without "/"
+            in_folder = "transcript" in expected.get("store", "")  # a folder's name, without "/"
             assert sample.source.project == project_of(f"{'/' * in_folder}{directory}")
         if expected["start"]:
             first = sample.report.first_timestamp

@@ -147,8 +147,8 @@ def test_copilots_directories_outweigh_its_old_files(tmp_path: Path) -> None:
 def test_cursor_frames_what_was_typed(tmp_path: Path) -> None:
     """The rest of the turn is the program's; a turn without a frame that begins with another tag
     was not typed."""
-    put(tmp_path, "cursor-agent")
-    [source] = found(tmp_path, "cursor-agent")
+    put(tmp_path, "cursor")
+    [source] = found(tmp_path, "cursor")
     report = ReadReport()
     records = read(source, report)
     assert told(records, "prompt") == ["Add a test"]
@@ -165,13 +165,13 @@ def test_cursor_frames_what_was_typed(tmp_path: Path) -> None:
 
 def test_cursors_subagents_belong_to_their_session(tmp_path: Path) -> None:
     """Nobody typed what they were asked."""
-    path = put(tmp_path, "cursor-agent")
+    path = put(tmp_path, "cursor")
     sub = path.parent / "subagents" / "sub-1.jsonl"
     sub.parent.mkdir()
     sub.write_bytes(path.read_bytes())
-    ids = {(source.session_id, source.agent_id) for source in found(tmp_path, "cursor-agent")}
+    ids = {(source.session_id, source.agent_id) for source in found(tmp_path, "cursor")}
     assert ids == {(SESSION, None), (SESSION, "sub-1")}
-    [of_agent] = (one for one in found(tmp_path, "cursor-agent") if one.agent_id)
+    [of_agent] = (one for one in found(tmp_path, "cursor") if one.agent_id)
     assert told(read(of_agent), "prompt") == []
 
 

@@ -60,7 +60,7 @@ def test_a_first_line_longer_than_the_head_is_recognised(
     "content",
     [
         b"just text\n",
-        b'{"kind":0,"v":{"sessionId":"s","requests":[]}}\n',
+        b'{"kind":"Prompt","data":{"message_id":"s","content":[]}}\n',
         b'{"sessionId":"s","projectHash":"p","messages":[]}\n',
         b'{"info":{},"messages":[]}\n',
     ],

@@ -78,7 +78,7 @@ def _homes(walk: Walk, folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _about(home: Path) -> JsonObject:
-    """Return what the program says of a session, beside its directory."""
+    """Return the facts that stand beside a session's directory."""
     try:
         about = json.loads(home.with_name(f"{home.name}.json").read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -46,7 +46,7 @@ _MARK = re.compile(r"\[(Thinking|Tool call|Tool result)\] ?(.*)")
 class CursorAgentReader(Reader):
     """Reads the transcripts of Cursor's agent."""
 
-    agent = "cursor-agent"
+    agent = "cursor"
     version = "1"
 
     def sniff(self, head: bytes) -> bool:
@@ -69,6 +69,10 @@ class CursorAgentReader(Reader):
             if has_usable_name and folder.is_dir():
                 files = walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))
                 yield from walk.sources(files, known, self._identified)
+
+    def holds(self, source: Source) -> bool:
+        """Return whether a source is a transcript, by its file's name."""
+        return source.path.suffix in (".jsonl", _TEXT)
 
     def renders(self, source: Source) -> bool:
         """Return whether the transcript is a text in blocks."""
