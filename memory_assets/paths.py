@@ -118,6 +118,10 @@ def is_sample(roots: Roots) -> bool:
     return bool(paths) and all(path.is_relative_to(SAMPLE_DIR) for path in paths)
 
 
+WHERE_ROOTS_ARE_SET = "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR or MEMORY_ROOTS"
+"""The settings that name directories of agents."""
+
+
 def roots_in_words(roots: Roots) -> str:
     """Return the directories with their agents, in one line."""
     return ", ".join(f"{agent}: {path}" for agent, paths in roots.items() for path in paths)

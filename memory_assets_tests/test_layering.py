@@ -20,6 +20,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 FOUNDATION = {
     "agents",
     "models",
+    "tool_names",
     "errors",
     "redacted_text",
     "record_identity",
@@ -48,11 +49,14 @@ DOMAIN = {
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
     "chunking": {"models", "errors", "redacted_text", "path_spelling", "keywords"},
-    "session_analysis": {"models", "errors", "redacted_text", "path_spelling"},
+    "session_analysis": {"models", "errors", "redacted_text", "path_spelling", "tool_names"},
     "keywords": {"writing_systems"},
     "writing_systems": set(),
     "embedding": {"errors", "redacted_text", "http"},
-    "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
+    "redaction": {
+        *("models", "errors", "redacted_text", "record_identity", "install_key", "paths"),
+        "tool_names",
+    },
     "transcripts": {"agents", "models", "errors", "redacted_text", "record_identity", "paths"},
     "documents": {"chunking", "embedding"},
     "agent_memory": {"errors", "redacted_text", "keywords"},

@@ -120,6 +120,9 @@ def _ingest_once(
         console.print("No transcripts found: ingesting the sample sessions instead.")
     found = on_disk.look_for_sources(components)
     sources = found.sources
+    by_agent = found.by_agent()
+    if len(by_agent) > 1:
+        console.print(f"Found {rendering.escaped(', '.join(by_agent))}.")
     indexed = any(map(is_workspace, components.catalog.projects()))
     on_record = bool(components.catalog.sources.rows() or written(components) or indexed)
     require_transcripts(roots, found, on_record)

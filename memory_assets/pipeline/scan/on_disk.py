@@ -7,15 +7,17 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import ConfigurationError, StoreError, TranscriptError
-from memory_assets.paths import Roots, home_variables, is_gone
+from memory_assets.paths import WHERE_ROOTS_ARE_SET, Roots, home_variables, is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.status import counted
 from memory_assets.status.disk import remembered, roots_to_read
 from memory_assets.status.remembered import Remembered
 from memory_assets.stores.catalog.records import RECORD_DTYPE
@@ -34,7 +36,7 @@ from memory_assets.transcripts.claude.history import unnamed_prompts_ms
 
 NO_DIRECTORY = (
     "No agent's directory is there, so nothing new is read; what is on record stays. If it is only "
-    "elsewhere, or not mounted, set MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR."
+    f"elsewhere, or not mounted, set {WHERE_ROOTS_ARE_SET}."
 )
 """What is said where `require_directories` returns none."""
 _NEAR_MS = 5_000
@@ -49,6 +51,13 @@ class TranscriptsOnDisk:
     sources: dict[str, list[Source]] = field(default_factory=dict)
     forgotten: Counter[str] = field(default_factory=Counter)
     unlisted: list[Unlisted] = field(default_factory=list)
+
+    def by_agent(self) -> list[str]:
+        """Return how many sessions of each agent there are, in words."""
+        every = chain.from_iterable(self.sources.values())
+        sessions = {(one.agent, one.project, one.session_id) for one in every}
+        numbers = Counter(agent for agent, *_ in sessions).most_common()
+        return [f"{counted(number, 'session')} of {agent}" for agent, number in numbers]
 
 
 def require_directories(components: Components) -> Roots:
@@ -69,7 +78,7 @@ def require_directories(components: Components) -> Roots:
             named = f"{variable} is {os.environ[variable]}. " if variable else ""
             raise ConfigurationError(
                 f"the {agent} directory {path} does not exist. {named}Set --projects-dir, or "
-                "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR, to where it is."
+                f"{WHERE_ROOTS_ARE_SET}, to where it is."
             )
     return roots
 
