@@ -25,10 +25,7 @@ _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, f"{_SUFFIX}.zst", f"{_SUFFIX}.gz")
 _DEPTH = 8
 _OF_LINES = frozenset(
-    (
-        *("claude-code", "codex", "pi", "copilot-cli", "cursor-agent", "qwen", "droid"),
-        *("openclaw", "cowork"),
-    )
+    (*("claude-code", "codex", "pi", "copilot-cli", "qwen", "droid", "openclaw", "cowork"),)
 )
 """Agents all of whose transcripts are files with these endings; the sessions of the others are
 listed by their readers."""

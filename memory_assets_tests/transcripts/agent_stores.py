@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 CWD = "/home/ada/shop"
 T0 = 1_780_300_800_000
@@ -130,7 +131,8 @@ class OpenCode(Store):
         times = {"time_created": at, "time_updated": at}
         insert(database, "message", id=own, session_id=session, data=data, **times)
         for place, part in enumerate(parts):
-            ids = {"id": f"prt_{own}_{place}", "message_id": own, "session_id": session}
+            number = crc32(f"{own}/{place}".encode())
+            ids = {"id": f"prt_{number:08x}", "message_id": own, "session_id": session}
             insert(database, "part", **ids, data=part, **times)
 
     def add_turn(
@@ -374,4 +376,222 @@ class Zed(Store):
             database.commit()
 
 
-STORES: tuple[Callable[..., Store], ...] = (OpenCode, Kilo, Crush, Goose, Hermes, Zed)
+class Cursor(Store):
+    """Cursor's editor, with a row for each message."""
+
+    agent = "cursor"
+    place = "globalStorage/state.vscdb"
+    tables = """
+        CREATE TABLE ItemTable(key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+        CREATE TABLE cursorDiskKV(key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+        INSERT INTO ItemTable VALUES('cursorAuth/accessToken', 'not to be read');
+    """
+
+    def begin(self) -> None:
+        """Make the tables."""
+        self.headers: dict[str, list[dict[str, Any]]] = {}
+        super().begin()
+
+    def add_session(self, database: sqlite3.Connection, session: str, **more: Any) -> None:
+        """Insert the conversation."""
+        self._save(database, session, T0, **more)
+
+    def _save(self, database: sqlite3.Connection, session: str, at: int, **more: Any) -> None:
+        headers = self.headers.setdefault(session, [])
+        data = {"composerId": session, "name": "The shop", "createdAt": T0, "lastUpdatedAt": at}
+        data |= {"fullConversationHeadersOnly": headers, "status": "completed", "_v": 13}
+        data |= {"workspaceIdentifier": {"id": "w1", "uri": {"fsPath": CWD}}, **more}
+        insert(database, "cursorDiskKV", key=f"composerData:{session}", value=data)
+
+    def add_turn(
+        self, database: sqlite3.Connection, session: str, n: int, at: int, prompt: str, answer: str
+    ) -> None:
+        """Insert a turn's rows."""
+        tool = {"name": "run_terminal_cmd", "toolCallId": f"t{n}", "status": "completed"}
+        tool |= {"rawArgs": '{"command": "make test"}', "result": '{"output": "2 passed"}'}
+        bubbles: list[dict[str, Any]] = [
+            {"type": 1, "text": prompt},
+            {"type": 2, "text": "", "toolFormerData": tool},
+            {"type": 2, "text": answer, "modelInfo": {"modelName": "m-1"}},
+        ]
+        for place, bubble in enumerate(bubbles):
+            own = f"{n:08}-0000-4000-8000-{place:012}"
+            self.headers[session].append({"bubbleId": own, "type": bubble["type"]})
+            bubble |= {"bubbleId": own, "timingInfo": {"clientStartTime": at + place + 0.25}}
+            insert(database, "cursorDiskKV", key=f"bubbleId:{session}:{own}", value=bubble)
+        self._save(database, session, at)
+
+    def delete(self) -> None:
+        """Delete the conversation; its messages stay, as the editor leaves them."""
+        with closing(self.open()) as database:
+            sql = "DELETE FROM cursorDiskKV WHERE key = ?"
+            database.execute(sql, (f"composerData:{self.session}",))
+            database.commit()
+
+    def edit(self, old: str, new: str) -> None:
+        """Replace a text of a message in place."""
+        with closing(self.open()) as database:
+            sql = "UPDATE cursorDiskKV SET value = replace(value, ?, ?) WHERE value LIKE ?"
+            database.execute(sql, (old, new, f"%{old}%"))
+            self._save(database, self.session, T0 + (self.turns + 1) * 60_000)
+            database.commit()
+
+
+class Files(Store):
+    """A store that is files; `messages` is what is in them."""
+
+    def begin(self) -> None:
+        """Begin with nothing said."""
+        self.messages: list[dict[str, Any]] = []
+        self.write()
+
+    def write(self) -> None:
+        """Write the whole session, as the agent does."""
+        raise NotImplementedError
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return what a turn adds."""
+        raise NotImplementedError
+
+    def say(self, prompt: str, answer: str, database: sqlite3.Connection | None = None) -> None:
+        """Add a turn."""
+        self.turns += 1
+        self.messages += self.turn(self.turns, T0 + self.turns * 60_000, prompt, answer)
+        self.write()
+
+    def delete(self) -> None:
+        """Delete the session's files."""
+        self.path.unlink()
+
+    def edit(self, old: str, new: str) -> None:
+        """Replace a text."""
+        self.messages = json.loads(json.dumps(self.messages).replace(old, new))
+        self.write()
+
+
+class VsCode(Files):
+    """VS Code's chat before 1.109: a JSON document."""
+
+    agent = "vscode-copilot"
+    place = f"workspaceStorage/w1/chatSessions/{SESSION}.json"
+
+    def document(self) -> dict[str, Any]:
+        """Return the session."""
+        facts = {"version": 3, "sessionId": SESSION, "creationDate": T0, "customTitle": "The shop"}
+        return {**facts, "responderUsername": "GitHub Copilot", "requests": self.messages}
+
+    def write(self) -> None:
+        """Write the document."""
+        workspace = json.dumps({"folder": f"file://{CWD}"})
+        self.path.parent.with_name("workspace.json").write_text(workspace)
+        self.path.write_text(json.dumps(self.document()))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the request of a turn."""
+        call = {"id": f"c{n}", "name": "run_in_terminal", "arguments": '{"command": "make test"}'}
+        rounds = [{"response": "", "toolCalls": [call]}, {"response": answer, "toolCalls": []}]
+        results = {f"c{n}": {"content": [{"value": "2 passed"}]}}
+        metadata = {"toolCallRounds": rounds, "toolCallResults": results}
+        request = {"requestId": f"request_{n:08}-0000-4000-8000-000000000000", "timestamp": at}
+        request |= {"message": {"text": prompt}, "modelId": "copilot/m-1"}
+        result = {"timings": {"totalElapsed": 900}, "metadata": metadata}
+        return [request | {"response": [{"value": answer}], "result": result}]
+
+
+class VsCodeLog(VsCode):
+    """VS Code's chat since 1.109: a log of operations."""
+
+    place = f"workspaceStorage/w1/chatSessions/{SESSION}.jsonl"
+
+    def write(self) -> None:
+        """Write the log, a line for each request."""
+        super().write()
+        first = self.document() | {"requests": []}
+        lines: list[dict[str, Any]] = [{"kind": 0, "v": first}]
+        lines += [{"kind": 2, "k": ["requests"], "v": [each]} for each in self.messages]
+        self.path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+class Cline(Files):
+    """Cline's extension."""
+
+    agent = "cline"
+    session = "1780300800000"
+    place = f"tasks/{session}/ui_messages.json"
+
+    def write(self) -> None:
+        """Write the record of the screen, and the extension's list of tasks."""
+        self.path.write_text(json.dumps(self.messages))
+        listing = self.root / "state" / "taskHistory.json"
+        listing.parent.mkdir(exist_ok=True)
+        item = {"id": self.session, "task": "The shop", "cwdOnTaskInitialization": CWD}
+        listing.write_text(json.dumps([item | {"modelId": "m-1"}]))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the rows of a turn."""
+        return [
+            {"ts": at, "type": "say", "say": "user_feedback" if n > 1 else "task", "text": prompt},
+            {"ts": at + 1, "type": "say", "say": "api_req_started", "text": '{"request": "x"}'},
+            {"ts": at + 2, "type": "ask", "ask": "command", "text": "make test"},
+            {"ts": at + 3, "type": "say", "say": "command_output", "text": "2 passed"},
+            {"ts": at + 4, "type": "say", "say": "completion_result", "text": answer},
+        ]
+
+
+class Roo(Cline):
+    """Roo Code, whose first text is the prompt."""
+
+    agent = "roo"
+
+    def write(self) -> None:
+        """Write the record of the screen, and the task's own facts."""
+        super().write()
+        item = {"id": self.session, "task": "The shop", "workspace": CWD}
+        self.path.with_name("history_item.json").write_text(json.dumps(item))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the rows of a turn."""
+        rows = super().turn(n, at, prompt, answer)
+        return [rows[0] | {"say": "text" if n == 1 else "user_feedback"}, *rows[1:]]
+
+
+class KiloTasks(Roo):
+    """Kilo until April 2026."""
+
+    agent = "kilo"
+
+
+class ClineProgram(Files):
+    """Cline's own program."""
+
+    agent = "cline"
+    session = "1784094124598_rruoq"
+    place = f"sessions/{session}/{session}.messages.json"
+
+    def write(self) -> None:
+        """Write the messages and the manifest."""
+        self.path.write_text(json.dumps({"version": 1, "messages": self.messages}))
+        manifest = {"session_id": self.session, "cwd": CWD, "metadata": {"title": "The shop"}}
+        self.path.with_name(f"{self.session}.json").write_text(json.dumps(manifest))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the messages of a turn."""
+        use: dict[str, Any] = {"type": "tool_use", "id": f"t{n}", "name": "run_commands"}
+        use |= {"input": {"commands": ["make test"]}}
+        result: dict[str, Any] = {"type": "tool_result", "tool_use_id": f"t{n}"}
+        result |= {"content": [{"query": "make test", "result": "2 passed"}]}
+        blocks: list[tuple[str, Any]] = [
+            ("user", {"type": "text", "text": prompt}),
+            ("assistant", use),
+            ("user", result),
+            ("assistant", {"type": "text", "text": answer}),
+        ]
+        return [
+            {"id": f"msg_{n}_{place}", "role": role, "content": [block], "ts": at + place}
+            for place, (role, block) in enumerate(blocks)
+        ]
+
+
+DATABASES: tuple[Callable[..., Store], ...] = (OpenCode, Kilo, Crush, Goose, Hermes, Zed, Cursor)
+FILES: tuple[Callable[..., Store], ...] = (VsCode, VsCodeLog, Cline, Roo, KiloTasks, ClineProgram)
+STORES = (*DATABASES, *FILES)

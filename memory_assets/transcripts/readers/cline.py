@@ -46,6 +46,7 @@ from memory_assets.transcripts.session import Frame
 from memory_assets.transcripts.stored import unfinished_last
 from memory_assets.transcripts.stored_session import moment
 
+_FOLDERS = ("tasks", "sessions")
 _SCREEN = ("ui_messages.json", "claude_messages.json")
 _HISTORY = "api_conversation_history.json"
 _ITEM = "history_item.json"
@@ -104,8 +105,9 @@ class ClineReader(RenderingReader):
         found = walk.root(root)
         if found is None:
             return
-        for folder in (found / "tasks", found / "sessions"):
-            for entry in walk.entries(folder) if folder.is_dir() else ():
+        inside = [found / name for name in _FOLDERS if (found / name).is_dir()]
+        for folder in inside or ([found] if found.name in _FOLDERS else []):
+            for entry in walk.entries(folder):
                 if walk.is_directory(entry):
                     yield from self._of_folder(Path(entry.path), known)
 

@@ -30,9 +30,9 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
+from memory_assets.transcripts.json_documents import document_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.readers.opencode_files import (
-    document_of,
     is_of_tree,
     listed,
     session_files,

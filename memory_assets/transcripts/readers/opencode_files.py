@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import orjson
-
-from memory_assets.errors import DamagedTranscript, TranscriptError, printable, unreadable
+from memory_assets.errors import DamagedTranscript, TranscriptError, unreadable
 from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.json_documents import document_of
 from memory_assets.transcripts.lines import JsonObject
 
 _OF_HOMES = ("auth.json", "storage", "opencode.db", "kilo.db")
@@ -36,18 +35,6 @@ def session_files(walk: Walk, root: Path) -> Iterator[Path]:
 def is_of_tree(path: Path) -> bool:
     """Return whether a file is one of the tree."""
     return path.parent.parent.name == "session"
-
-
-def document_of(path: Path) -> JsonObject:
-    """Return the object in a file; raise `TranscriptError` if it cannot be read, or is none."""
-    try:
-        found = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError:
-        reason = "it is no JSON document"
-        raise DamagedTranscript(f"{printable(path)}: {reason}", reason) from None
-    except OSError as error:
-        raise unreadable(path, error) from error
-    return found if isinstance(found, dict) else {}
 
 
 def listed(document: JsonObject, name: str) -> list[JsonObject]:
