@@ -16,18 +16,34 @@ from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, se
 MOST_FILES = 60
 WRITING_TOOLS = names(
     "edit multiedit write notebookedit apply_patch write_file edit_file create_file replace "
-    "str_replace_editor str_replace_based_edit_tool create str_replace"
+    "str_replace_editor str_replace_based_edit_tool create str_replace strreplace text_editor "
+    "editor write_to_file replace_in_file search_replace search_and_replace apply_diff "
+    "insert_content replace_string_in_file multi_replace_string_in_file insert_edit_into_file "
+    "create_new_file edit_notebook edit_notebook_file texteditgroup patch "
+    # as the screen of Cline and Roo Code names them
+    "editedexistingfile newfilecreated applieddiff insertcontent searchandreplace"
 )
+"""Tools that change files, of all agents, in lower case."""
 _TOOLS = {
-    "read": names("read notebookread view read_file open_file viewimage view_image"),
+    "read": names(
+        "read notebookread view read_file open_file viewimage view_image read_files readfile "
+        "view_file read_many_files"
+    ),
     "write": WRITING_TOOLS,
-    "search": names("grep glob search find ls codebase_search file_search"),
+    "search": names(
+        "grep glob search find ls codebase_search file_search grep_search search_files "
+        "search_codebase semantic_search searchfiles codebasesearch search_file_content"
+    ),
     "shell": names(
         "bash exec_command shell local_shell shell_command exec container.exec run_command "
-        "run_terminal_cmd execute_command unified_exec"
+        "run_terminal_cmd execute_command unified_exec run_in_terminal run_commands terminal "
+        "run_shell_command run_terminal_command run_terminal_command_v2 execute"
     ),
 }
 _KINDS = {tool: kind for kind, tools in _TOOLS.items() for tool in tools}
+_EDITORS = names("str_replace_editor str_replace_based_edit_tool text_editor")
+"""Tools that show a file, too, where their command says so."""
+_VIEWS = re.compile(r"^command: view$", re.MULTILINE)
 _SEARCH_FIELD = re.compile(r"^(?:pattern|query|q): (.{3,80})$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(
@@ -52,6 +68,8 @@ class Touched:
 def tool_kind(record: RedactedRecord) -> str:
     """Return "read", "write", "search", "shell" or "" for a tool's record."""
     name = record.tool_name.lower().rsplit("__", 1)[-1].rsplit(".", 1)[-1]
+    if name in _EDITORS and _VIEWS.search(record.text):
+        return "read"
     return _KINDS.get(name, "shell" if record.command else "")
 
 
