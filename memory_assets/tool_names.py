@@ -21,9 +21,13 @@ _NAMES: dict[ToolKind, str] = {
     " apply_patch applypatch apply_diff str_replace_editor str_replace_based_edit_tool str_replace"
     " strreplace replace replace_in_file replacestring replace_string_in_file multireplacestring"
     " multi_replace_string_in_file search_replace search_and_replace insert insert_content"
-    " insertedit insert_edit_into_file patch delete delete_file deletefile save_file",
+    " insertedit insert_edit_into_file patch delete delete_file deletefile save_file"
+    " create_new_file edit_notebook edit_notebook_file texteditgroup"
+    # as the screen of Cline and Roo Code names them
+    " editedexistingfile newfilecreated applieddiff insertcontent searchandreplace",
     # find text in files
     "search": "grep grep_files grepsearch grep_search search search_files search_file_content"
+    " searchfiles codebasesearch"
     " searchtext ripgrep rg ripgrep_raw_search codebase_search search_codebase semantic_search"
     " findtextinfiles",
     # find files
@@ -31,7 +35,7 @@ _NAMES: dict[ToolKind, str] = {
     " glob_file_search find_path findfiles",
     # run commands
     "shell": "bash shell local_shell shell_command exec exec_command execute execute_command"
-    " run_command run_commands run_shell_command run_terminal_cmd run_terminal_command_v2"
+    " run_command run_commands run_shell_command run_terminal_cmd run_terminal_command run_terminal_command_v2"
     " run_in_terminal runinterminal terminal unified_exec",
 }
 _KINDS: dict[str, ToolKind] = {name: kind for kind, all_ in _NAMES.items() for name in all_.split()}

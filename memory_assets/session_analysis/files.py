@@ -15,8 +15,9 @@ from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, se
 from memory_assets.tool_names import kind_of_tool
 
 MOST_FILES = 60
-_VIEWS = "command: view\n"
-"""How the input begins of an editor that is asked to show a file."""
+_EDITORS = ("str_replace_editor", "str_replace_based_edit_tool", "text_editor")
+"""Tools that show a file, too, where their command says so."""
+_VIEWS = re.compile(r"^command: view$", re.MULTILINE)
 _SEARCH_FIELD = re.compile(r"^(?:pattern|query|q): (.{3,80})$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(
@@ -41,7 +42,7 @@ class Touched:
 def tool_kind(record: RedactedRecord) -> str:
     """Return "read", "write", "search", "shell" or "" for a tool's record."""
     kind = kind_of_tool(record.tool_name)
-    if kind == "write" and record.text.startswith(_VIEWS):
+    if kind == "write" and record.tool_name.endswith(_EDITORS) and _VIEWS.search(record.text):
         return "read"
     if kind == "list":
         return "search"

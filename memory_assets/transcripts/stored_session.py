@@ -47,7 +47,9 @@ def call_of(name: str, arguments: Any) -> Call:
     listed = given.get("commands")
     if not command and isinstance(listed, list):
         command = "\n".join(each for each in listed if isinstance(each, str))
+    each = (item for value in given.values() if isinstance(value, list) for item in value)
     paths = paths_in(given) or patch_paths(patch)
+    paths = paths or tuple(dict.fromkeys(path for item in each for path in paths_in(item)))
     return Call(name, paths, "" if paths else command)
 
 

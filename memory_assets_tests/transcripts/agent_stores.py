@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 CWD = "/home/ada/shop"
 T0 = 1_780_300_800_000
@@ -130,11 +131,8 @@ class OpenCode(Store):
         times = {"time_created": at, "time_updated": at}
         insert(database, "message", id=own, session_id=session, data=data, **times)
         for place, part in enumerate(parts):
-            ids = {
-                "id": f"prt_{at}{place}_{len(own)}{own[-5:]}",
-                "message_id": own,
-                "session_id": session,
-            }
+            number = crc32(f"{own}/{place}".encode())
+            ids = {"id": f"prt_{number:08x}", "message_id": own, "session_id": session}
             insert(database, "part", **ids, data=part, **times)
 
     def add_turn(
