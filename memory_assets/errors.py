@@ -5,6 +5,8 @@
     │   ├── BadArgument         an argument of a request is not allowed by itself
     │   └── UnknownName         a request names a project or session that is not in memory
     ├── TranscriptError         a source file cannot be read at all
+    │   ├── DamagedTranscript   for a reason that stays until the file changes
+    │   └── BusyTranscript      for one that passes: its agent holds it
     ├── RedactionUnavailable    the redactor cannot load or fails its self-test
     ├── RedactionFailed         the redactor raised on a record: quarantine the session
     │   └── Unsettled           redacting a text again always changes it: withhold it whole
@@ -58,13 +60,22 @@ class TranscriptError(MemoryAssetsError):
 
 
 class DamagedTranscript(TranscriptError):
-    """A compressed transcript cannot be unpacked, for a `reason` that quotes nothing of it."""
+    """A compressed transcript cannot be unpacked, or a store not be read, for a `reason` that
+    quotes nothing of it. `remedy`: what the user can do about it."""
 
     remedy = "restore it, or unpack what can be unpacked; it is read again when it changes"
 
-    def __init__(self, message: str, reason: str) -> None:
+    def __init__(self, message: str, reason: str, remedy: str = "") -> None:
         super().__init__(message)
         self.reason = reason
+        self.remedy = remedy or self.remedy
+
+
+class BusyTranscript(TranscriptError):
+    """A store is locked or changes while it is read: the next run may succeed."""
+
+    reason = "its agent holds it locked"
+    remedy = "nothing if its agent runs: the next ingest tries it again; else close what holds it"
 
 
 class RedactionUnavailable(MemoryAssetsError):

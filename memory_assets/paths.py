@@ -11,11 +11,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 from platformdirs import PlatformDirs, user_data_path
 from platformdirs.api import PlatformDirsABC
+
+from memory_assets.agents import AGENTS
 
 _NAME = "memory_assets"
 
@@ -53,7 +57,7 @@ SAMPLE_DIR = SHIPPED / "data" / "sample"
 DATA_DIR = IMPORT_ROOT / "data" if IS_CHECKOUT else user_data_path(_NAME, appauthor=False)
 """The data directory where MEMORY_DATA_DIR is not set."""
 SETTINGS_FILE = (IMPORT_ROOT if IS_CHECKOUT else user_config_dir()) / "memory.toml"
-KNOWN_AGENTS = ("claude-code", "codex", "pi")
+KNOWN_AGENTS = tuple(AGENTS)
 NO_EMBEDDER = "none"
 NO_VECTORS = f"no vectors are made (MEMORY_EMBEDDER={NO_EMBEDDER})"
 UNKNOWN_PROJECT = "-unknown"
@@ -73,8 +77,13 @@ Roots = dict[str, tuple[Path, ...]]
 """The directories with transcripts, by agent."""
 
 
-def transcript_roots(explicit: Mapping[str, Sequence[Path] | None], agents: Sequence[str]) -> Roots:
-    """Return the directories to read per agent, each once; agents without one are left out.
+def transcript_roots(
+    explicit: Mapping[str, Sequence[Path] | None],
+    agents: Sequence[str],
+    more: Mapping[str, Sequence[Path]] | None = None,
+) -> Roots:
+    """Return the directories to read per agent, each once; agents without one are left out. `more`
+    are directories in place of those of single agents.
 
     Directories given explicitly replace all defaults, so that `--projects-dir` never
     drags in another agent's home. Without any, each agent's own defaults are used where they
@@ -82,11 +91,16 @@ def transcript_roots(explicit: Mapping[str, Sequence[Path] | None], agents: Sequ
     among them if it is missing, so that this is an error and not a reason to read something else.
     """
     roots = {agent: tuple(given) for agent, given in explicit.items() if given}
+    others: Roots = {agent: tuple(given) for agent, given in (more or {}).items()}
     if not roots:
-        homes = {agent: read for agent in KNOWN_AGENTS if (read := _own_directories(agent))}
-        named = {agent: _in_homes(agent, of_agent) for agent, of_agent in _named_homes().items()}
-        roots = homes or named or sample_roots()
-    return {agent: _distinct(roots[agent]) for agent in roots if agent in agents}
+        homes = _named_homes()
+        own = ((agent, _own_directories(agent, homes)) for agent in KNOWN_AGENTS)
+        roots = {agent: read for agent, read in own if read and agent not in others}
+        named = {agent: _in_homes(agent, of_agent) for agent, of_agent in homes.items()}
+        roots = roots or ({} if others else named or sample_roots())
+    roots |= others
+    wanted = [agent for agent in KNOWN_AGENTS if agent in roots and agent in agents]
+    return {agent: _distinct(roots[agent]) for agent in wanted}
 
 
 def sample_roots() -> Roots:
@@ -102,6 +116,10 @@ def is_sample(roots: Roots) -> bool:
     """Return whether these are the sample's directories, and no other."""
     paths = [path for of_agent in roots.values() for path in of_agent]
     return bool(paths) and all(path.is_relative_to(SAMPLE_DIR) for path in paths)
+
+
+WHERE_ROOTS_ARE_SET = "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR or MEMORY_ROOTS"
+"""The settings that name directories of agents."""
 
 
 def roots_in_words(roots: Roots) -> str:
@@ -134,15 +152,32 @@ def _may_be_read(root: Path) -> bool:
 
 
 def is_gone(path: str | os.PathLike[str]) -> bool:
-    """Return True if nothing exists at a path. A path that cannot be looked at (permissions, a disk
-    that does not answer) counts as existing."""
+    """Return True if nothing exists at a path, or at that of a locator's container. A path that
+    cannot be looked at (permissions, a disk that does not answer) counts as existing."""
     try:
         os.stat(path)  # noqa: PTH116 - strings of the ledger, on the hot path
     except (FileNotFoundError, NotADirectoryError):
-        return True
+        container, member = split_locator(os.fspath(path))
+        return not member or is_gone(container)
     except (OSError, ValueError):
         return False
     return False
+
+
+def locator_of(path: str | os.PathLike[str], member: str) -> str:
+    """Return the one string that names a member of a container, a path where there is none. No
+    path of a transcript reads as a locator: those end with a suffix, members have no dot."""
+    if not member:
+        return os.fspath(path)
+    return f"{os.fspath(path)}#{quote(member, safe='-_:@=+,~$').replace('.', '%2E')}"
+
+
+def split_locator(locator: str) -> tuple[str, str]:
+    """Return container and member of a locator; the member is "" for a path."""
+    container, mark, member = locator.rpartition("#")
+    if not mark or "." in member or "/" in member or os.sep in member or not member:
+        return locator, ""
+    return container, unquote(member)
 
 
 def on_this_machine(named: str) -> Path:
@@ -155,27 +190,53 @@ def on_this_machine(named: str) -> Path:
 
 
 _PI_SESSIONS = "PI_CODING_AGENT_SESSION_DIR"
-_HOME_VARIABLES = {
-    "claude-code": ("CLAUDE_CONFIG_DIR",),
-    "codex": ("CODEX_HOME",),
-    "pi": (_PI_SESSIONS, "PI_CODING_AGENT_DIR"),
-}
-"""The agents' own variables that name their homes, or what of them has the transcripts; the first
-that is set counts."""
-_DEFAULT_HOMES = {
-    "claude-code": (".claude", "{config}/claude"),
-    "codex": (".codex",),
-    "pi": (".pi",),
-}
-"""The homes of agents without such a variable, below the user's; `{config}`: XDG_CONFIG_HOME."""
+_CODE = ("Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf", "Trae")
+_CODE_SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".cursor-server")
+"""VS Code and its relatives, by the directory of their data, on this machine and as a server."""
 
 
 def home_variables() -> dict[str, str]:
-    """Return the variable that names each agent's home, of those that are set."""
+    """Return the variable that names each agent's home, of those that are set; the first counts."""
+    set_of = {
+        name: [each.name for each in agent.variables if os.environ.get(each.name)]
+        for name, agent in AGENTS.items()
+    }
+    return {name: variables[0] for name, variables in set_of.items() if variables}
+
+
+def own_places(agent: str) -> tuple[Path, ...]:
+    """Return where an agent keeps its transcripts by default, whether anything is there or not."""
+    directories = _platform_directories()
+    places = AGENTS[agent].places
+    return tuple(on_this_machine(path) for place in places for path in _filled(place, directories))
+
+
+def _filled(place: str, directories: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a place of `agents.py` with each of the platform's directories that it begins with."""
+    name, closed, rest = place.removeprefix("{").partition("}")
+    variable, named, default = name.partition(":")
+    if not closed:
+        yield place
+    elif named:
+        base = os.environ.get(variable) or default
+        yield from [f"{base}{rest}"] if base else ()
+    else:
+        yield from (f"{directory}{rest}" for directory in directories[name])
+
+
+def _platform_directories() -> dict[str, Sequence[str]]:
+    """Return the directories that places of agents are in: none for what the platform lacks."""
+    config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    share = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    own = {"darwin": "~/Library/Application Support", "win32": os.environ.get("APPDATA", "")}
+    apps = own.get(sys.platform, config)
+    local = os.environ.get("LOCALAPPDATA", "") if sys.platform == "win32" else ""
+    roaming = apps if sys.platform == "win32" else ""
+    code = [f"{apps}/{name}/User" for name in _CODE] if apps else []
+    listed = {"config": config, "share": share, "apps": apps, "local": local, "appdata": roaming}
     return {
-        agent: next(name for name in names if os.environ.get(name))
-        for agent, names in _HOME_VARIABLES.items()
-        if any(map(os.environ.get, names))
+        **{name: (path,) if path else () for name, path in listed.items()},
+        "code": [*code, *(f"~/{name}/data/User" for name in _CODE_SERVERS)],
     }
 
 
@@ -202,21 +263,18 @@ def _pi_sessions(agent_dir: Path) -> Path | None:
     return on_this_machine(named) if isinstance(named, str) and named.strip() else None
 
 
-def _own_directories(agent: str) -> tuple[Path, ...]:
+def _own_directories(agent: str, named: Roots) -> tuple[Path, ...]:
     """Return where an agent keeps its transcripts: of the homes that are named those with any and
     those that are missing, else of those by default those that are there."""
-    named = _named_homes().get(agent)
-    if named is None:
-        return tuple(filter(_may_be_read, _in_homes(agent, _default_homes(agent))))
-    places = zip(named, _in_homes(agent, named), strict=True)
+    homes = named.get(agent)
+    if homes is None:
+        return tuple(filter(_may_be_read, own_places(agent)))
+    places = zip(homes, _in_homes(agent, homes), strict=True)
     return tuple(path for home, path in places if _may_be_read(path) or not _may_be_read(home))
 
 
-def _default_homes(agent: str) -> list[Path]:
-    config = os.environ.get("XDG_CONFIG_HOME") or ".config"
-    return [Path.home() / place.format(config=config) for place in _DEFAULT_HOMES[agent]]
-
-
 def _in_homes(agent: str, homes: Sequence[Path]) -> tuple[Path, ...]:
-    """Return where the transcripts are in each of an agent's homes."""
-    return tuple(home / "projects" if agent == "claude-code" else home for home in homes)
+    """Return where the transcripts are in each of the homes that an agent's variable names."""
+    variable = home_variables().get(agent)
+    below = {each.name: each.below for each in AGENTS[agent].variables}
+    return tuple(home / below.get(variable or "", "") for home in homes)

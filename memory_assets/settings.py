@@ -76,7 +76,20 @@ def _listed(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _agents(value: str | Iterable[str]) -> tuple[str, ...]:
-    return _known(_listed(value), KNOWN_AGENTS, "agent")
+    """Return agents that are listed, or all but those that are listed with a dash before them."""
+    given = _listed(value)
+    without = _known(tuple(each[1:] for each in given if each[:1] == "-"), KNOWN_AGENTS, "agent")
+    wanted = _known(tuple(each for each in given if each[:1] != "-"), KNOWN_AGENTS, "agent")
+    all_of = wanted or (KNOWN_AGENTS if without else ())
+    return tuple(each for each in all_of if each not in without)
+
+
+def _roots(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of a list of `agent=directory`, the agents spelled as we spell them."""
+    pairs = [each.partition("=") for each in _pairs(value)]
+    agents = _known(tuple(name for name, _, _ in pairs), KNOWN_AGENTS, "agent")
+    paths = (str(_absolute(path)) for _, _, path in pairs)
+    return tuple(map("=".join, zip(agents, paths, strict=True)))
 
 
 def _personal_data(value: str | Iterable[str]) -> tuple[str, ...]:
@@ -167,8 +180,13 @@ class Settings(Arguments):
         None, "Codex's home directories.", reads=_directories
     )
     pi_dir: tuple[Path, ...] | None = argument(None, "Pi's home directories.", reads=_directories)
+    roots: tuple[str, ...] = argument(
+        (), "Directories of other agents: `gemini=/moved/.gemini`, comma-separated.", reads=_roots
+    )
     agents: tuple[str, ...] = argument(
-        KNOWN_AGENTS, "Agents to ingest, comma-separated.", reads=_agents
+        KNOWN_AGENTS,
+        "Agents to ingest, comma-separated; with a dash before it (`-gemini`), all but this.",
+        reads=_agents,
     )
     chroma_url: str | None = argument(
         None, "A Chroma server to use; unset: a local one that we start ourselves."
@@ -357,7 +375,11 @@ class Settings(Arguments):
     def transcript_roots(self) -> Roots:
         """Return the directories to read per agent; see `paths.transcript_roots`."""
         explicit = {"claude-code": self.projects_dir, "codex": self.codex_dir, "pi": self.pi_dir}
-        return transcript_roots(explicit, self.agents)
+        more = dict[str, list[Path]]()
+        for root in self.roots:
+            agent, _, path = root.partition("=")
+            more.setdefault(agent, []).append(Path(path))
+        return transcript_roots(explicit, self.agents, more)
 
 
 def load_settings(**overrides: Any) -> Settings:

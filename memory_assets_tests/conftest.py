@@ -15,6 +15,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings as hypothesis_settings
 
+from memory_assets.agents import AGENTS
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
 from memory_assets.redaction import Redactor, load_redactor
@@ -153,7 +154,8 @@ def forget_own_settings(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("MEMORY_", "DAGSTER_")) and name != "MEMORY_BENCH_DATA":
             patch.delenv(name)
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", *ALIASES):
+    variables = [each.name for agent in AGENTS.values() for each in agent.variables]
+    for name in (*variables, "XDG_CONFIG_HOME", "XDG_DATA_HOME", *ALIASES):
         patch.delenv(name, raising=False)
 
 

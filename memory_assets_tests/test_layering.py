@@ -19,7 +19,9 @@ PACKAGE = Path(memory_assets.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 FOUNDATION = {
+    "agents",
     "models",
+    "tool_names",
     "errors",
     "redacted_text",
     "record_identity",
@@ -48,12 +50,15 @@ DOMAIN = {
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
     "chunking": {"models", "errors", "redacted_text", "path_spelling", "keywords"},
-    "session_analysis": {"models", "errors", "redacted_text", "path_spelling"},
+    "session_analysis": {"models", "errors", "redacted_text", "path_spelling", "tool_names"},
     "keywords": {"writing_systems"},
     "writing_systems": set(),
     "embedding": {"errors", "redacted_text", "http"},
-    "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
-    "transcripts": {"models", "errors", "redacted_text", "record_identity", "paths"},
+    "redaction": {
+        *("models", "errors", "redacted_text", "record_identity", "install_key", "paths"),
+        "tool_names",
+    },
+    "transcripts": {"agents", "models", "errors", "redacted_text", "record_identity", "paths"},
     "documents": {"chunking", "embedding"},
     "agent_memory": {"errors", "redacted_text", "keywords"},
     **{name: {"models", "errors", "redacted_text", "session_analysis"} for name in READS_SESSIONS},
@@ -64,7 +69,7 @@ MAY_IMPORT = {
         "session_analysis",
         "http",
     },
-    "requests": {"errors", "paths", "search_kinds", "agent_memory"},
+    "requests": {"agents", "errors", "paths", "search_kinds", "agent_memory"},
     "stores": FOUNDATION - {"settings", "install_key"} | {"agent_memory"},
     "status": FOUNDATION | {"stores", "transcripts"},
     "pipeline": FOUNDATION | DOMAIN | {"stores", "status"},

@@ -71,7 +71,10 @@ def ingest(
         typer.Option(help="Read only this projects directory of Claude Code; repeatable."),
     ] = None,
     project: Projects = None,
-    agent: Annotated[list[str] | None, typer.Option(help="Only this agent; repeatable.")] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this agent; `--agent=-gemini`: all but this. Repeatable."),
+    ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Rebuild everything, even if unchanged.")
     ] = False,
@@ -79,8 +82,9 @@ def ingest(
 ) -> None:
     """Ingest new and changed transcripts.
 
-    Finds the transcripts of Claude Code, Codex and Pi, redacts them and updates all tables and
-    indexes. Without changes it does nothing.
+    Finds the transcripts of Claude Code, Codex, Copilot, Cursor, Gemini and other agents in their
+    places (docs/agents.md), redacts them and updates all tables and indexes. Without changes it
+    does nothing.
     """
     settings = load_settings(
         projects_dir=projects_dir or None, agents=tuple(agent) if agent else None

@@ -22,6 +22,7 @@ from memory_assets.install_key import KEY_FILE, load_install_key
 from memory_assets.paths import (
     IS_CHECKOUT,
     SETTINGS_FILE,
+    WHERE_ROOTS_ARE_SET,
     Roots,
     home_variables,
     is_sample,
@@ -124,6 +125,20 @@ def _roots(settings: Settings) -> Roots:
         return roots_to_read(settings, catalog)
 
 
+def _sessions_of(settings: Settings, roots: Roots) -> set[tuple[str, str]]:
+    """Return project and id of the sessions below these directories. Of files on record, none is
+    opened."""
+    from memory_assets.status.disk import remembered
+    from memory_assets.stores.catalog.catalog import Catalog
+    from memory_assets.stores.files.sqlite import IN_MEMORY
+    from memory_assets.transcripts import discover
+
+    path = settings.data_dir / "catalog.db"
+    with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
+        found = discover(roots, remembered(catalog.sources.rows()))
+        return {(source.project, source.session_id) for source in found}
+
+
 def _transcripts(name: str, settings: Settings) -> Finding:
     roots = _roots(settings)
     missing = {
@@ -133,17 +148,19 @@ def _transcripts(name: str, settings: Settings) -> Finding:
     }
     if missing:
         variables = ", ".join(home_variables().values())
-        remedy = f"Correct {variables or 'MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR'}."
+        remedy = f"Correct {variables or WHERE_ROOTS_ARE_SET}."
         return Finding(name, False, f"no directory {roots_in_words(missing)}", remedy)
     if not settings.transcript_roots():
         return Finding(name, False, "no agent is selected", "Correct MEMORY_AGENTS.")
     if not roots:
-        remedy = "Set MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR to where they are."
+        remedy = f"Set {WHERE_ROOTS_ARE_SET} to where they are."
         return Finding(name, False, "no agent's directory is there", remedy)
     if is_sample(roots):
-        remedy = "Set MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR if they are elsewhere."
+        remedy = f"Set {WHERE_ROOTS_ARE_SET} if they are elsewhere."
         return Finding(name, True, "none found; the sample sessions would be used", remedy)
-    return Finding(name, True, roots_in_words(roots))
+    found = ((agent, len(_sessions_of(settings, {agent: roots[agent]}))) for agent in roots)
+    lines = (f"{counted(number, 'session')} of {agent}" for agent, number in found)
+    return Finding(name, True, f"{roots_in_words(roots)}. There are {', '.join(lines)}.")
 
 
 def _redaction(name: str, settings: Settings) -> Finding:

@@ -397,7 +397,8 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from _record_lines(answer["kind"], answer["records"])
     for each in answer["sources"]:
         yield (
-            f"source {each['state']} {each['path'] or 'path unknown'} (bytes {_bytes(each)}; "
+            f"source {each['state']} {each['path'] or 'path unknown'} ("
+            f"{_lines(each)}bytes {_bytes(each)}; "
             f"{each['size_read']} bytes when read, {each['size_now'] or 0} now)"
         )
     for each in answer["trail"]:
@@ -443,6 +444,14 @@ def _run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             *(f"memory_assets {code}" if code else "", where),
         )
         yield f"run {run['run_id']}: {', '.join(filter(None, said))}"
+
+
+def _lines(place: Mapping[str, Any]) -> str:
+    """Return the lines of the source that a span of its bytes is in, if they are known."""
+    first, last = place.get("line_start"), place.get("line_end")
+    if first is None:
+        return ""
+    return f"line {first}, " if first == last else f"lines {first} to {last}, "
 
 
 def _bytes(place: Mapping[str, Any]) -> str:

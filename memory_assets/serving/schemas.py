@@ -12,6 +12,8 @@ from pydantic import Field, create_model
 from memory_assets import __version__
 from memory_assets.requests.arguments import Argument, Arguments, Door, declared
 
+_MOST_CHOICES = 12
+"""A longer list would cost a client tokens in each conversation: an error names what there is."""
 _NO_NUL = r"^[^\x00]*$"
 _SAID_ELSEWHERE = ("title", "maxLength", "minLength", "minItems", "maxItems", "default")
 _TEXT = {"type": "string"}
@@ -118,7 +120,9 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
         kept.pop(name, None)
     if kept.get("pattern") == _NO_NUL:
         del kept["pattern"]
-    if "enum" in kept:
+    if len(kept.get("enum", ())) > _MOST_CHOICES:
+        del kept["enum"]
+    elif "enum" in kept:
         kept.pop("type", None)
     if "items" in kept:
         kept["items"] = _short(kept["items"])

@@ -12,22 +12,12 @@ from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import Phrase, distinct, names
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, segments
+from memory_assets.tool_names import kind_of_tool
 
 MOST_FILES = 60
-WRITING_TOOLS = names(
-    "edit multiedit write notebookedit apply_patch write_file edit_file create_file replace "
-    "str_replace_editor str_replace_based_edit_tool create str_replace"
-)
-_TOOLS = {
-    "read": names("read notebookread view read_file open_file viewimage view_image"),
-    "write": WRITING_TOOLS,
-    "search": names("grep glob search find ls codebase_search file_search"),
-    "shell": names(
-        "bash exec_command shell local_shell shell_command exec container.exec run_command "
-        "run_terminal_cmd execute_command unified_exec"
-    ),
-}
-_KINDS = {tool: kind for kind, tools in _TOOLS.items() for tool in tools}
+_EDITORS = ("str_replace_editor", "str_replace_based_edit_tool", "text_editor")
+"""Tools that show a file, too, where their command says so."""
+_VIEWS = re.compile(r"^command: view$", re.MULTILINE)
 _SEARCH_FIELD = re.compile(r"^(?:pattern|query|q): (.{3,80})$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(
@@ -51,8 +41,12 @@ class Touched:
 
 def tool_kind(record: RedactedRecord) -> str:
     """Return "read", "write", "search", "shell" or "" for a tool's record."""
-    name = record.tool_name.lower().rsplit("__", 1)[-1].rsplit(".", 1)[-1]
-    return _KINDS.get(name, "shell" if record.command else "")
+    kind = kind_of_tool(record.tool_name)
+    if kind == "write" and record.tool_name.endswith(_EDITORS) and _VIEWS.search(record.text):
+        return "read"
+    if kind == "list":
+        return "search"
+    return kind or ("shell" if record.command else "")
 
 
 def touched(session: SessionTurns, records: Sequence[RedactedRecord] | None = None) -> Touched:

@@ -11,18 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory_assets.errors import printable
-from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample
+from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample, split_locator
 from memory_assets.settings import Settings
 from memory_assets.status.other_files import OtherFiles
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
 
 if TYPE_CHECKING:
-    from memory_assets.transcripts import Known, Unlisted
+    from memory_assets.status.remembered import Remembered
+    from memory_assets.transcripts import Source, Unlisted
 
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, f"{_SUFFIX}.zst", f"{_SUFFIX}.gz")
 _DEPTH = 8
+_OF_LINES = frozenset(
+    (*("claude-code", "codex", "pi", "copilot-cli", "qwen", "droid", "openclaw", "cowork"),)
+)
+"""Agents all of whose transcripts are files with these endings; the sessions of the others are
+listed by their readers."""
 _OTHERS = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
 _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
 """Names of files that no reader accepts; the readers decide on all others."""
@@ -55,6 +61,11 @@ def roots_to_read(settings: Settings, catalog: Catalog) -> Roots:
     stands in for it."""
     roots = settings.transcript_roots()
     return {} if is_sample(roots) and has_own_sessions(catalog, settings.data_dir) else roots
+
+
+def stored_roots(roots: Roots) -> list[tuple[str, Path]]:
+    """Return agent and directory of the roots whose sessions only a reader can list."""
+    return [(agent, root) for agent in roots if agent not in _OF_LINES for root in roots[agent]]
 
 
 def has_own_sessions(catalog: Catalog, data_dir: Path) -> bool:
@@ -96,7 +107,8 @@ def look(catalog: Catalog, roots: Roots, data_dir: Path) -> Disk:
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
     agents: dict[str, tuple[str, Path]] = {}
     visited = set[str]()
-    for agent, root in ((agent, root) for agent, paths in roots.items() for root in paths):
+    of_lines = {agent: paths for agent, paths in roots.items() if agent in _OF_LINES}
+    for agent, root in ((agent, root) for agent, paths in of_lines.items() for root in paths):
         files = _files(str(root), _DEPTH, disk, partial(disk.others.add, agent, root), visited)
         for path, facts in _together(files, parts):
             noted = known.get(path)
@@ -108,16 +120,32 @@ def look(catalog: Catalog, roots: Roots, data_dir: Path) -> Disk:
             if noted != (*facts, False):
                 disk.pending[path] = projects[path], facts[1]
     if unknown or disk.pending or disk.troubled:
-        for path, project in _transcripts(catalog, roots, data_dir, disk.unlisted):
-            if path in unknown:
-                del agents[path]
-                if project is None:
-                    continue  # forgotten
-                _count(disk, unknown[path])
-                disk.pending[path] = project, unknown[path][1]
+        for source, project in _transcripts(catalog, of_lines, data_dir, disk.unlisted):
+            for path in map(str, source.files):
+                if path in unknown:
+                    del agents[path]
+                    if project is None or path != str(source.path):
+                        continue  # forgotten, or counted with the first
+                    _count(disk, unknown[path])
+                    disk.pending[path] = project, unknown[path][1]
+    containers = set[str]()
+    stored = {agent: paths for agent, paths in roots.items() if agent not in _OF_LINES}
+    for source, project in _transcripts(catalog, stored, data_dir, disk.unlisted) if stored else ():
+        path, facts = source.locator, (source.size, source.mtime_ns)
+        noted = known.get(path)
+        containers.add(str(source.path))
+        if noted is None and project is None:
+            continue
+        seen.add(path)
+        _count(disk, facts)
+        if noted != (*facts, False):
+            disk.pending[path] = project or projects[path], facts[1]
     _add_unread(disk, agents, {*seen, *disk.pending})
     disk.vanished = sum(
-        not gone and bool(path) and path not in seen and is_gone(path)
+        not gone
+        and bool(path)
+        and path not in seen
+        and (is_gone(path) or ("#" in path and split_locator(path)[0] in containers))
         for path, (_, _, gone) in known.items()
     )
     return disk
@@ -196,10 +224,9 @@ def _files(
 
 def _transcripts(
     catalog: Catalog, roots: Roots, data_dir: Path, unlisted: list[Unlisted]
-) -> Iterator[tuple[str, str | None]]:
-    """Yield path and project of each transcript, None for one that was forgotten, or is a further
-    file of a session; append those that cannot be read to `unlisted`. Files that the catalogue
-    knows are not opened."""
+) -> Iterator[tuple[Source, str | None]]:
+    """Yield each transcript with its project, None for one that was forgotten; append those that
+    cannot be read to `unlisted`. Files that the catalogue knows are not opened."""
     from memory_assets.install_key import load_install_key
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
     from memory_assets.transcripts import discover
@@ -208,24 +235,15 @@ def _transcripts(
     forgotten = Forgotten()
     if tombstones.exists():
         forgotten = Tombstones(tombstones, load_install_key()).forgotten()
-    for source in discover(roots, remembered(catalog.sources.rows()), unlisted.append):
+    known = remembered(catalog.sources.rows(), catalog.sources.containers())
+    for source in discover(roots, known, unlisted.append):
         was_forgotten = (source.project, source.session_id) in forgotten
-        yield str(source.path), None if was_forgotten else source.project
-        yield from ((str(path), None) for path in source.parts)  # counted with the first
+        yield source, None if was_forgotten else source.project
 
 
-def remembered(rows: Iterable[SourceRow]) -> Known:
-    """Return a function for discovery, by path, size and mtime in nanoseconds: the transcript that
-    the ledger has there, None if it has none or the file has changed."""
-    from memory_assets.transcripts import Source
+def remembered(rows: Iterable[SourceRow], tokens: Mapping[str, str] | None = None) -> Remembered:
+    """Return for discovery what the ledger has. `tokens`: of containers all of whose sessions are
+    in it, when they had this token."""
+    from memory_assets.status.remembered import Remembered
 
-    by_path = {row.path: row for row in rows}
-
-    def known(path: Path, size: int, mtime_ns: int) -> Source | None:
-        row = by_path.get(str(path))
-        if row is None or (row.size, row.mtime_ns) != (size, mtime_ns):
-            return None
-        agent_id = row.agent_id or None
-        return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
-
-    return known
+    return Remembered(rows, tokens or {})

@@ -11,38 +11,9 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 
-SESSION_FOLDERS = {
-    "claude-code": frozenset({"projects"}),
-    "codex": frozenset({"sessions", "archived_sessions"}),
-    "pi": frozenset({"sessions"}),
-}
-"""Directories of each agent in which every file should be a transcript."""
-_LIST = "an agent's own list of its sessions or prompts"
-_NOTES = "what an agent wrote for itself beside its transcripts"
+from memory_assets.agents import AGENTS
+
 _DESKTOP = "written by file managers, editors and version control"
-_LEFT_OUT: dict[str, tuple[tuple[str, str], ...]] = {
-    "claude-code": (
-        ("sessions-index.json", _LIST),
-        ("history.jsonl", _LIST),
-        ("journal.jsonl", _NOTES),
-        ("*.meta.json", _NOTES),
-        ("memory/*", _NOTES),
-        ("tool-results/*", "the rest of an output that the model did not see"),
-        ("agent-aprompt_suggestion-*", "requests that the agent made of its own accord"),
-        ("agent-acompact-*", "requests that the agent made of its own accord"),
-    ),
-    "codex": (
-        ("session_index.jsonl", _LIST),
-        ("history.jsonl", _LIST),
-        ("state_*.sqlite*", _LIST),
-        ("logs_*.sqlite*", "an agent's own log"),
-        ("goals_*.sqlite*", _NOTES),
-        ("memories_*.sqlite*", _NOTES),
-        ("worktrees/*", "working trees of repositories"),
-    ),
-    "pi": (),
-}
-"""Names of files, or ends of paths, by agent, and why they are not read."""
 _OF_ALL = ((".DS_Store", _DESKTOP), ("Thumbs.db", _DESKTOP), ("*~", _DESKTOP), (".git/*", _DESKTOP))
 _COPY = "another copy of a transcript that is read"
 _BESIDE = "settings and caches of the agent beside its transcripts"
@@ -92,7 +63,7 @@ def _reason(agent: str, root: Path, path: str) -> str:
     inside = path[len(str(root)) :]
     if not may_be_read and folders and not _is_in(folders, inside[1:]):
         return _BESIDE
-    for pattern, reason in (*_LEFT_OUT.get(agent, ()), *_OF_ALL):
+    for pattern, reason in (*AGENTS[agent].other_files, *_OF_ALL):
         if fnmatchcase(inside, f"*/{pattern}"):
             return reason
     return ""
@@ -107,7 +78,7 @@ def _is_in(folders: Set[str], path: str) -> bool:
 @lru_cache(maxsize=16)
 def _session_folders(agent: str, root: Path) -> frozenset[str]:
     """Return the names of the folders with transcripts below a home; none if `root` is one."""
-    names = SESSION_FOLDERS.get(agent, frozenset())
+    names = AGENTS[agent].folders
     places = (root / above / name for above in ("", "agent") for name in names)
     is_home = root.name not in names and any(place.is_dir() for place in places)
     return names if is_home else frozenset()

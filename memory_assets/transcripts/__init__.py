@@ -17,16 +17,20 @@ from memory_assets.transcripts.base import (
 )
 from memory_assets.transcripts.claude.history import HISTORY_FILE
 from memory_assets.transcripts.containers import COMPRESSED, is_compressed, plain_name
+from memory_assets.transcripts.content import Content, Rendered
 from memory_assets.transcripts.discovery import ENDINGS
 from memory_assets.transcripts.fields import content_bytes, mark
 from memory_assets.transcripts.fingerprints import take_fingerprint
-from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.reader import Reader, RenderingReader
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,
     READERS,
+    contents_of,
     discover,
+    is_rendered,
     read_session,
     reader_by_agent,
+    state_of,
 )
 
 __all__ = [
@@ -37,19 +41,25 @@ __all__ = [
     "READER_VERSIONS",
     "Account",
     "Balance",
+    "Content",
     "Known",
     "Note",
     "ReadReport",
     "Reader",
+    "Rendered",
+    "RenderingReader",
     "Source",
     "Unlisted",
     "content_bytes",
+    "contents_of",
     "discover",
     "ignore",
     "is_compressed",
+    "is_rendered",
     "mark",
     "plain_name",
     "read_session",
     "reader_by_agent",
+    "state_of",
     "take_fingerprint",
 ]

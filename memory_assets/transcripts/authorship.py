@@ -61,11 +61,18 @@ _WRAPPERS = (
     ("<skill>", "meta"),
     ("<codex_delegation>", MACHINE_PROMPT),
     ("The following is the Codex agent history", MACHINE_PROMPT),
+    # Copilot CLI, Gemini CLI, Qwen Code, Droid
+    ("<skill-context", "meta"),
+    ("<system_notification>", "task-notification"),
+    ("<session_context>", "environment"),
+    ("<hook_context>", "hook-feedback"),
+    ("# Task Tool Invocation", MACHINE_PROMPT),
 )
 """How machines' texts begin, with their names."""
 _SUMMARIES = (
     "This session is being continued from a previous conversation that ran out",
     "Another language model started to solve this problem",
+    "<state_snapshot>",
 )
 _PROGRAMS = (
     "You are a helpful assistant. You will be presented with a user prompt, and your job is to "
@@ -114,6 +121,16 @@ def unknown_command(text: str) -> str:
     """Return the name in the notice that a typed command does not exist; "" for any other text."""
     notice = _UNKNOWN_COMMAND.fullmatch(text.strip())
     return notice.group(1) if notice else ""
+
+
+def framed(text: str, tag: str) -> tuple[str, str]:
+    """Return what stands in all frames of `tag` in a text, which is what was typed, and the rest,
+    which is the agent's. Without a frame all is typed, unless the text begins with another one."""
+    frame = re.compile(rf"<{tag}>\s*(.*?)\s*</{tag}>", re.DOTALL)
+    inside = [found for found in frame.findall(text) if found]
+    if inside:
+        return "\n".join(inside), frame.sub("", text).strip()
+    return ("", text) if text.lstrip().startswith("<") else (text, "")
 
 
 def planned_in(text: str) -> str:

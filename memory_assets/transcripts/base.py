@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memory_assets.paths import locator_of
 from memory_assets.transcripts.account import Account
 from memory_assets.transcripts.fields import content_bytes
 
@@ -31,6 +32,8 @@ class Source:
     of its parent, as far as it is known, and `agent_id` is then the subagent's own id.
     `parts` are further files that go on where the one at `path` ends, in order; `size` is that of
     all together, `mtime_ns` that of the newest.
+    `member` names one session of a container that holds many (a database at `path`); `size` and
+    `mtime_ns` are then a token of its state and no bounds of its lines.
     """
 
     agent: str
@@ -41,6 +44,12 @@ class Source:
     size: int
     mtime_ns: int
     parts: tuple[Path, ...] = ()
+    member: str = ""
+
+    @property
+    def locator(self) -> str:
+        """Where it lies, in one string: the path, with the member of a container behind `#`."""
+        return locator_of(self.path, self.member)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -67,13 +76,27 @@ def ignore(unlisted: Unlisted) -> None:
     """Ignore a file or directory that could not be read."""
 
 
-Known = Callable[[Path, int, int], Source | None]
-"""Maps path, size and mtime_ns to the `Source` that an earlier walk found, if unchanged."""
+class Known:
+    """What an earlier walk found; this one: nothing, every file is new."""
+
+    def __call__(self, path: Path, size: int, mtime_ns: int) -> Source | None:
+        """Return the source that a file is, if it is unchanged."""
+        return None
+
+    def members(self, container: Path, token: str) -> Sequence[Source] | None:
+        """Return the sessions of a container that has the same token as when all of them were
+        known; None if it may have others."""
+        return None
+
+    def last_seen(self, container: Path) -> Sequence[Source]:
+        """Return the sessions that a container had, which cannot be read now."""
+        return ()
+
+    def see(self, container: Path, token: str) -> None:
+        """Note the token of a container before its sessions are listed."""
 
 
-def nothing_known(path: Path, size: int, mtime_ns: int) -> Source | None:
-    """Return None: every file is new."""
-    return None
+nothing_known = Known()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,13 @@ from errno import ELOOP
 from pathlib import Path
 from stat import S_ISDIR
 
-from memory_assets.errors import DamagedTranscript, TranscriptError, environment, printable
+from memory_assets.errors import (
+    BusyTranscript,
+    DamagedTranscript,
+    TranscriptError,
+    environment,
+    printable,
+)
 from memory_assets.transcripts.base import Known, Note, Source, Unlisted
 from memory_assets.transcripts.containers import COMPRESSED
 
@@ -46,7 +52,7 @@ class Walk:
 
     def note(self, path: str | os.PathLike[str], error: Exception) -> None:
         """Note that a path could not be looked at, unless it has vanished."""
-        if isinstance(error, DamagedTranscript):
+        if isinstance(error, DamagedTranscript | BusyTranscript):
             self._note(Unlisted(self._agent, printable(path), error.reason, error.remedy))
             return
         failure = error.__cause__ if isinstance(error, TranscriptError) else error

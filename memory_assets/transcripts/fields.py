@@ -19,6 +19,8 @@ import orjson
 from memory_assets.record_identity import DERIVED, looks_stored
 from memory_assets.record_identity import mark as mark
 
+_UNIQUE = 32
+"""An id of so many characters is no other record's by chance."""
 _ID = re.compile(r"[A-Za-z0-9_.:|/=+-]{1,128}")
 _NAME = re.compile(r"[A-Za-z0-9_.:/@<>()\[\] +-]{1,100}")
 _TYPE = re.compile(r"[A-Za-z]+(?:[_./:-][A-Za-z]+)*\d{0,2}")
@@ -39,7 +41,8 @@ DOCUMENT = "[document]"
 
 PATH_KEYS = (
     *("file_path", "notebook_path", "path", "filePath", "absolute_path", "relative_path"),
-    *("target_file", "paths", "file_paths"),
+    *("target_file", "paths", "file_paths", "relative_workspace_path", "relativeWorkspacePath"),
+    "targetFile",
 )
 """Fields of a tool's input that name files or directories."""
 UNRENDERED = "[value]"
@@ -97,6 +100,13 @@ def derived_id(*parts: str) -> str:
     is keyed before it is written (`RecordIdentity.stored`)."""
     digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{DERIVED}{digest[:32]}"
+
+
+def record_id(agent: str, session_id: str, value: object, start: int) -> str:
+    """Return the id of a record: the agent's own if it looks unique, else one derived from it and
+    the session, or without one from the place where the record starts."""
+    own = safe_id(value)
+    return own if len(own) >= _UNIQUE else derived_id(agent, session_id, own or f"@{start}")
 
 
 def safe_id(value: object) -> str:

@@ -26,7 +26,7 @@ from typing import Any
 import orjson
 
 from memory_assets.transcripts.base import BadLine, ReadReport
-from memory_assets.transcripts.containers import read_blocks
+from memory_assets.transcripts.content import Content, FileContent
 
 HEAD_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 << 20
@@ -60,7 +60,12 @@ _RECORD_OPENING = re.compile(
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """Return the first `size` bytes of `path`; raise `TranscriptError` if it can't be read."""
-    with closing(read_blocks(path, size)) as blocks:
+    return head_of(FileContent(path), size)
+
+
+def head_of(content: Content, size: int = HEAD_BYTES) -> bytes:
+    """Return the first `size` bytes of lines; raise `TranscriptError` if they can't be read."""
+    with closing(content.text(size)) as blocks:
         return next(blocks, b"")[:size]
 
 
@@ -92,7 +97,14 @@ def read_objects(
     `end`, or all.
     Raises `TranscriptError` if the file cannot be opened or read.
     """
-    for begin, line, complete in _lines(read_blocks(path, end), report, max_line_bytes):
+    yield from objects_in(FileContent(path).text(end), report, max_line_bytes)
+
+
+def objects_in(
+    blocks: Iterable[bytes], report: ReadReport, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[Located]:
+    """Yield the objects of lines, as `read_objects` does, from the blocks that hold them."""
+    for begin, line, complete in _lines(blocks, report, max_line_bytes):
         for located in _objects_of_line(line, begin, report, complete):
             report.records += 1
             yield located

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from memory_assets.errors import unreadable
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.containers import is_compressed, size_of
-from memory_assets.transcripts.lines import read_objects
+from memory_assets.transcripts.content import Content, FileContent, Rendered
+from memory_assets.transcripts.lines import JsonObject, objects_in
 from memory_assets.transcripts.session import Session
 
 
@@ -40,6 +41,10 @@ class Reader(ABC):
         listed, read or named are skipped and passed to `note`; nothing is raised.
         """
 
+    def holds(self, source: Source) -> bool:
+        """Return whether a source of the agent is this reader's, where the agent has several."""
+        return True
+
     def left_out_of(self, source: Source) -> tuple[LeftOut, ...]:
         """Return the places whose text is left out of this file on purpose."""
         return self.left_out
@@ -48,28 +53,89 @@ class Reader(ABC):
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
         """Return the state of reading a source's first `end` bytes, or all, at its start."""
 
-    def read(self, source: Source, report: ReadReport, end: int | None = None) -> Iterator[Record]:
-        """Yield the records of the source's files in order, filling `report`; of the first
-        `end` bytes on disk, or of all. Offsets count through all files.
+    def contents(self, source: Source) -> tuple[Content, ...]:
+        """Return what the source's lines are read from, in order: its files, or one that was
+        rendered in memory.
+
+        Raises:
+            TranscriptError: a store cannot be read, or has no such session any more.
+        """
+        return tuple(map(FileContent, source.files))
+
+    def renders(self, source: Source) -> bool:
+        """Return whether the source's lines are rendered from a store, and are in no file."""
+        return False
+
+    def state(self, source: Source) -> tuple[int, int] | None:
+        """Return the present `size` and `mtime_ns` of a source; None if it is deleted.
+
+        Raises:
+            TranscriptError: it cannot be looked at now.
+        """
+        try:
+            states = [path.stat() for path in source.files]
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise unreadable(source.path, error) from error
+        return sum(each.st_size for each in states), max(each.st_mtime_ns for each in states)
+
+    def read(
+        self,
+        source: Source,
+        report: ReadReport,
+        end: int | None = None,
+        contents: Sequence[Content] | None = None,
+    ) -> Iterator[Record]:
+        """Yield the records of the source's contents in order, filling `report`; of the first
+        `end` bytes on disk, or of all. Offsets count through all contents.
 
         Raises:
             TranscriptError: a file cannot be opened or read.
         """
+        contents = self.contents(source) if contents is None else contents
         session, account = self.begin(source, report, end), report.account
-        for path in source.files:
+        for content in contents:
             before = report.bytes_read
-            unpacked = is_compressed(path)  # what is packed never grows: it is read whole
-            for begins, ends, record in read_objects(path, report, end=None if unpacked else end):
+            last = None if content.is_whole else end  # what is packed or rendered never grows
+            for begins, ends, record in objects_in(content.text(last), report):
                 report.reason = ""
                 made = session.take(record, before + begins, before + ends)
                 if account is not None:
                     account.compare(record, made, dropped=report.reason, version=report.version)
                 yield from made
-            if path != source.files[-1] or unpacked:
+            if content is not contents[-1] or content.is_whole:
                 report.end_file(before)
             if end is not None and source.parts:
-                end = max(end - size_of(path), 0)
+                end = max(end - content.size, 0)
         made = session.end()
         if account is not None:
             account.made(made)
         yield from made
+
+
+class RenderingReader(Reader):
+    """A reader whose sources are no files of lines: `rows` has a session's as JSON objects.
+
+    Its sources' `size` and `mtime_ns` are a token of their state, as `state` says it: those of the
+    file for a document that is one session.
+    """
+
+    @abstractmethod
+    def rows(self, source: Source) -> Iterable[JsonObject | None]:
+        """Return one object for each finished row or message in order, then None, then what may
+        still change: titles, and messages that are being written. Whatever is equal in the store
+        is equal here.
+
+        Raises:
+            TranscriptError: the store cannot be read, or has no such session any more.
+        """
+
+    def renders(self, source: Source) -> bool:
+        """Return True."""
+        return True
+
+    def contents(self, source: Source) -> tuple[Content, ...]:
+        """Return the rendered lines."""
+        version = f"{source.size}:{source.mtime_ns}"
+        return (Rendered.of(self.rows(source), version, source.path),)

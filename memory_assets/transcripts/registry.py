@@ -16,13 +16,25 @@ from memory_assets.transcripts.base import (
     ignore,
     nothing_known,
 )
+from memory_assets.transcripts.claude.cowork import CoworkReader
 from memory_assets.transcripts.claude.reader import ClaudeCodeReader
 from memory_assets.transcripts.codex.reader import CodexReader
-from memory_assets.transcripts.lines import read_head
+from memory_assets.transcripts.content import Content, FileContent
+from memory_assets.transcripts.lines import head_of
+from memory_assets.transcripts.pi.openclaw import OpenClawReader
 from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.readers import OTHER_READERS
+from memory_assets.transcripts.several import SeveralReader
 
-READERS: tuple[Reader, ...] = (ClaudeCodeReader(), CodexReader(), PiReader())
+READERS: tuple[Reader, ...] = (
+    ClaudeCodeReader(),
+    CodexReader(),
+    PiReader(),
+    OpenClawReader(),
+    CoworkReader(),
+    *OTHER_READERS,
+)
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
 
 
@@ -35,34 +47,59 @@ def reader_by_agent(agent: str) -> Reader:
     raise TranscriptError(f"no reader for agent {agent!r}; there are readers for {known}")
 
 
+def contents_of(source: Source) -> tuple[Content, ...]:
+    """Return what a source's lines are read from; raise `TranscriptError` if it cannot be read."""
+    return reader_by_agent(source.agent).contents(source)
+
+
+def is_rendered(source: Source) -> bool:
+    """Return whether a source's lines are rendered from a store, and are in no file."""
+    return reader_by_agent(source.agent).renders(source)
+
+
+def state_of(source: Source) -> tuple[int, int] | None:
+    """Return the present `size` and `mtime_ns` of a source; None if it is deleted. Raise
+    `TranscriptError` if it cannot be looked at now."""
+    return reader_by_agent(source.agent).state(source)
+
+
 def read_session(
     path: Path,
     *,
     source: Source | None = None,
     report: ReadReport | None = None,
     end: int | None = None,
+    contents: Sequence[Content] | None = None,
 ) -> Iterator[Record]:
-    """Return the records of one transcript file, in file order, lazily.
+    """Return the records of one transcript, in order, lazily.
 
     With `end`, only the first bytes are read: lines written later are left for the next reading.
-    The reader is chosen by content, for an empty file by `source.agent`. Ids come from
-    `source`, else from the file. Bad lines are listed in `report`, which is complete once the
+    The reader is chosen by content; the one of `source.agent` is asked first, and reads what no
+    reader knows. Ids come from `source`, else from the file. `contents`: what the lines are read
+    from, where that is known already. Bad lines are listed in `report`, which is complete once the
     iterator is exhausted; they raise nothing. Raises `TranscriptError` if the file cannot be
     opened or no reader recognises it.
     """
-    head = read_head(path)
     report = report if report is not None else ReadReport()
+    named = None if source is None else reader_by_agent(source.agent)
+    if source is not None and named is not None:
+        source = replace(source, path=path)
+        contents = named.contents(source) if contents is None else contents
+    head = head_of(contents[0] if contents else FileContent(path))
     if not head and source is None:
         return iter(())
-    reader = next((reader for reader in READERS if reader.sniff(head)), None)
-    if reader is None and source is not None:
-        reader = reader_by_agent(source.agent)
+    reader = named
+    is_own = named is not None and source is not None and named.renders(source)
+    if named is None or not (is_own or named.sniff(head)):
+        others = (each for each in READERS if each is not named)
+        reader = next((each for each in others if each.sniff(head)), named)
     if reader is None:
         raise TranscriptError(f"{path}: no reader knows this content")
     if source is None:
         session_id, agent_id = reader.identify(path, head)
         source = Source(reader.agent, "", session_id, agent_id, path, 0, 0)
-    return reader.read(replace(source, agent=reader.agent, path=path), report, end)
+    source = replace(source, agent=reader.agent)
+    return reader.read(source, report, end, contents if reader is named else None)
 
 
 def discover(
@@ -70,7 +107,7 @@ def discover(
 ) -> Iterator[Source]:
     """Yield every transcript under `roots` (agent name -> its directories), agent by agent
     in the order of `READERS`, and in a fixed order within each directory. What is below several
-    of an agent's directories comes once.
+    of an agent's directories comes once, and so does a session that several of its stores have.
 
     `note` is called with each file and directory that could not be read. Roots that do not
     exist are skipped. Raises `TranscriptError` for an agent without a reader.
@@ -78,9 +115,11 @@ def discover(
     for agent in roots:
         reader_by_agent(agent)
     for reader in READERS:
-        found: set[tuple[Path, str]] = set()
+        found: set[tuple[str, str]] = set()
+        several = isinstance(reader, SeveralReader)
         for root in roots.get(reader.agent, ()):
             for source in reader.discover(root, known, note):
-                if (place := (source.path, source.session_id)) not in found:
+                where = (source.agent_id or "") if several else source.locator
+                if (place := (where, source.session_id)) not in found:
                     found.add(place)
                     yield source

@@ -49,14 +49,16 @@ class _Watched:
     inode: int
 
 
+STORES = (".json", *(f"{ending}{log}" for ending in (".db", ".vscdb") for log in ("", "-wal")))
+"""Endings of documents and databases with sessions, and of databases' logs."""
 Wanted = Callable[[str, bool], bool]
 """Whether a path that changed is worth telling; the second argument: whether it is a directory."""
 Entered = Callable[[str], bool]
 
 
 def is_transcript(path: str, is_directory: bool) -> bool:
-    """Whether a path is that of a transcript."""
-    return not is_directory and path.endswith(ENDINGS)
+    """Whether a path is that of a transcript, or of a store that may have sessions."""
+    return not is_directory and path.endswith((*ENDINGS, *STORES))
 
 
 class Directories(FileSystemEventHandler):

@@ -48,7 +48,7 @@ def test_a_session_that_nobody_knows_cannot_be_resumed(asked: Asked) -> None:
 
 def test_an_agent_without_a_command_is_named(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """Instead of a guess."""
-    monkeypatch.setattr(resume, "_COMMANDS", {})
+    monkeypatch.setattr(resume, "AGENTS", {})
     with pytest.raises(ConfigurationError, match="claude-code has no command"):
         resume_command(asked.memory, asked.long_session)
 

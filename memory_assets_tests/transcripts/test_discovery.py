@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import TranscriptError
-from memory_assets.transcripts import Source, discover
+from memory_assets.transcripts import Known, Source, discover
 from memory_assets_tests.transcripts.conftest import (
     Builders,
     ClaudeLines,
@@ -123,11 +123,12 @@ def test_known_files_are_not_opened(tmp_path: Path, codex: CodexLines) -> None:
     remembered = Source("codex", "p", "s", None, path, 1, 2)
     asked: list[tuple[Path, int, int]] = []
 
-    def known(*facts: object) -> Source:
-        asked.append(facts)  # type: ignore[arg-type]
-        return remembered
+    class Ledger(Known):
+        def __call__(self, path: Path, size: int, mtime_ns: int) -> Source:
+            asked.append((path, size, mtime_ns))
+            return remembered
 
-    assert list(discover({"codex": (tmp_path,)}, known)) == [remembered]
+    assert list(discover({"codex": (tmp_path,)}, Ledger())) == [remembered]
     status = path.stat()
     assert asked == [(path, status.st_size, status.st_mtime_ns)]
 

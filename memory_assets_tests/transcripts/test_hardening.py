@@ -17,6 +17,7 @@ from memory_assets.transcripts import READERS, ReadReport, Source, read_session
 from memory_assets.transcripts.lines import read_objects
 from memory_assets.transcripts.reader import Reader
 from memory_assets_tests.transcripts.conftest import Builders, Write
+from memory_assets_tests.transcripts.other_agents import LINES
 
 FUZZ = settings(
     max_examples=50,
@@ -29,7 +30,7 @@ scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.tex
 values: st.SearchStrategy[Any] = st.one_of(
     scalars,
     st.lists(scalars, max_size=2),
-    st.lists(st.just({"type": []}), max_size=2),
+    st.lists(st.builds(lambda: {"type": []}), max_size=2),
     st.dictionaries(st.sampled_from(["type", "text", "id", "content"]), scalars, max_size=2),
 )
 names = st.sampled_from(
@@ -115,6 +116,8 @@ def pi_specimens(lines: Any) -> None:
 
 def specimens(agent: str, build: Any) -> list[dict[str, Any]]:
     """Return the specimens of one agent as parsed objects."""
+    if agent in LINES:
+        return LINES[agent]()
     name, fill = {
         "claude-code": ("claude", claude_specimens),
         "codex": ("codex", codex_specimens),

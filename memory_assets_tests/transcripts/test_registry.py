@@ -60,7 +60,7 @@ def test_a_first_line_longer_than_the_head_is_recognised(
     "content",
     [
         b"just text\n",
-        b'{"type":"session.start","data":{"sessionId":"s"},"id":"1","parentId":null}\n',
+        b'{"kind":"Prompt","data":{"message_id":"s","content":[]}}\n',
         b'{"sessionId":"s","projectHash":"p","messages":[]}\n',
         b'{"info":{},"messages":[]}\n',
     ],

@@ -17,13 +17,15 @@ from memory_assets.cli import exit_codes
 from memory_assets.cli.ingesting.watch_command import _until_stopped, load_engines
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import RedactionUnavailable
+from memory_assets.paths import project_of
 from memory_assets.pipeline.checks import kingfisher
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.settings import Settings
+from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
+from memory_assets_tests.transcripts.agent_stores import CWD, OpenCode
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 FIRST_RETRY = 0.5
@@ -258,3 +260,30 @@ def test_what_a_first_change_needs_is_loaded_before_it(
     broken = Components(sample_settings)
     load_engines(broken)
     assert not {"redactor", "embedder"} & (broken.opened.keys() | vars(broken).keys())
+
+
+def test_a_turn_in_a_database_is_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its agent writes for it: what is in its log alone counts, and reading it does not
+    count as a change."""
+    store = OpenCode(tmp_path / "opencode")
+    store.say("Why?", "Because.")
+    roots = {"opencode": (store.root,)}
+    monkeypatch.setattr(Settings, "transcript_roots", lambda self: roots)
+    monkeypatch.setattr(plan, "_redaction_reason", lambda *_: "")
+    monkeypatch.setattr(plan, "derived_reason", lambda *_: "")
+    bench = Bench(load_settings(data_dir=tmp_path / "data", embedder="none"))
+    bench.thread.start()
+    try:
+        bench.wait_for(lambda: bench.ran == [project_of(CWD)])
+        writer = store.open()
+        bench.wait_for(lambda: bench.directories.mode == "events")
+        for turn in (2, 3):
+            store.say(f"And {turn}?", "Yes.", writer)
+            bench.wait_for(lambda turn=turn: len(bench.ran) == turn)  # type: ignore[misc]
+            time.sleep(1)
+            assert len(bench.ran) == turn
+        writer.close()
+    finally:
+        bench.watcher.stop()
+        bench.thread.join(timeout=60)
+        bench.directories.stop()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from memory_assets import status as overview
+from memory_assets.agents import AGENTS
 from memory_assets.cli import INTERRUPTED, exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import NotFound, RedactionUnavailable
@@ -44,12 +45,8 @@ from memory_assets.transcripts import Source
 if TYPE_CHECKING:
     from memory_assets.pipeline.ingest.passes import Outcome, Pass
 
-_SETTINGS = {
-    "claude-code": ("projects_dir", "MEMORY_PROJECTS_DIR", "PROJECT/SESSION.jsonl"),
-    "codex": ("codex_dir", "MEMORY_CODEX_DIR", "sessions/YYYY/MM/DD/rollout-*.jsonl"),
-    "pi": ("pi_dir", "MEMORY_PI_DIR", "agent/sessions/PROJECT/*.jsonl"),
-}
-"""By agent: its setting, that setting's variable, and where transcripts lie below the directory."""
+_SETTINGS = {"claude-code": "projects_dir", "codex": "codex_dir", "pi": "pi_dir"}
+"""The settings of agents that have one of their own."""
 _NEWEST = 20
 """The number of newest sessions from which a title to search for is taken."""
 _MOST_SEARCHES = 3
@@ -74,12 +71,16 @@ def empty_directories(settings: Settings, found: TranscriptsOnDisk) -> Iterator[
     agents = {source.agent for sources in found.sources.values() for source in sources}
     agents |= {unlisted.agent for unlisted in found.unlisted}
     for agent, paths in settings.transcript_roots().items():
-        if agent not in agents and getattr(settings, _SETTINGS[agent][0]) is not None:
+        named = f"{agent}=" in "".join(settings.roots)
+        if agent in _SETTINGS:
+            named = named or getattr(settings, _SETTINGS[agent]) is not None
+        if agent not in agents and named:
             yield _no_transcripts(agent, paths)
 
 
 def _no_transcripts(agent: str, paths: Sequence[Path]) -> str:
-    _, variable, layout = _SETTINGS[agent]
+    layout = AGENTS[agent].layout
+    variable = f"MEMORY_{_SETTINGS.get(agent, 'roots').upper()}"
     places = " and ".join(map(str, paths))
     holds = "holds" if len(paths) == 1 else "hold"
     return f"{places} {holds} no transcripts of {agent}: expected {layout} there ({variable})."
@@ -119,6 +120,9 @@ def _ingest_once(
         console.print("No transcripts found: ingesting the sample sessions instead.")
     found = on_disk.look_for_sources(components)
     sources = found.sources
+    by_agent = found.by_agent()
+    if len(by_agent) > 1:
+        console.print(f"Found {rendering.escaped(', '.join(by_agent))}.")
     indexed = any(map(is_workspace, components.catalog.projects()))
     on_record = bool(components.catalog.sources.rows() or written(components) or indexed)
     require_transcripts(roots, found, on_record)

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
 
+from memory_assets.paths import split_locator
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.catalog.facts import ProductFacts, RecordFacts
@@ -159,13 +160,15 @@ class Counts:
 
 def source_of(row: SourceRow) -> Source:
     """Return the source file that a row of the ledger describes."""
+    path, member = split_locator(row.path)
     return Source(
         row.agent,
         row.project,
         row.session_id,
         row.agent_id or None,
-        Path(row.path),
+        Path(path),
         row.size,
         row.mtime_ns,
         tuple(map(Path, row.facts.get("parts", ()))),
+        member,
     )

@@ -104,7 +104,7 @@ def plan_affected(components: Components) -> list[ProjectPlan]:
 def project_fingerprint(components: Components, project: str, sources: list[Source]) -> str:
     """Return a hash of a project's files (path, size, mtime), the code's versions, and the
     project's affected and retained sessions."""
-    files = sorted(f"{source.path}:{source.size}:{source.mtime_ns}" for source in sources)
+    files = sorted(f"{source.locator}:{source.size}:{source.mtime_ns}" for source in sources)
     affected_sessions = components.catalog.known_secrets.affected_sessions(project).items()
     affected = sorted(f"{session_id}:{through}" for (_, session_id), through in affected_sessions)
     cut = components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED, project)

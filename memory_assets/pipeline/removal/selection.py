@@ -152,7 +152,8 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
         if key in on_record or key not in tombstone_store:
             session = at(*key)
             session.agent = session.agent or source.agent
-            session.files += [path for path in source.files if path not in session.files]
+            files = (Path(source.locator), *source.parts)
+            session.files += [path for path in files if path not in session.files]
     return known
 
 

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from memory_assets.errors import ConfigurationError, TranscriptError
-from memory_assets.paths import Roots, home_variables, is_gone
+from memory_assets.errors import ConfigurationError, StoreError, TranscriptError
+from memory_assets.paths import WHERE_ROOTS_ARE_SET, Roots, home_variables, is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.status import counted
 from memory_assets.status.disk import remembered, roots_to_read
+from memory_assets.status.remembered import Remembered
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key
-from memory_assets.transcripts import HISTORY_FILE, Note, Source, Unlisted, discover, ignore
+from memory_assets.transcripts import (
+    HISTORY_FILE,
+    Note,
+    Source,
+    Unlisted,
+    discover,
+    ignore,
+    state_of,
+)
 from memory_assets.transcripts.claude.history import unnamed_prompts_ms
 
 NO_DIRECTORY = (
     "No agent's directory is there, so nothing new is read; what is on record stays. If it is only "
-    "elsewhere, or not mounted, set MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR."
+    f"elsewhere, or not mounted, set {WHERE_ROOTS_ARE_SET}."
 )
 """What is said where `require_directories` returns none."""
 _NEAR_MS = 5_000
@@ -38,6 +51,13 @@ class TranscriptsOnDisk:
     sources: dict[str, list[Source]] = field(default_factory=dict)
     forgotten: Counter[str] = field(default_factory=Counter)
     unlisted: list[Unlisted] = field(default_factory=list)
+
+    def by_agent(self) -> list[str]:
+        """Return how many sessions of each agent there are, in words."""
+        every = chain.from_iterable(self.sources.values())
+        sessions = {(one.agent, one.project, one.session_id) for one in every}
+        numbers = Counter(agent for agent, *_ in sessions).most_common()
+        return [f"{counted(number, 'session')} of {agent}" for agent, number in numbers]
 
 
 def require_directories(components: Components) -> Roots:
@@ -58,7 +78,7 @@ def require_directories(components: Components) -> Roots:
             named = f"{variable} is {os.environ[variable]}. " if variable else ""
             raise ConfigurationError(
                 f"the {agent} directory {path} does not exist. {named}Set --projects-dir, or "
-                "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR, to where it is."
+                f"{WHERE_ROOTS_ARE_SET}, to where it is."
             )
     return roots
 
@@ -69,12 +89,18 @@ def find_sources(components: Components) -> dict[str, list[Source]]:
     return look_for_sources(components).sources
 
 
-def look_for_sources(components: Components) -> TranscriptsOnDisk:
-    """Return the transcripts on disk by project, and what was skipped."""
+def look_for_sources(
+    components: Components, agents: Container[str] | None = None
+) -> TranscriptsOnDisk:
+    """Return the transcripts on disk by project, of these agents or all, and what was skipped."""
     forgotten = tombstones(components).forgotten()
     found = TranscriptsOnDisk()
     left_out: set[tuple[str, str]] = set()
-    for source in transcripts_on_disk(components, found.unlisted.append):
+    sources = components.catalog.sources
+    known = remembered(sources.rows(), sources.containers())
+    every = list(transcripts_on_disk(components, found.unlisted.append, known, agents))
+    _note_unchanged(components, known, every)
+    for source in every:
         session = (source.project, source.session_id)
         if session in forgotten:
             left_out.add(session)
@@ -82,6 +108,20 @@ def look_for_sources(components: Components) -> TranscriptsOnDisk:
             found.sources.setdefault(source.project, []).append(source)
     found.forgotten.update(project for project, _ in left_out)
     return found
+
+
+def _note_unchanged(components: Components, known: Remembered, found: Sequence[Source]) -> None:
+    """Note the containers in which nothing differs from the ledger: until their token changes,
+    the next walks need not ask which sessions they have."""
+    members: dict[str, list[Source]] = {path: [] for path in known.seen}
+    for source in found:
+        if source.member and str(source.path) in members:
+            members[str(source.path)].append(source)
+    for path, sources in members.items():
+        on_record = {(one.locator, one.size, one.mtime_ns) for one in known.last_seen(Path(path))}
+        if on_record == {(one.locator, one.size, one.mtime_ns) for one in sources}:
+            with suppress(StoreError):  # where the catalogue cannot be written, they are asked
+                components.catalog.sources.note_container(path, known.seen[path])
 
 
 def walk_once(components: Components) -> dict[str, list[Source]]:
@@ -93,15 +133,25 @@ def walk_once(components: Components) -> dict[str, list[Source]]:
     return found
 
 
-def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator[Source]:
+def transcripts_on_disk(
+    components: Components,
+    note: Note = ignore,
+    known: Remembered | None = None,
+    agents: Container[str] | None = None,
+) -> Iterator[Source]:
     """Yield every transcript on disk, including those of forgotten sessions; `note` is called
-    with each file or directory that could not be listed, read or named."""
-    rows = components.catalog.sources.rows()
+    with each file or directory that could not be listed, read or named. `known`: what the ledger
+    has; `agents`: those to look for."""
+    sources = components.catalog.sources
+    rows = sources.rows()
+    known = known or remembered(rows, sources.containers())
     roots = roots_to_read(components.settings, components.catalog)
+    if agents is not None:
+        roots = {agent: paths for agent, paths in roots.items() if agent in agents}
     read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
-    found = list(discover(roots, remembered(rows), note))
+    found = list(discover(roots, known, note))
     read_before |= {one.session_id for one in found if one.path.name != HISTORY_FILE}
     for source in found:
         if source.path.name != HISTORY_FILE:
@@ -137,16 +187,10 @@ def _refreshed(source: Source) -> Source | None:
     if source.path.name == HISTORY_FILE:
         return source  # its size and time are not those of the file
     try:
-        states = [path.stat() for path in source.files]
-    except FileNotFoundError:
-        return None
-    except OSError:
+        state = state_of(source)
+    except TranscriptError:
         return source
-    return replace(
-        source,
-        size=sum(state.st_size for state in states),
-        mtime_ns=max(state.st_mtime_ns for state in states),
-    )
+    return replace(source, size=state[0], mtime_ns=state[1]) if state else None
 
 
 class _UnnamedPrompts:
@@ -170,7 +214,7 @@ class _UnnamedPrompts:
 
     def see(self, source: Source) -> None:
         """Add a transcript that is on disk."""
-        if source.agent_id is None and str(source.path) not in self._known:
+        if source.agent_id is None and source.locator not in self._known:
             self._unread.setdefault((source.agent, source.project), set()).add(source.session_id)
 
     def is_duplicate(self, source: Source) -> bool:

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from memory_assets.errors import StoreError
+from memory_assets.errors import StoreError, TranscriptError
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.ownership.session_files import source_of
 from memory_assets.pipeline.ownership.sharing import note_sharing
 from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.scan.reading import read_file
@@ -24,9 +25,13 @@ from memory_assets.stores.catalog.text_account import account_of
 from memory_assets.transcripts import (
     READER_VERSIONS,
     Balance,
+    Content,
     ReadReport,
+    Rendered,
     Source,
     is_compressed,
+    is_rendered,
+    state_of,
     take_fingerprint,
 )
 
@@ -53,19 +58,31 @@ def vanished(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[str]:
 
     A file outside the directories that the present settings name is not one of them.
     """
-    present = {str(source.path) for source in found}
+    present = {source.locator for source in found}
     return [
         row.path
         for row in ledger
-        if row.gone_at is None and row.path not in present and (not row.path or is_gone(row.path))
+        if row.gone_at is None and row.path not in present and (not row.path or _is_deleted(row))
     ]
+
+
+def _is_deleted(row: SourceRow) -> bool:
+    """Return whether a source that was not found is deleted: its file, or the session in it. A
+    store that cannot be read now deletes nothing."""
+    if is_gone(row.path):
+        return True
+    source = source_of(row)
+    try:
+        return is_rendered(source) and state_of(source) is None
+    except TranscriptError:
+        return False
 
 
 def _is_current(row: SourceRow | None, source: Source) -> bool:
     if row is None or row.gone_at is not None:
         return False
     return (row.path, row.size, row.mtime_ns, row.reader_version) == (
-        str(source.path),
+        source.locator,
         source.size,
         source.mtime_ns,
         READER_VERSIONS[source.agent],
@@ -211,26 +228,37 @@ def read_facts(components: Components, source: Source) -> SourceRow:
     room."""
     keep = components.read_records.has_room(source.size)
     reading = read_file(source, components.identity, keep=keep)
-    whole = source.parts or is_compressed(source.path)
-    pending = reading.report.pending_bytes
-    complete = source.size - pending if whole else reading.report.complete_offset
+    report, contents, reading.contents = reading.report, reading.contents, ()
+    rendered = is_rendered(source)
+    whole = not rendered and (source.parts or is_compressed(source.path))
+    complete = source.size - report.pending_bytes if whole else report.complete_offset
     row = SourceRow(
         *_key(source),
-        path=str(source.path),
+        path=source.locator,
         size=source.size,
         mtime_ns=source.mtime_ns,
-        fingerprint=take_fingerprint(source.files, complete, components.install_key),
+        fingerprint=take_fingerprint(contents, complete, components.install_key),
         reader_version=READER_VERSIONS[source.agent],
         family=reading.family,
-        facts=_facts(components, source.project, reading.report)
+        facts=_facts(components, source.project, report)
         | ({"parts": [str(path) for path in source.parts]} if source.parts else {})
+        | _rendered_facts(contents, components.install_key)
         | _account_facts(components, reading.balance),
         records=reading.ids,
     )
     if reading.records is not None:
-        reading.report.passed_over.clear()
-        components.read_records.keep(row, FileRecords(reading.records, reading.report))
+        report.passed_over.clear()
+        components.read_records.keep(row, FileRecords(reading.records, report))
     return row
+
+
+def _rendered_facts(contents: Sequence[Content], key: bytes) -> SourceFacts:
+    """Return what audits compare of a session that was rendered; nothing of files."""
+    if not isinstance(contents[0], Rendered):
+        return {}
+    settled = contents[0].settled
+    digest = take_fingerprint(contents, settled, key)
+    return {"rendered": contents[0].size, "settled": settled, "settled_fingerprint": digest}
 
 
 def _key(source: Source) -> SourceKey:

@@ -12,9 +12,11 @@ from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.transcripts import (
     Account,
     Balance,
+    Content,
     ReadReport,
     Source,
     content_bytes,
+    contents_of,
     read_session,
     reader_by_agent,
 )
@@ -37,6 +39,8 @@ class FileReading:
     """None if they are not to be kept."""
     balance: Balance = field(default_factory=Balance)
     """The account of the file's text."""
+    contents: tuple[Content, ...] = field(default=(), repr=False)
+    """What its lines were read from."""
 
 
 def read_file(source: Source, identity: RecordIdentity, *, keep: bool = False) -> FileReading:
@@ -50,7 +54,10 @@ def read_file(source: Source, identity: RecordIdentity, *, keep: bool = False) -
     account = report.account = Account(reader_by_agent(source.agent).left_out_of(source))
     ids: list[tuple[int, int, int]] = []
     last = None
-    for record in read_session(source.path, source=source, report=report, end=source.size):
+    contents = reading.contents = contents_of(source)
+    for record in read_session(
+        source.path, source=source, report=report, end=source.size, contents=contents
+    ):
         if reading.records is not None:
             reading.records.append(record)
         if record.record_uuid == last:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_assets.errors import (
+    BusyTranscript,
     DamagedFile,
     DamagedTranscript,
     EmbedderUnavailable,
@@ -50,7 +51,7 @@ def may_pass(error: Exception) -> bool:
 
 def remedy_for(error: Exception) -> str:
     """Return what the user can do about a failure."""
-    if isinstance(error, DamagedTranscript):
+    if isinstance(error, DamagedTranscript | BusyTranscript):
         return error.remedy
     cause = environment(error)
     if cause is not None:

@@ -8,15 +8,27 @@ from pathlib import Path
 
 from memory_assets.errors import TranscriptError
 from memory_assets.models import RedactedRecord
+from memory_assets.paths import is_gone, split_locator
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
-from memory_assets.transcripts import take_fingerprint
+from memory_assets.transcripts import (
+    Content,
+    Source,
+    contents_of,
+    is_rendered,
+    state_of,
+    take_fingerprint,
+)
 
 
 @dataclass(frozen=True)
 class SourceState:
     """One source file of records. `state` is "unchanged", "grown" (bytes were appended),
-    "rewritten", "gone" or "unreadable"; `byte_start` and `byte_end` bound the records."""
+    "rewritten", "gone" or "unreadable"; `byte_start` and `byte_end` bound the records, `line_start`
+    and `line_end` are the numbers of their lines, from 1 (None where it cannot be read).
+
+    `path` is a locator (`opencode.db#ses_...`) for a session of a store; its lines are those that
+    it is rendered to."""
 
     agent_id: str | None
     path: str
@@ -25,6 +37,8 @@ class SourceState:
     size_now: int | None
     byte_start: int | None
     byte_end: int | None
+    line_start: int | None = None
+    line_end: int | None = None
 
 
 def source_states(
@@ -42,28 +56,56 @@ def source_states(
     found = []
     for row in catalog.sources.rows(project):
         if row.session_id == session_id and (own := ranges.get(row.agent_id)):
-            state, size_now = _compared(row, key)
             start, end = min(each.byte_start for each in own), max(each.byte_end for each in own)
-            of = row.agent_id or None
-            found.append(SourceState(of, row.path, state, row.size, size_now, start, end))
+            state, size_now, lines = _compared(row, key, (start, end))
+            of, size_read = row.agent_id or None, row.facts.get("rendered", row.size)
+            found.append(SourceState(of, row.path, state, size_read, size_now, start, end, *lines))
     return found
 
 
-def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
-    paths = [Path(path) for path in (row.path, *row.facts.get("parts", ()))]
+_Lines = tuple[int | None, int | None]
+_NO_LINES: _Lines = (None, None)
+
+
+def _compared(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, int | None, _Lines]:
+    """Return the state of a source, its size now, and the numbers of the lines of `span`."""
+    if not row.path or is_gone(row.path):
+        return "gone", None, _NO_LINES
+    path, member = split_locator(row.path)
+    source = Source(
+        *(row.agent, row.project, row.session_id, row.agent_id or None),
+        *(Path(path), row.size, row.mtime_ns),
+        tuple(map(Path, row.facts.get("parts", ()))),
+        member,
+    )
+    read = row.facts.get("rendered", row.size)
+    complete = read - row.facts.get("pending_bytes", 0)
+    size = None
     try:
-        size = sum(path.stat().st_size for path in paths) if row.path else None
-    except OSError:
-        size = None
-    if size is None:
-        return "gone", None
-    complete = row.size - row.facts.get("pending_bytes", 0)
-    if size < complete:
-        return "rewritten", size
-    try:
-        same = take_fingerprint(paths, complete, key) == row.fingerprint
+        if is_rendered(source) and state_of(source) is None:
+            return "gone", None, _NO_LINES
+        contents = contents_of(source)
+        size = sum(content.size for content in contents)
+        same = size >= complete and take_fingerprint(contents, complete, key) == row.fingerprint
+        lines = _line_numbers(contents, *span) if same else _NO_LINES
     except TranscriptError:
-        return "unreadable", size
-    if not same:
-        return "rewritten", size
-    return ("grown" if size > row.size else "unchanged"), size
+        return "unreadable", size, _NO_LINES
+    if same:
+        return ("grown" if size > read else "unchanged"), size, lines
+    settled = row.facts.get("settled", 0)
+    grown = settled and take_fingerprint(contents, settled, key) == row.facts["settled_fingerprint"]
+    return ("grown" if grown else "rewritten"), size, lines
+
+
+def _line_numbers(contents: Sequence[Content], start: int, end: int) -> tuple[int, int]:
+    """Return the numbers of the lines that the bytes from `start` to `end` are in."""
+    first = last = 1
+    at = 0
+    for content in contents:
+        for block in content.text():
+            if at >= end:
+                return first, last
+            first += block.count(b"\n", 0, max(start - at, 0))
+            last += block.count(b"\n", 0, max(end - at, 0))
+            at += len(block)
+    return first, last

@@ -20,11 +20,12 @@ from memory_assets.session_analysis.files import tool_kind
 from memory_assets.session_analysis.shell import Segment, meaningful
 
 _CONTENT = re.compile(
-    r"^(?:content|contents|file_text):(?: |\n)(?P<text>.*?)(?=\n(?:file_path|path): [^\n]*\Z|\Z)",
+    r"^(?:content|contents|file_text):(?: |\n)(?P<text>.*?)"
+    r"(?=\n(?:file_path|filePath|path): [^\n]*\Z|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _RANGE = re.compile(r"^(?:offset|limit|view_range|start_line|end_line): ", re.MULTILINE)
-_EVERYWHERE = re.compile(r"^replace_all: true$", re.MULTILINE)
+_EVERYWHERE = re.compile(r"^replace_?[aA]ll: true$", re.MULTILINE)
 _NUMBERED = re.compile(r"\s*(\d+)(?:→|\t|: )(.*)", re.DOTALL)
 _REMINDER = re.compile(r"\n*<system-reminder>.*", re.DOTALL)
 _OUTPUT = re.compile(

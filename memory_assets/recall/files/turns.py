@@ -17,9 +17,9 @@ from memory_assets.paths import on_this_machine
 from memory_assets.recall.rows import rows_of
 from memory_assets.recall.sessions.session import session_title
 from memory_assets.session_analysis import SessionTurns, session_turns
-from memory_assets.session_analysis.files import WRITING_TOOLS
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
+from memory_assets.tool_names import kind_of_tool
 
 if TYPE_CHECKING:
     from memory_assets.stores.stores import Stores
@@ -110,8 +110,7 @@ def _written(lake: Lake, row: dict[str, Any], path: str) -> str:
     """Return the path that the turn wrote, as its call has it; "" if it only read the file."""
     columns = ["kind", "tool_name", "paths", "seq", "agent_id", "cwd", "project_root"]
     for call in rows_of(lake, REDACTED_RECORDS, row["project"], row["session_id"], columns):
-        name = call["tool_name"].lower().rsplit("__", 1)[-1].rsplit(".", 1)[-1]
-        if call["kind"] != "tool_use" or name not in WRITING_TOOLS:
+        if call["kind"] != "tool_use" or kind_of_tool(call["tool_name"]) != "write":
             continue
         if call["agent_id"] is None and not row["first_seq"] <= call["seq"] <= row["last_seq"]:
             continue

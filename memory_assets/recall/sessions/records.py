@@ -26,7 +26,9 @@ PAGE_CHARACTERS = 40_000
 _TABLES = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
 _OLD = "old_string|old_str|oldString|oldText|old_text"
 _NEW = "new_string|new_str|newString|newText|new_text"
-_OTHER = "file_path|path|replace_all|expected_replacements|instruction"
+_OTHER = (
+    "file_path|filePath|path|replace_all|replaceAll|expected_replacements|instruction|explanation"
+)
 _EDIT = re.compile(
     rf"^(?:{_OLD}):(?: |\n)(?P<old>.*?)(?:\n)?^(?:{_NEW}):(?: |\n)?(?P<new>.*?)"
     rf"(?=^(?:{_OTHER}): |\Z)",

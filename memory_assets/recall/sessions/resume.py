@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from memory_assets.agents import AGENTS, CLAUDE_CODE
 from memory_assets.errors import ConfigurationError
-from memory_assets.paths import KNOWN_AGENTS, is_gone, on_this_machine, project_of
+from memory_assets.paths import is_gone, on_this_machine, project_of
 from memory_assets.recall.names import session_named
 from memory_assets.recall.rows import rows_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
@@ -17,14 +18,7 @@ from memory_assets.transcripts import COMPRESSED, is_compressed, plain_name
 if TYPE_CHECKING:
     from memory_assets.stores.stores import Stores
 
-_CLAUDE_CODE = KNOWN_AGENTS[0]
 _COMPRESSED = "the transcript is compressed; the agent unpacks it when it resumes the session"
-_COMMANDS: dict[str, Callable[[str, str], list[str]]] = {
-    _CLAUDE_CODE: lambda session_id, _: ["claude", "--resume", session_id],
-    "codex": lambda session_id, _: ["codex", "resume", session_id],
-    # Every version of Pi takes the path of the file; only newer ones take an id.
-    "pi": lambda session_id, path: ["pi", "--session", path or session_id],
-}
 
 
 def resume_command(memory: Stores, session: str) -> dict[str, Any]:
@@ -47,16 +41,17 @@ def resume_command(memory: Stores, session: str) -> dict[str, Any]:
     columns = ["agent", "agent_id", "cwd", "project_root"]
     rows = rows_of(memory.lake, REDACTED_RECORDS, project, session_id, columns)
     agent = str(rows[0]["agent"]) if rows else sources[0].agent
-    if agent not in _COMMANDS:
+    if agent not in AGENTS or not AGENTS[agent].resume:
         raise ConfigurationError(f"{agent} has no command that resumes a session")
     path = _present(next((row.path for row in sources), ""))
     own = [row["cwd"] for row in rows if row["agent_id"] is None]
     directory = _directory([*own, *(row["project_root"] for row in rows[:1])], project)
-    command = _COMMANDS[agent](session_id, path)
+    named = {"session": session_id, "path": path or session_id}
+    command = [part.format(**named) for part in AGENTS[agent].resume]
     missing = []
     if not directory or not os.path.isdir(directory):  # noqa: PTH112
         missing.append(f"the directory {directory or 'of the session'} is not on this machine")
-    elif agent == _CLAUDE_CODE and project_of(directory) != project:
+    elif agent == CLAUDE_CODE.name and project_of(directory) != project:
         missing.append(f"Claude Code finds the session only in the directory of {project}")
     if not path or is_gone(path):
         missing.append(f"{agent} has deleted the transcript, so it cannot resume the session")

@@ -22,26 +22,9 @@ from memory_assets.redaction.policy.file_sections import (
 )
 from memory_assets.redaction.policy.sensitive_paths import hints, is_sensitive, names_secrets
 from memory_assets.redaction.policy.vault_commands import opens_vault
-from memory_assets.redaction.rules.wordlist import word_set
 from memory_assets.redaction.settings import RedactionSettings
 from memory_assets.redaction.time_budget import within_budget
-
-READ_TOOLS = word_set(
-    "read readfile read_file readmanyfiles read_many_files read_multiple_files read_text_file"
-    " notebookread view viewfile view_file view_range open openfile open_file cat getfile"
-    " get_file get_file_contents read_resource"
-)
-SEARCH_TOOLS = word_set(
-    "grep grep_files grepsearch grep_search search_files search_file_content searchtext ripgrep"
-    " rg codebase_search"
-)
-WRITE_TOOLS = word_set(
-    "write writefile write_file write_to_file create createfile create_file edit editfile"
-    " edit_file multiedit multi_edit notebookedit notebook_edit apply_patch applypatch"
-    " apply_diff str_replace_editor str_replace_based_edit_tool str_replace replace"
-    " replace_in_file search_replace insert insert_edit_into_file patch"
-)
-"""Names of tools, lower-case, of Claude Code, Codex, Pi and their kin."""
+from memory_assets.tool_names import kind_of_tool
 
 CONTENT_KEY = re.compile(
     r"^(?:content|contents|file_text|fileText|text|old_string|new_string|oldString|newString"
@@ -111,9 +94,9 @@ class ContentPolicy:
         text, roots = record.text, (record.cwd, project_root)
         if not text:
             return ()
-        tool = record.tool_name.rsplit("__", 1)[-1].casefold()
+        tool = kind_of_tool(record.tool_name)
         if record.kind == "tool_use":
-            if tool in WRITE_TOOLS:
+            if tool == "write":
                 found = self._call_cuts(text, record.paths, roots)
             else:
                 found = self._command_text_cuts(text, record.command, roots)
@@ -167,14 +150,14 @@ class ContentPolicy:
 
     def _result_cuts(self, record: Record, tool: str, roots: tuple[str, ...]) -> Iterable[Cut]:
         text = record.text
-        if tool in READ_TOOLS or tool in WRITE_TOOLS:
+        if tool in ("read", "write"):
             short = byte_length(text) <= self._limit
             if short and "\n" not in text.strip() and _tells_only_names(record, tool):
                 return ()
             if short and record.is_error and not self._any_sensitive(record.paths, roots):
                 return ()
             return self._whole(text, 0, record.paths, roots)
-        if tool in SEARCH_TOOLS:
+        if tool == "search":
             if not text.startswith("Found ") and self.cut_contents(text, record.paths, roots):
                 return [(0, len(text))]
             return self._search_cuts(text, roots)
@@ -260,7 +243,7 @@ class ContentPolicy:
 def _tells_only_names(record: Record, tool: str) -> bool:
     """Return True if a call's one-line answer only confirms it, or gives the reason of a
     failure."""
-    if tool in READ_TOOLS:
+    if tool == "read":
         return record.is_error
     return any(path in record.text for path in record.paths)
 

@@ -28,6 +28,11 @@ class SourceFacts(TypedDict, total=False):
     unknown_records: int
     unknown_types: Mapping[str, int]
     pending_bytes: int
+    rendered: int
+    """Bytes of the lines that a store's session was rendered to."""
+    settled: int
+    settled_fingerprint: str
+    """Of them those that stay as they are when the session goes on, and their keyed hash."""
     first_timestamp: str | None
     last_timestamp: str | None
     project_root: str

@@ -89,6 +89,7 @@ MIGRATIONS = (
     " WHERE stage IN ('turn_chunks', 'redacted_records')",
     "DROP TABLE reading_states",
     "UPDATE sources SET shares = NULL WHERE shares = -1",
+    "CREATE TABLE containers (path TEXT PRIMARY KEY, token TEXT NOT NULL) WITHOUT ROWID",
 )
 """One statement a version, in order; `PRAGMA user_version` counts those applied.
 
@@ -102,7 +103,8 @@ embedder. `quarantine.input_hash` is emptied once: earlier versions held session
 after failures that pass, so each is tried again. `kept_vectors`: float32 vectors of texts that a
 document had, under the same hash, and the version of the rules by which the text was redacted.
 `products_by_session` began with the session's id, so that the thirty products of each session of a
-batch changed a page of their own.
+batch changed a page of their own. `containers`: databases with many sessions, and a token of the
+state in which all of them were in the ledger as they are there.
 """
 
 

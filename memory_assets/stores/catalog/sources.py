@@ -118,6 +118,15 @@ class Sources(CatalogPart):
         """Return the row with its `records`."""
         return replace(row, records=self.records(source_key(row)))
 
+    def containers(self) -> dict[str, str]:
+        """Return the token of each container in which nothing differed from the ledger."""
+        rows = self._connection.rows("SELECT path, token FROM containers")
+        return {str(row[0]): str(row[1]) for row in rows}
+
+    def note_container(self, path: str, token: str) -> None:
+        """Note that a container has this token, and nothing in it differs from the ledger."""
+        self._connection.put("containers", path=path, token=token)
+
     def records(self, key: SourceKey) -> bytes:
         """Return the records of a file."""
         pieces = self._connection.select("source_records", "records", "first", **_columns(key))

@@ -113,6 +113,9 @@ def _files(walk: Walk, project: str) -> Iterator[tuple[os.DirEntry[str], int, in
 
 def _is_claude(record: JsonObject) -> bool:
     typed = isinstance(record.get("type"), str) and "payload" not in record
+    message = record.get("message")
+    if "systemPayload" in record or (isinstance(message, dict) and "parts" in message):
+        return False  # of a relative, whose envelope is the same
     return typed and any(field in record for field in _MARKED_FIELDS)
 
 

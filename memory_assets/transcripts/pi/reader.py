@@ -5,7 +5,7 @@ of the user's. Runs of subagents lie in a directory named after the session's fi
 `<ISO time>_<session id>/<run>/run-<n>/session.jsonl`. The first line is the session's header with
 its id, its directory, and where it was forked from.
 
-Entries are parsed in `records.py`, abandoned branches found in `branches.py`.
+Entries are parsed in `records.py`, abandoned branches found in `transcripts/branches.py`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.branches import abandoned_entries
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
-from memory_assets.transcripts.pi.branches import abandoned_entries
 from memory_assets.transcripts.pi.left_out import LEFT_OUT
 from memory_assets.transcripts.pi.records import PiSession
 from memory_assets.transcripts.reader import Reader
@@ -40,7 +40,10 @@ class PiReader(Reader):
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a session header or an entry with a message in it."""
-        return any(_is_header(entry) or _is_message(entry) for entry in head_objects(head))
+        entries = list(head_objects(head))
+        if any(entry.get("type") == "session_start" for entry in entries):
+            return False  # of another agent, whose messages are alike
+        return any(_is_header(entry) or _is_message(entry) for entry in entries)
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return (the id at the end of the file's name, None), of a subagent's run (that in the

@@ -1,9 +1,9 @@
 """Pi's entries, one JSON object at a time, turned into `Record`s.
 
-Versions 2 and 3 hold a tree in one file (`branches.py`). All entries are kept in file order;
-what is said on an abandoned branch has the subtype `ABANDONED`; what tools did there was done. A
-fork copies entries into a new file and names the old one; a subagent's fork repeats what its
-session has, and is read from where it began.
+Versions 2 and 3 hold a tree in one file (`transcripts/branches.py`). All entries are kept in file
+order; what is said on an abandoned branch has the subtype `ABANDONED`; what tools did there was
+done. A fork copies entries into a new file and names the old one; a subagent's fork repeats what
+its session has, and is read from where it began.
 
 `record_uuid` is derived from the entry's id (8 hex digits, unique per file only) and its
 timestamp, and in version 1, which has no ids, from timestamp, role and content: copies

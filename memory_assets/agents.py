@@ -1,0 +1,283 @@
+"""The coding agents whose sessions are read: names, places and commands, as data.
+
+One row an agent; what reads its sessions is in `transcripts`. Nothing here imports a reader, so
+that settings and requests can name the agents and start fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LIST = "an agent's own list of its sessions or prompts"
+NOTES = "what an agent wrote for itself beside its transcripts"
+LOG = "an agent's own log"
+TITLES = "titles, which are read with their sessions"
+COPY = "a copy that an agent made of a session"
+WORKSPACE = "working trees and files that an agent worked on"
+REQUESTS = "requests that the agent made of its own accord"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An agent's own variable that names its home, or what of it has the transcripts; `below` is
+    where they are in there."""
+
+    name: str
+    below: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent. `places` are its directories where no variable names one: `~` is the user's home;
+    `{config}`, `{share}`, `{apps}` and `{local}` are the platform's (`paths.py`); `{code}` are the
+    user directories of VS Code and its relatives; `{NAME:default}` is what that variable names, or
+    the default. A place that a platform lacks is left out.
+
+    `layout` is where transcripts lie below a directory, in words. In `folders` every file should be
+    a transcript; `other_files` are names of files and ends of paths that are none, each with its
+    reason. `documents` are names of sessions that are no files of lines. `resume` is the command
+    that resumes a session: `{session}` is its id, `{path}` its file.
+    """
+
+    name: str
+    title: str
+    layout: str
+    places: tuple[str, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    folders: frozenset[str] = frozenset()
+    other_files: tuple[tuple[str, str], ...] = ()
+    resume: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+
+
+CLAUDE_CODE = Agent(
+    "claude-code",
+    "Claude Code",
+    "PROJECT/SESSION.jsonl",
+    ("~/.claude/projects", "{config}/claude/projects"),
+    (Variable("CLAUDE_CONFIG_DIR", "projects"),),
+    frozenset({"projects"}),
+    (
+        ("sessions-index.json", LIST),
+        ("history.jsonl", LIST),
+        ("journal.jsonl", NOTES),
+        ("*.meta.json", NOTES),
+        ("memory/*", NOTES),
+        ("tool-results/*", "the rest of an output that the model did not see"),
+        ("agent-aprompt_suggestion-*", REQUESTS),
+        ("agent-acompact-*", REQUESTS),
+    ),
+    ("claude", "--resume", "{session}"),
+)
+CODEX = Agent(
+    "codex",
+    "Codex",
+    "sessions/YYYY/MM/DD/rollout-*.jsonl",
+    ("~/.codex",),
+    (Variable("CODEX_HOME"),),
+    frozenset({"sessions", "archived_sessions"}),
+    (
+        ("session_index.jsonl", LIST),
+        ("history.jsonl", LIST),
+        ("state_*.sqlite*", LIST),
+        ("logs_*.sqlite*", LOG),
+        ("goals_*.sqlite*", NOTES),
+        ("memories_*.sqlite*", NOTES),
+        ("worktrees/*", "working trees of repositories"),
+    ),
+    ("codex", "resume", "{session}"),
+)
+PI = Agent(
+    "pi",
+    "Pi",
+    "agent/sessions/PROJECT/*.jsonl",
+    ("~/.pi",),
+    (Variable("PI_CODING_AGENT_SESSION_DIR"), Variable("PI_CODING_AGENT_DIR")),
+    frozenset({"sessions"}),
+    # Every version of Pi takes the path of the file; only newer ones take an id.
+    resume=("pi", "--session", "{path}"),
+)
+_OTHERS = (
+    Agent(
+        "copilot-cli",
+        "GitHub Copilot CLI",
+        "SESSION/events.jsonl",
+        ("~/.copilot/session-state", "~/.copilot/history-session-state"),
+        (Variable("COPILOT_HOME", "session-state"),),
+        other_files=(
+            ("workspace.yaml", TITLES),
+            ("plan.md", NOTES),
+            ("*.db*", NOTES),
+            ("*.lock", NOTES),
+            ("checkpoints/*", NOTES),
+            ("files/*", WORKSPACE),
+            ("research/*", NOTES),
+        ),
+        resume=("copilot", "--resume", "{session}"),
+    ),
+    Agent(
+        "gemini",
+        "Gemini CLI",
+        "PROJECT/chats/session-*.jsonl",
+        ("~/.gemini/tmp",),
+        (Variable("GEMINI_CLI_HOME", ".gemini/tmp"),),
+        frozenset({"chats"}),
+        (
+            ("logs.json", LIST),
+            (".project_root", LIST),
+            ("checkpoint-*.json", COPY),
+            ("checkpoints/*", COPY),
+            ("*.tmp-*", COPY),
+            ("*.unreadable-*", COPY),
+            ("tool-outputs/*", "the rest of an output that the model did not see"),
+            ("shell_history", LIST),
+        ),
+        ("gemini", "--resume", "{session}"),
+        ("session-*.json",),
+    ),
+    Agent(
+        "qwen",
+        "Qwen Code",
+        "PROJECT/chats/SESSION.jsonl",
+        ("~/.qwen/projects",),
+        (Variable("QWEN_HOME", "projects"),),
+        frozenset({"chats"}),
+        (("memory/*", NOTES),),
+        ("qwen", "--resume", "{session}"),
+    ),
+    Agent(
+        "droid",
+        "Factory Droid",
+        "PROJECT/SESSION.jsonl",
+        ("~/.factory/sessions",),
+        other_files=(("*.settings.json", "models, which are read with their sessions"),),
+        resume=("droid", "--resume", "{session}"),
+    ),
+    Agent(
+        "openclaw",
+        "OpenClaw",
+        "AGENT/sessions/SESSION.jsonl",
+        ("~/.openclaw/agents", "~/.clawdbot/agents", "~/.moltbot/agents"),
+        folders=frozenset({"sessions"}),
+        other_files=(
+            ("sessions.json", LIST),
+            ("*.checkpoint.*", COPY),
+            ("*.deleted.*", COPY),
+            ("*.reset.*", COPY),
+        ),
+    ),
+    Agent(
+        "cowork",
+        "Claude desktop",
+        "ORGANISATION/WORKSPACE/local_ID/.claude/projects/PROJECT/SESSION.jsonl",
+        (
+            "{apps}/Claude/local-agent-mode-sessions",
+            "{local}/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude"
+            "/local-agent-mode-sessions",
+        ),
+        other_files=(
+            ("local_*.json", TITLES),
+            ("audit.jsonl", COPY),
+            ("outputs/*", WORKSPACE),
+            ("uploads/*", WORKSPACE),
+            *CLAUDE_CODE.other_files,
+        ),
+    ),
+    Agent(
+        "opencode",
+        "OpenCode",
+        "opencode.db, or storage/session/PROJECT/SESSION.json",
+        ("{share}/opencode",),
+        folders=frozenset({"storage"}),
+        other_files=(("storage/*", "parts of sessions"), ("snapshot/*", WORKSPACE), ("log/*", LOG)),
+        resume=("opencode", "--session", "{session}"),
+    ),
+    Agent(
+        "kilo",
+        "Kilo Code",
+        "kilo.db, or tasks/TASK/ui_messages.json",
+        ("{share}/kilo", "{code}/globalStorage/kilocode.kilo-code"),
+        other_files=(("snapshot/*", WORKSPACE), ("log/*", LOG)),
+        resume=("kilo", "--session", "{session}"),
+    ),
+    Agent(
+        "crush",
+        "Crush",
+        "projects.json, or PROJECT/.crush/crush.db",
+        ("{share}/crush", "{local}/crush"),
+        (Variable("CRUSH_GLOBAL_DATA"),),
+        other_files=(("logs/*", LOG),),
+    ),
+    Agent(
+        "goose",
+        "Goose",
+        "sessions.db",
+        ("{share}/goose/sessions", "{appdata}/Block/goose/data/sessions"),
+        (Variable("GOOSE_PATH_ROOT", "data/sessions"),),
+        resume=("goose", "session", "--resume", "--session-id", "{session}"),
+    ),
+    Agent(
+        "hermes",
+        "Hermes",
+        "state.db",
+        ("~/.hermes",),
+        (Variable("HERMES_HOME"),),
+        resume=("hermes", "--resume", "{session}"),
+    ),
+    Agent(
+        "zed",
+        "Zed",
+        "threads/threads.db",
+        (
+            "{share}/zed",
+            "~/Library/Application Support/Zed",
+            "~/.var/app/dev.zed.Zed/data/zed",
+            "{local}/Zed",
+        ),
+    ),
+    Agent(
+        "vscode-copilot",
+        "Copilot Chat of VS Code",
+        "workspaceStorage/ID/chatSessions/SESSION.jsonl",
+        ("{code}",),
+    ),
+    Agent(
+        "cursor",
+        "Cursor",
+        "globalStorage/state.vscdb, or PROJECT/agent-transcripts/SESSION.jsonl",
+        (
+            "{apps}/Cursor/User",
+            "~/.cursor-server/data/User",
+            "{CURSOR_CONFIG_DIR:~/.cursor}/projects",
+        ),
+        folders=frozenset({"agent-transcripts"}),
+        other_files=(("agent-tools/*", "the rest of an output that the model did not see"),),
+        documents=("*.txt",),
+    ),
+    Agent(
+        "cline",
+        "Cline",
+        "tasks/TASK/ui_messages.json, or sessions/SESSION/SESSION.messages.json",
+        (
+            "{code}/globalStorage/saoudrizwan.claude-dev",
+            "{CLINE_DIR:~/.cline}/data",
+            "{CLINE_DATA_DIR:}",
+            "{CLINE_SESSION_DATA_DIR:}",
+        ),
+    ),
+    Agent(
+        "roo",
+        "Roo Code",
+        "tasks/TASK/ui_messages.json",
+        ("{code}/globalStorage/rooveterinaryinc.roo-cline",),
+    ),
+    Agent(
+        "atif",
+        "ATIF documents",
+        "*.json",
+        ("{share}/devin/cli/transcripts",),
+        documents=("*.json",),
+    ),
+)
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE_CODE, CODEX, PI, *_OTHERS)}
+"""By name, in the order in which they are read."""

@@ -1,0 +1,53 @@
+"""What the ledger has of transcripts, as a walk of the agents' directories asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from memory_assets.paths import split_locator
+from memory_assets.stores.catalog.schema import SourceRow
+from memory_assets.transcripts import Known, Source
+
+
+class Remembered(Known):
+    """The sources of the ledger by path. `tokens`: of containers all of whose sessions were in it
+    as they are when the container had this token. `seen` are the tokens of this walk."""
+
+    def __init__(self, rows: Iterable[SourceRow], tokens: Mapping[str, str]) -> None:
+        self._rows = {row.path: row for row in rows}
+        self._tokens = tokens
+        self._members: dict[str, list[SourceRow]] | None = None
+        self.seen: dict[str, str] = {}
+
+    def __call__(self, path: Path, size: int, mtime_ns: int) -> Source | None:
+        """Return the transcript that the ledger has there; None if it has none or the file has
+        changed."""
+        row = self._rows.get(str(path))
+        if row is None or (row.size, row.mtime_ns) != (size, mtime_ns):
+            return None
+        return _source(row, path)
+
+    def members(self, container: Path, token: str) -> Sequence[Source] | None:
+        """Return the sessions of a container that did not change since the ledger had all."""
+        return self.last_seen(container) if self._tokens.get(str(container)) == token else None
+
+    def last_seen(self, container: Path) -> Sequence[Source]:
+        """Return the sessions of a container that the ledger has as present."""
+        if self._members is None:
+            self._members = {}
+            for path, row in self._rows.items():
+                where, member = split_locator(path) if "#" in path else (path, "")
+                if member and row.gone_at is None:
+                    self._members.setdefault(where, []).append(row)
+        rows = self._members.get(str(container), ())
+        return [_source(row, container, split_locator(row.path)[1]) for row in rows]
+
+    def see(self, container: Path, token: str) -> None:
+        """Note the token of a container whose sessions are listed."""
+        self.seen[str(container)] = token
+
+
+def _source(row: SourceRow, path: Path, member: str = "") -> Source:
+    ids = (row.session_id, row.agent_id or None)
+    return Source(row.agent, row.project, *ids, path, row.size, row.mtime_ns, member=member)

@@ -1,0 +1,75 @@
+"""Messages whose content is a list of typed blocks (`text`, `thinking`, `tool_use`,
+`tool_result`), as several agents keep them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_assets.models import Record
+from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.fields import (
+    block_text,
+    content_text,
+    render_input,
+    safe_id,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.session import Call, Frame, Session
+
+_SAID = frozenset({"text", "image", "document", "file"})
+_SILENT = frozenset({"redacted_thinking"})
+
+
+def blocks_of(content: Any) -> list[JsonObject]:
+    """Return content as blocks: a text is one block, what is neither is none."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    found = content if isinstance(content, list) else []
+    return [block for block in found if isinstance(block, dict)]
+
+
+class BlockSession(Session):
+    """The state of reading a file with such messages."""
+
+    def _from_user(self, content: Any, frame: Frame, origin: Origin = UNSAID) -> list[Record]:
+        """Return the records under the user's name: the answers of tools, and the text of all text
+        blocks, as one."""
+        made: list[Record] = []
+        texts: list[str] = []
+        for block in blocks_of(content):
+            kind = type_name(block.get("type"))
+            if kind == "tool_result":
+                made.append(self._tool_result(block, frame))
+            elif kind in _SAID:
+                texts.append(block_text(block))
+            else:
+                self._report.see_unknown(f"user/{kind}")
+        said = "\n".join(text for text in texts if text)
+        return made + (self._said(frame, authored(said, origin)) if said else [])
+
+    def _from_assistant(self, content: Any, frame: Frame) -> list[Record]:
+        """Return the records of what an agent said, thought and called."""
+        made: list[Record] = []
+        for block in blocks_of(content):
+            kind = type_name(block.get("type"))
+            if kind == "text":
+                text = text_field(block, "text")
+                made += self._one(frame, "assistant", "assistant_text", text)
+            elif kind == "thinking":
+                made += self._one(frame, "assistant", "thinking", text_field(block, "thinking"))
+            elif kind == "tool_use":
+                call = Call.of_block(block, "input")
+                text = render_input(block.get("input"))
+                made.append(self._called(frame, safe_id(block.get("id")), call, text))
+            elif kind == "tool_result":
+                made.append(self._tool_result(block, frame))
+            elif kind not in _SILENT:
+                self._report.see_unknown(f"assistant/{kind}")
+        return made
+
+    def _tool_result(self, block: JsonObject, frame: Frame) -> Record:
+        text = content_text(block.get("content"))
+        failed = block.get("is_error") is True
+        return self._answered(frame, safe_id(block.get("tool_use_id")), text, is_error=failed)

@@ -1,0 +1,160 @@
+"""Documents in the Agent Trajectory Interchange Format (ATIF 1.0 to 1.8), for agents that have no
+reader: one `.json` a session, below a directory that the user names, and where Devin's CLI puts
+them.
+
+A document is `{schema_version, session_id, agent{name, version, model_name}, steps[]}`. A step has
+a `source` (system, user, agent), a message, calls of tools and what came of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memory_assets.models import Record
+from memory_assets.paths import project_of
+from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import (
+    content_text,
+    object_field,
+    parse_time,
+    record_id,
+    render_input,
+    safe_id,
+    safe_name,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
+from memory_assets.transcripts.lines import JsonObject, read_head
+from memory_assets.transcripts.reader import RenderingReader
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome, Session
+from memory_assets.transcripts.stored_session import call_of
+
+_DEPTH = 4
+_SCHEMA = "ATIF-"
+_COPIED = "copied-history"
+_DIRECTORIES = ("cwd", "working_dir", "working_directory", "workspace")
+"""Fields of `extra` that may name the directory."""
+
+
+class AtifReader(RenderingReader):
+    """Reads documents in ATIF."""
+
+    agent = "atif"
+    version = "1"
+    left_out = (
+        LeftOut("", "", "steps that repeat others after a compaction", dropped=_COPIED),
+        LeftOut("agent", "", "the program's name, settings and descriptions of tools"),
+        LeftOut("final_metrics", "", "figures"),
+        LeftOut("notes", "", "notes on the document"),
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether this begins a document whose schema is ATIF's."""
+        return field_in_head(head, "schema_version").startswith(_SCHEMA)
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the session's id, or the file's name."""
+        return safe_id(field_in_head(head, "session_id")) or safe_id(path.stem), None
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the documents below a directory."""
+        walk = Walk(self.agent, note)
+        found = walk.root(root)
+        files = walk.transcripts(found, _DEPTH, (".json",)) if found else ()
+        own = (each for each in files if self.sniff(read_head(Path(each[0].path))))
+        yield from walk.sources(own, known, self._identified)
+
+    def rows(self, source: Source) -> Iterator[JsonObject]:
+        """Yield the document without its steps, and each step."""
+        return rows_of_document(source.path, "steps")
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> AtifSession:
+        """Return the state of reading a document."""
+        return AtifSession(source, report)
+
+    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+        head = read_head(path)
+        named = (field_in_head(head, name) for name in _DIRECTORIES)
+        directory = next(filter(None, named), "") or str(path.parent)
+        return project_of(directory), *self.identify(path, head)
+
+
+class AtifSession(Session):
+    """The state of reading one document."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        super().__init__(source, report)
+        self._cwd = self._model = self._version = ""
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s of a step."""
+        if "schema_version" in row:
+            return self._resolve(self._header(row))
+        source = type_name(row.get("source"))
+        self._report.see_type(source)
+        if row.get("is_copied_context") is True:
+            return self._resolve(_COPIED)
+        timestamp = parse_time(row.get("timestamp"))
+        self._report.see_time(timestamp)
+        step = f"step {row.get('step_id')}" if row.get("step_id") else None
+        frame = Frame(
+            byte_start=start,
+            byte_end=end,
+            record_uuid=record_id("atif", self._source.session_id, step, start),
+            timestamp=timestamp,
+            cwd=self._cwd,
+            model=safe_name(text_field(row, "model_name")) or self._model,
+            agent_version=self._version,
+            is_sidechain=self._source.agent_id is not None,
+            content=row,
+        )
+        return self._resolve(self._step(source, row, frame))
+
+    def _header(self, document: JsonObject) -> Outcome:
+        self._report.see_type("header")
+        agent, extra = object_field(document, "agent"), object_field(document, "extra")
+        self._report.see_session(safe_id(document.get("session_id")))
+        self._model = safe_name(text_field(agent, "model_name"))
+        self._version = safe_name(text_field(agent, "version"))
+        self._report.see_version(self._version)
+        named = [text_field(each, name) for each in (extra, agent) for name in _DIRECTORIES]
+        self._cwd = next(filter(None, named), "")
+        self._report.see_cwd(self._cwd)
+        return "session-header"
+
+    def _step(self, source: str, row: JsonObject, frame: Frame) -> Outcome:
+        text = content_text(row.get("message"))
+        made: list[Record] = []
+        if source == "user":
+            made += self._said(frame, authored(text))
+        elif source == "system":
+            made += self._one(frame, "system", "system", text, "injected")
+        elif source == "agent":
+            thought = text_field(row, "reasoning_content")
+            made += self._one(frame, "assistant", "thinking", thought)
+            made += self._one(frame, "assistant", "assistant_text", text)
+        else:
+            self._report.see_unknown(source)
+            return UNKNOWN_TYPE
+        made += [self._call(call, frame) for call in _objects(row.get("tool_calls"))]
+        results = object_field(row, "observation").get("results")
+        return made + [self._result(result, frame) for result in _objects(results)]
+
+    def _call(self, call: JsonObject, frame: Frame) -> Record:
+        arguments, call_id = call.get("arguments"), safe_id(call.get("tool_call_id"))
+        made = call_of(text_field(call, "function_name"), arguments)
+        return self._called(frame, call_id, made, render_input(arguments))
+
+    def _result(self, result: JsonObject, frame: Frame) -> Record:
+        call_id = safe_id(result.get("source_call_id"))
+        return self._answered(frame, call_id, content_text(result.get("content")))
+
+
+def _objects(value: Any) -> list[JsonObject]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -1,0 +1,364 @@
+"""Cline, and what came of it: Roo Code, and Kilo until April 2026.
+
+Where: a directory for each task in an extension's storage,
+`<user data>/globalStorage/<extension>/tasks/<task>/`, with `ui_messages.json`, what the screen
+showed, and `api_conversation_history.json`, what the model got, which is condensed and repeats it:
+it is read only where the other is missing. Cline's own program (CLI 3, extension 4) keeps
+`~/.cline/data/sessions/<session>/<session>.messages.json` with a manifest beside it.
+
+A task renders to its facts, a line for each row or message, and its title last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memory_assets.errors import DamagedTranscript, printable, unreadable
+from memory_assets.models import Record
+from memory_assets.paths import project_of
+from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.authorship import Origin, authored
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import (
+    IMAGE,
+    object_field,
+    render_value,
+    safe_id,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.reader import RenderingReader
+from memory_assets.transcripts.readers.chat_log import listed
+from memory_assets.transcripts.readers.cline_screen import (
+    SUPERSEDED,
+    USAGE,
+    ScreenSession,
+)
+from memory_assets.transcripts.session import Frame
+from memory_assets.transcripts.stored import unfinished_last
+from memory_assets.transcripts.stored_session import moment
+
+_FOLDERS = ("tasks", "sessions")
+_SCREEN = ("ui_messages.json", "claude_messages.json")
+_HISTORY = "api_conversation_history.json"
+_ITEM = "history_item.json"
+_MESSAGES = ".messages.json"
+_HEAD = 1 << 18
+_DIRECTORY = re.compile(
+    rb"# Current (?:Workspace|Working) Directory \(((?:[^()\\\n]|\\\\)+)\) Files"
+)
+_NO_TASK = "it is no list of messages"
+_RESTORE = "delete the task in the editor, or restore it; it is read again when it changes"
+_TYPED = re.compile(
+    r"[^<]{0,400}<(task|feedback|answer|user_message|user_input)\b[^>]*>\s*(.*?)\s*</\1>\s*",
+    re.DOTALL,
+)
+_INSERTED = re.compile(
+    r"<(environment_details|explicit_instructions|file_content|folder_content|mode_notice"
+    r"|custom_instructions|SYSTEM_NOTICE)\b[^>]*>.*?</\1>",
+    re.DOTALL,
+)
+_RESULT = re.compile(r"\[[^\n]{1,400}\] Result:")
+_MACHINE = ("[TASK RESUMPTION]", "[ERROR]", "# task_progress")
+_BY_PERSON = re.compile(r"provided (?:the following context|feedback)|New instructions|denied")
+
+
+class ClineReader(RenderingReader):
+    """Reads the tasks of Cline."""
+
+    agent = "cline"
+    version = "1"
+    left_out = (
+        LeftOut("", "", "a request to the model, which repeats the talk", dropped=USAGE),
+        LeftOut("", "", "a row as it came in, before it was whole", dropped=SUPERSEDED),
+        LeftOut("message.*.content.file", "", "a file that was attached; its name is kept"),
+        LeftOut("message.*.content.thinking.signature", "", "signature of a thought"),
+        LeftOut("message.*.content.image", "", "an image"),
+        LeftOut("message.*.id", "", "ids of the program's interface to the model"),
+        LeftOut("message.*.content.tool_result.tool_use_id", "", "ids of calls"),
+        LeftOut("row.row.say.images", "", "an image"),
+        LeftOut("row.row.*.conversationHistoryIndex", "", "where the model's history has it"),
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether a file begins as a list of rows or messages of a task."""
+        start = head[:2048].lstrip()
+        return (
+            start.startswith(b"[") and b'"ts"' in start and (b'"say"' in start or b'"ask"' in start)
+        )
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the name of the task's directory."""
+        return safe_id(path.parent.name), None
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the tasks in an extension's storage, and the sessions of Cline's own program."""
+        walk = Walk(self.agent, note)
+        found = walk.root(root)
+        if found is None:
+            return
+        inside = [found / name for name in _FOLDERS if (found / name).is_dir()]
+        for folder in inside or ([found] if found.name in _FOLDERS else []):
+            for entry in walk.entries(folder):
+                if walk.is_directory(entry):
+                    yield from self._of_folder(Path(entry.path), known)
+
+    def _of_folder(self, folder: Path, known: Known) -> Iterator[Source]:
+        paths = [folder / name for name in (*_SCREEN, _HISTORY) if (folder / name).is_file()]
+        if paths:
+            kept = [paths[0], *(path for path in (folder / _ITEM,) if path.is_file())]
+            yield from self._found(kept, safe_id(folder.name), None, known)
+            return
+        for path in sorted(folder.glob(f"*{_MESSAGES}")):
+            own = path.name.removesuffix(_MESSAGES)
+            agent = safe_id(own) if own != folder.name else None
+            manifest = path.with_name(f"{own}.json")
+            kept = [path, *([manifest] if manifest.is_file() else [])]
+            yield from self._found(kept, safe_id(folder.name), agent, known)
+
+    def _found(
+        self, paths: Sequence[Path], session_id: str, agent_id: str | None, known: Known
+    ) -> Iterator[Source]:
+        source = Source(self.agent, "", session_id, agent_id, paths[0], 0, 0, tuple(paths[1:]))
+        state = self.state(source)
+        if state is None:
+            return
+        seen = known(paths[0], *state)
+        project = seen.project if seen else project_of(_facts(paths[0])[0])
+        yield replace(source, project=project, size=state[0], mtime_ns=state[1])
+
+    def holds(self, source: Source) -> bool:
+        """Return whether a source is a task, by the name of its file."""
+        name = source.path.name
+        return name in (*_SCREEN, _HISTORY) or name.endswith(_MESSAGES)
+
+    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+        """Yield the rows of a task."""
+        cwd, title, more = _facts(source.path)
+        own = source.agent_id or source.session_id
+        yield {"type": "session", "id": own, "cwd": cwd, **more}
+        messages = _messages(source.path)
+        if source.path.name in _SCREEN:
+            yield from _screen_rows(messages)
+        else:
+            yield from ({"type": "message", **message} for message in messages)
+            yield None
+        yield {"type": "session-state", "id": own, "title": title}
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> TaskSession:
+        """Return the state of reading a task."""
+        return TaskSession(source, report)
+
+
+class RooReader(ClineReader):
+    """Reads the tasks of Roo Code."""
+
+    agent = "roo"
+
+
+class KiloTaskReader(ClineReader):
+    """Reads the tasks of Kilo until April 2026."""
+
+    agent = "kilo"
+
+
+def _screen_rows(messages: Sequence[JsonObject]) -> Iterator[JsonObject | None]:
+    """Yield the rows of the screen; those that a later one replaced are marked, and those that are
+    being written come last."""
+    rows: list[JsonObject] = []
+    for place, message in enumerate(messages):
+        row: JsonObject = {"type": "row", "row": message}
+        if message.get("partial") and message.get("say") != "reasoning":
+            opening = text_field(message, "text").strip()
+            later = (text_field(each, "text").strip() for each in messages[place + 1 :])
+            calls = message.get("say") == "tool" or message.get("ask") in ("tool", "command")
+            if calls or any(text.startswith(opening) for text in later):
+                row[SUPERSEDED] = True
+        rows.append(row)
+    done, left = unfinished_last(rows, _is_prompt, lambda row: not row["row"].get("partial"))
+    yield from done
+    yield None
+    yield from left
+
+
+def _is_prompt(row: JsonObject) -> bool:
+    return row["row"].get("say") in ("task", "user_feedback")
+
+
+def _json(path: Path) -> Any:
+    """Return what a file says; None if it is not there, or is no JSON."""
+    try:
+        return orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return None
+
+
+def _messages(path: Path) -> list[JsonObject]:
+    try:
+        found = orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError:
+        found = None
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if isinstance(found, dict):
+        found = found.get("messages")
+    if not isinstance(found, list):
+        raise DamagedTranscript(f"{printable(path)}: {_NO_TASK}", _NO_TASK, _RESTORE)
+    return listed(found)
+
+
+def _facts(path: Path) -> tuple[str, str, JsonObject]:
+    """Return directory and title of a task, and what else is known of it, from what stands beside
+    its messages."""
+    if path.name.endswith(_MESSAGES):
+        manifest = _json(path.with_name(f"{path.name.removesuffix(_MESSAGES)}.json"))
+        about = manifest if isinstance(manifest, dict) else {}
+        metadata = object_field(about, "metadata")
+        more = {"started_at": about.get("started_at") or about.get("created_at")}
+        more |= {"model": about.get("model"), "fork": metadata.get("fork")}
+        return text_field(about, "cwd"), text_field(metadata, "title"), more
+    folder = path.parent
+    item = _json(folder / _ITEM)
+    about = item if isinstance(item, dict) else {}
+    listing = _json(folder.parent.parent / "state" / "taskHistory.json") if not about else None
+    about = about or next((x for x in listed(listing) if x.get("id") == folder.name), {})
+    cwd = text_field(about, "workspace") or text_field(about, "cwdOnTaskInitialization")
+    more = {"model": about.get("modelId")}
+    return cwd or _directory_in(folder / _HISTORY), text_field(about, "task"), more
+
+
+def _directory_in(path: Path) -> str:
+    """Return the directory that the first requests to the model name."""
+    try:
+        with path.open("rb") as file:
+            found = _DIRECTORY.search(file.read(_HEAD))
+    except OSError:
+        return ""
+    return found.group(1).decode("utf-8", "replace").replace("\\\\", "\\") if found else ""
+
+
+class TaskSession(ScreenSession):
+    """The state of reading a task: rows of the screen, or messages of the model's history."""
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        name, role = type_name(row.get("type")), text_field(row, "role")
+        if name == "row":
+            return super().take(row, start, end)
+        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
+        if name == "session":
+            cwd, began = text_field(row, "cwd"), row.get("started_at")
+            self._begin(session=row.get("id"), cwd=cwd, start=began)
+            self._model = text_field(row, "model")
+            origin = safe_id(object_field(row, "fork").get("forkedFromSessionId"))
+            self._report.see_parent(origin or None)
+            return self._resolve("session-header")
+        if name == "session-state":
+            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
+            title = text_field(row, "title")
+            return self._resolve(self._one(frame, "system", "title", title, "first-prompt"))
+        own = row.get("id") or f"{row.get('ts')}/{role}/{self._report.records}"
+        model = text_field(object_field(row, "modelInfo"), "id")
+        frame = self._frame(row, start, end, own, moment(row.get("ts")), model)
+        content = row.get("content")
+        blocks = (
+            [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
+        )
+        is_summary = row.get("isSummary") is True
+        if role == "user" and not is_summary:
+            return self._resolve(self._from_user(blocks, frame))
+        made = [record for block in blocks for record in self._block(block, frame, is_summary)]
+        return self._resolve(made)
+
+    def _from_user(self, blocks: Sequence[JsonObject], frame: Frame) -> list[Record]:
+        texts: list[str] = []
+        made: list[Record] = []
+        for block in blocks:
+            if block.get("type") == "text":
+                texts.append(text_field(block, "text"))
+            else:
+                made += self._block(block, frame, False)
+        typed, inserted = typed_in(texts, is_first=self._is_first or self._is_of_program)
+        self._is_first = False
+        made += self._said(frame, authored("\n".join(typed))) if typed else []
+        for text in inserted:
+            made += self._said(frame, authored(text, Origin("machine", "injected")))
+        return made
+
+    @property
+    def _is_of_program(self) -> bool:
+        """Whether the session is one of Cline's own program, which wraps no text of a person."""
+        return self._source.path.name.endswith(_MESSAGES)
+
+    def _block(self, block: JsonObject, frame: Frame, is_summary: bool) -> list[Record]:
+        kind, text = block.get("type"), text_field(block, "text")
+        if kind == "text":
+            if is_summary:
+                return self._one(frame, "system", "summary", text, "compact-summary")
+            return self._one(frame, "assistant", "assistant_text", text)
+        if kind in ("thinking", "reasoning"):
+            return self._one(frame, "assistant", "thinking", text_field(block, "thinking") or text)
+        if kind == "tool_use":
+            name, call_id = text_field(block, "name"), safe_id(block.get("id"))
+            return [self._call(frame, call_id, name, block.get("input"))]
+        if kind == "tool_result":
+            failed = block.get("is_error") is True
+            text = _answer(block.get("content"))
+            return [self._answered(frame, safe_id(block.get("tool_use_id")), text, is_error=failed)]
+        if kind == "file":
+            path = text_field(block, "path")
+            return self._one(frame, "user", "attachment", path, "file", paths=(path,))
+        if kind == "image":
+            return self._one(frame, "user", "attachment", IMAGE, "image")
+        if kind != "redacted_thinking":
+            self._report.see_unknown(f"block/{type_name(kind)}")
+        return []
+
+
+def _answer(content: Any) -> str:
+    """Return the text of a tool's result: blocks, or what each of several questions gave."""
+    if not isinstance(content, list):
+        return render_value(content or "")
+    texts = []
+    for each in content:
+        if isinstance(each, dict) and "query" in each and "result" in each:
+            texts.append(f"{render_value(each['query'])}\n{render_value(each['result'])}")
+        elif isinstance(each, dict):
+            image = IMAGE if each.get("type") == "image" else ""
+            texts.append(text_field(each, "text") or image or render_value(each))
+        else:
+            texts.append(render_value(each))
+    return "\n".join(texts)
+
+
+def typed_in(texts: Sequence[str], *, is_first: bool) -> tuple[list[str], list[str]]:
+    """Return what a person typed in a message to the model, and what was inserted. What was typed
+    is in tags; the text after a bare `[tool] Result:` is a tool's, whatever tags it holds."""
+    typed: list[str] = []
+    inserted: list[str] = []
+    of_tool = False
+    for text in texts:
+        if _RESULT.match(text):
+            of_tool = not text.partition("Result:")[2].strip()
+            inserted.append(text)
+            continue
+        own = _INSERTED.sub("", text).strip()
+        if own != text.strip():
+            inserted += [found.group() for found in _INSERTED.finditer(text)]
+        tagged = _TYPED.fullmatch(own)
+        if tagged and not (of_tool and "\n" in own and not _BY_PERSON.search(own[:200])):
+            typed.append(tagged.group(2))
+        elif own and is_first and not of_tool and not own.startswith(_MACHINE):
+            typed.append(own)
+        elif own:
+            inserted.append(own)
+        of_tool = False
+    return [text for text in typed if text.strip()], inserted

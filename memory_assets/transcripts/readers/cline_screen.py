@@ -1,0 +1,154 @@
+"""What a task of Cline, Roo Code or classic Kilo showed on the screen: `ui_messages.json`.
+
+A row is `{ts, type: say|ask, say|ask, text}`; for calls of tools its text is JSON. It is never
+condensed, unlike the model's own history, which repeats it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from memory_assets.models import Record
+from memory_assets.transcripts.authorship import PERSON, authored
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.databases import from_json
+from memory_assets.transcripts.fields import (
+    IMAGE,
+    object_field,
+    render_value,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
+from memory_assets.transcripts.stored_session import StoredSession, moment
+
+USAGE, NOTICE, SUPERSEDED = "usage", "session-state", "superseded"
+PARTIAL = "partial"
+"""Subtype of an answer that was broken off."""
+_TYPED = frozenset({"task", "user_feedback"})
+_SAID = frozenset({"text", "completion_result"})
+_CALLS = frozenset({"tool", "command", "use_mcp_server", "browser_action", "browser_action_launch"})
+_RESULTS = frozenset({"command_output", "mcp_server_response", "browser_action_result"})
+_ERRORS = frozenset(
+    {
+        *("error", "diff_error", "clineignore_error", "rooignore_error", "api_req_failed"),
+        *("mistake_limit_reached", "auto_approval_max_req_reached"),
+    }
+)
+_USAGE = frozenset({"api_req_started", "api_req_finished", "deleted_api_reqs"})
+_NOTICES = frozenset(
+    {
+        *("checkpoint_created", "checkpoint_saved", "mcp_server_request_started", "load_mcp_docs"),
+        *("resume_task", "resume_completed_task", "shell_integration_warning", "api_req_retried"),
+        *(
+            "api_req_retry_delayed",
+            "new_task_started",
+            "condense",
+            "summarize_task",
+            "mcp_notification",
+        ),
+    }
+)
+_QUESTIONS = frozenset({"followup", "plan_mode_respond", "act_mode_respond"})
+
+
+class ScreenSession(StoredSession):
+    """The state of reading the screen's rows."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        super().__init__(source, report)
+        self._ids: Counter[str] = Counter()
+        self._is_first = True
+        self._open: tuple[str, Call] = ("", Call(""))
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        message = object_field(row, "row")
+        kind = text_field(message, "say") or text_field(message, "ask")
+        name = f"{type_name(message.get('type'))}/{type_name(kind)}"
+        self._report.see_type(name)
+        key = f"{message.get('ts')}/{kind}"
+        self._ids[key] += 1
+        own = f"{key}/{self._ids[key]}"
+        frame = self._frame(message, start, end, own, moment(message.get("ts")))
+        if row.get(SUPERSEDED):
+            return self._resolve(SUPERSEDED)
+        return self._resolve(self._row(kind, message, frame))
+
+    def _row(self, kind: str, message: JsonObject, frame: Frame) -> Outcome:
+        text, asks = text_field(message, "text"), message.get("type") == "ask"
+        if kind in _TYPED or (kind == "text" and self._is_first and not asks):
+            self._is_first = False
+            images = message.get("images")
+            shown = [IMAGE] * len(images) if isinstance(images, list) else []
+            return self._said(frame, authored("\n".join([text, *shown]), PERSON))
+        if kind in _SAID:
+            subtype = PARTIAL if message.get("partial") else ""
+            thought = text_field(message, "reasoning")
+            made = self._one(frame, "assistant", "thinking", thought)
+            return made + self._one(frame, "assistant", "assistant_text", text, subtype)
+        if kind == "reasoning":
+            text = text or text_field(message, "reasoning")
+            return self._one(frame, "assistant", "thinking", text)
+        if kind in _QUESTIONS:
+            return self._question(text, frame)
+        if kind in _CALLS:
+            return self._called_on_screen(kind, text, frame)
+        if kind in _RESULTS or kind == "codebase_search_result":
+            return [self._result(text, frame)]
+        if kind in _ERRORS:
+            return self._one(frame, "system", "system", text, "api-error", is_error=True)
+        if kind == "condense_context":
+            text = text_field(object_field(message, "contextCondense"), "summary") or text
+            return self._one(frame, "system", "summary", text, "compact-summary")
+        if kind == "user_feedback_diff":
+            changed: Any = from_json(text)
+            paths = (text_field(changed, "path"),) if isinstance(changed, dict) else ()
+            return self._one(frame, "user", "attachment", text, "edit", paths=paths)
+        if kind in _USAGE:
+            return USAGE
+        if kind in _NOTICES:
+            return self._one(frame, "system", "system", text, "notice") or NOTICE
+        self._report.see_unknown(f"row/{type_name(kind)}")
+        return self._one(frame, "system", "system", text, "notice") or UNKNOWN_TYPE
+
+    def _question(self, text: str, frame: Frame) -> list[Record]:
+        asked: Any = from_json(text)
+        if isinstance(asked, dict):
+            options = asked.get("options") or asked.get("suggest") or []
+            parts = [text_field(asked, "question") or text_field(asked, "response")]
+            if isinstance(options, list):
+                parts += [
+                    text_field(each, "answer") if isinstance(each, dict) else render_value(each)
+                    for each in options
+                ]
+            text = "\n".join(filter(None, parts)) or text
+        return self._one(frame, "assistant", "assistant_text", text, "question")
+
+    def _called_on_screen(self, kind: str, text: str, frame: Frame) -> list[Record]:
+        """Return a call. What a command printed follows in rows of its own; of other tools only
+        what they changed is shown."""
+        given: Any = from_json(text)
+        if kind == "command":
+            name, arguments = "execute_command", {"command": text}
+        elif not isinstance(given, dict):
+            name, arguments = kind, {"text": text}
+        elif kind == "use_mcp_server":
+            server, tool = text_field(given, "serverName"), text_field(given, "toolName")
+            name = "__".join(filter(None, (server, tool or text_field(given, "uri"))))
+            inner = from_json(given.get("arguments"))
+            arguments = inner if isinstance(inner, dict) else given
+        else:
+            name = text_field(given, "tool") or kind
+            arguments = {key: value for key, value in given.items() if key != "tool"}
+        made = self._call(frame, frame.record_uuid, name, arguments)
+        self._open = frame.record_uuid, Call(made.tool_name, made.paths, made.command)
+        if kind in ("tool", "browser_action", "browser_action_launch"):
+            return [made, self._answered(frame, frame.record_uuid, "")]
+        return [made]
+
+    def _result(self, text: str, frame: Frame) -> Record:
+        call_id, call = self._open
+        return self._answered(frame, call_id, text, call)

@@ -1,0 +1,219 @@
+"""Crush: a database for each project, `<project>/.crush/crush.db`.
+
+The projects are listed in `~/.local/share/crush/projects.json`, whose directory is the root; a
+project, or its `.crush`, can be one, too. A session renders to its facts, a line for each message
+and for each version of a file (without its contents), and its title last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memory_assets.models import Record
+from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import IMAGE, object_field, safe_id, text_field, type_name
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds, unfinished_last
+from memory_assets.transcripts.stored_session import StoredSession, moment
+
+_DATABASE = "crush.db"
+_FOLDER = ".crush"
+_PROJECTS = "projects.json"
+_MEMBERS = f"""
+SELECT sessions.id AS id, sessions.parent_session_id AS parent, sessions.updated_at AS updated,
+    count(*) AS number, sum({LENGTH}(messages.parts)) AS bytes,
+    max(max(messages.updated_at), max(messages.created_at)) AS newest
+FROM sessions JOIN messages ON messages.session_id = sessions.id
+GROUP BY sessions.id ORDER BY sessions.id
+"""
+_INIT = "Please analyze this codebase and create a **"
+_TITLE_MAKER = "title-"
+
+
+class CrushReader(DatabaseReader):
+    """Reads the sessions of Crush."""
+
+    agent = "crush"
+    version = "1"
+    left_out = (
+        LeftOut("message.*.parts.tool_result.data.metadata", "", "a result as it is shown"),
+        LeftOut("message.*.parts.reasoning.data.signature", "", "signature of a thought"),
+        LeftOut("message.*.parts.binary", "", "a file that was attached; its name is kept"),
+        LeftOut("file-version.path", "", "a file that was changed; the call names it"),
+    )
+
+    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+        """Yield the databases of the listed projects, and of a project that is the root."""
+        places = [root, root / _FOLDER, *_listed(root / _PROJECTS)]
+        for path in dict.fromkeys(place / _DATABASE for place in places):
+            if path.is_file():
+                yield path
+
+    def members(self, database: Database, path: Path) -> Iterator[Member]:
+        """Yield the sessions with messages, without those that make titles."""
+        database.require("sessions", "id parent_session_id title created_at updated_at")
+        database.require("messages", "id session_id role parts model created_at updated_at")
+        cwd = str(path.parent.parent if path.parent.name == _FOLDER else path.parent)
+        for row in database.rows(_MEMBERS):
+            own = str(row["id"])
+            if not own.startswith(_TITLE_MAKER):
+                newest = max(nanoseconds(row["newest"]), nanoseconds(row["updated"]))
+                size = (row["bytes"] or 0) + row["number"]
+                yield Member(own, cwd, size, newest, str(row["parent"] or ""))
+
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+        """Yield a session."""
+        sql = "SELECT id, parent_session_id, title, created_at FROM sessions WHERE id = ?"
+        session = next(database.rows(sql, source.member), None)
+        if session is None:
+            return
+        title = session.pop("title")
+        folder = source.path.parent
+        cwd = folder.parent if folder.name == _FOLDER else folder
+        yield {"type": "session", **session, "cwd": str(cwd)}
+        columns = database.columns("messages") & {"provider", "finished_at", "is_summary_message"}
+        names = ", ".join(("id", "role", "parts", "model", "created_at", *sorted(columns)))
+        sql = f"SELECT {names} FROM messages WHERE session_id = ? ORDER BY created_at, rowid"
+        rows: list[JsonObject] = []
+        for row in database.rows(sql, source.member):
+            parts = from_json(row["parts"])
+            rows.append(
+                {"type": "message", **row, "parts": row["parts"] if parts is None else parts}
+            )
+        done, left = unfinished_last(rows, _is_prompt, _is_finished)
+        yield from done
+        yield None
+        if {"path", "version", "session_id"} <= database.columns("files"):
+            sql = "SELECT path, version FROM files WHERE session_id = ? ORDER BY created_at, rowid"
+            for row in database.rows(sql, source.member):
+                yield {"type": "file-version", **row}
+        yield {"type": "session-state", "id": session["id"], "title": title}
+        yield from left
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CrushSession:
+        """Return the state of reading a session."""
+        return CrushSession(source, report)
+
+
+def _listed(path: Path) -> Iterator[Path]:
+    """Yield the data directories of the projects that the program lists."""
+    try:
+        found = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return
+    projects = found.get("projects", found) if isinstance(found, dict) else found
+    if isinstance(projects, dict):
+        projects = list(projects.values())
+    for each in projects if isinstance(projects, list) else []:
+        if isinstance(each, dict) and (project := text_field(each, "path")):
+            yield Path(project) / (text_field(each, "data_dir") or _FOLDER)
+
+
+def _is_prompt(row: JsonObject) -> bool:
+    return bool(row["role"] == "user")
+
+
+def _is_finished(row: JsonObject) -> bool:
+    return row["role"] != "assistant" or any(part["type"] == "finish" for part in _parts(row))
+
+
+def _parts(row: JsonObject) -> list[JsonObject]:
+    parts = row.get("parts")
+    listed = parts if isinstance(parts, list) else []
+    return [part for part in listed if isinstance(part, dict) and "type" in part]
+
+
+class CrushSession(StoredSession):
+    """The state of reading one session."""
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        name, role = type_name(row.get("type")), text_field(row, "role")
+        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
+        if name == "session":
+            created = row.get("created_at")
+            self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=created)
+            return self._resolve("session-header")
+        if name == "file-version":
+            return self._resolve(name)
+        if name == "session-state":
+            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
+            title = text_field(row, "title")
+            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+        at, model = moment(row.get("created_at")), text_field(row, "model")
+        frame = self._frame(row, start, end, row.get("id"), at, model)
+        return self._resolve(self._message(role, row, frame))
+
+    def _message(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
+        if role == "user":
+            return self._from_user(_parts(row), frame)
+        if role not in ("assistant", "tool"):
+            self._report.see_unknown(f"message/{type_name(role)}")
+            return UNKNOWN_TYPE
+        made: list[Record] = []
+        for part in _parts(row):
+            made += self._part(part, frame, is_summary=bool(row.get("is_summary_message")))
+        return made
+
+    def _from_user(self, parts: list[JsonObject], frame: Frame) -> list[Record]:
+        texts: list[str] = []
+        made: list[Record] = []
+        for part in parts:
+            kind, data = part["type"], object_field(part, "data")
+            if kind == "text":
+                texts.append(text_field(data, "text"))
+            elif kind in ("binary", "image_url"):
+                path = text_field(data, "Path") or IMAGE
+                paths = (path,) if path != IMAGE else ()
+                made += self._one(frame, "user", "attachment", path, "file", paths=paths)
+            else:
+                made += self._part(part, frame, is_summary=False)
+        text = "\n".join(texts)
+        is_init = text.lstrip("`").startswith(_INIT)
+        return (
+            self._said(frame, authored(text, Origin("machine", "meta") if is_init else UNSAID))
+            + made
+        )
+
+    def _part(self, part: JsonObject, frame: Frame, *, is_summary: bool) -> list[Record]:
+        kind, data = part["type"], object_field(part, "data")
+        if kind == "text":
+            text = text_field(data, "text")
+            if is_summary:
+                return self._one(frame, "system", "summary", text, "compact-summary")
+            return self._one(frame, "assistant", "assistant_text", text)
+        if kind == "reasoning":
+            return self._one(frame, "assistant", "thinking", text_field(data, "thinking"))
+        if kind == "tool_call":
+            given = data.get("input")
+            arguments: Any = from_json(given)
+            call_id, name = safe_id(data.get("id")), text_field(data, "name")
+            return [self._call(frame, call_id, name, given if arguments is None else arguments)]
+        if kind == "tool_result":
+            call_id, text = safe_id(data.get("tool_call_id")), text_field(data, "content")
+            failed = data.get("is_error") is True
+            return [self._answered(frame, call_id, text, is_error=failed)]
+        if kind == "shell_command":
+            return [self._call(frame, "", "bash", data, role="user", subtype="user-shell")]
+        if kind == "finish":
+            return self._finish(data, frame)
+        self._report.see_unknown(f"part/{type_name(kind)}")
+        return []
+
+    def _finish(self, data: JsonObject, frame: Frame) -> list[Record]:
+        """Return why an answer ended, where that was an error or somebody's doing."""
+        said = (text_field(data, "message"), text_field(data, "details"))
+        text = "\n".join(filter(None, said))
+        failed = data.get("reason") == "error"
+        return self._one(
+            frame, "system", "system", text, "api-error" if failed else "interrupt", is_error=failed
+        )

@@ -1,0 +1,341 @@
+"""Cursor's conversations in the editor, in its databases `state.vscdb`.
+
+Where: since 2025 in the user data's `globalStorage/state.vscdb`, a row for each conversation
+(`composerData:<id>`) and for each message (`bubbleId:<conversation>:<id>`); before, whole in the
+`ItemTable` of each workspace's database. Only rows of these keys are read: the same tables hold the
+program's tokens. Transcripts of Cursor's agent are `cursor_agent.py`'s.
+
+A conversation renders to its facts, a line for each message in the order of its headers, and its
+name last. Conversations without a message are drafts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memory_assets.errors import TranscriptError
+from memory_assets.models import Record
+from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.databases import LENGTH, Database, from_json, opened
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import (
+    object_field,
+    render_value,
+    safe_id,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.readers.chat_log import listed
+from memory_assets.transcripts.readers.workspaces import directory_of, path_of
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds, unfinished_last
+from memory_assets.transcripts.stored_session import StoredSession, moment
+
+_DATABASE = "state.vscdb"
+_GLOBAL = Path("globalStorage", _DATABASE)
+_COMPOSERS, _CHATS = "composer.composerData", "workbench.panel.aichat.view.aichat.chatdata"
+_MEMBERS = f"""
+SELECT substr(data.key, 14) AS id, CAST(data.value AS TEXT) AS value,
+    bubbles.number AS number, bubbles.bytes AS bytes
+FROM cursorDiskKV AS data
+LEFT JOIN (SELECT substr(key, 10, 36) AS composer, count(*) AS number,
+        sum({LENGTH}(value)) AS bytes FROM cursorDiskKV
+        WHERE key >= 'bubbleId:' AND key < 'bubbleId;' AND value IS NOT NULL
+        GROUP BY substr(key, 10, 36)) AS bubbles
+    ON bubbles.composer = substr(data.key, 14)
+WHERE data.key >= 'composerData:' AND data.key < 'composerData;' AND data.value IS NOT NULL
+    AND (bubbles.number > 0 OR {LENGTH}(data.value) > 4096 OR instr(data.value, '"type":') > 0)
+ORDER BY data.key
+"""
+_BUBBLE = """
+SELECT substr(key, 47) AS id, CAST(value AS TEXT) AS value FROM cursorDiskKV
+WHERE key >= ? AND key < ? AND value IS NOT NULL
+"""
+_ITEM = "SELECT CAST(value AS TEXT) AS value FROM ItemTable WHERE key = ?"
+_CONTEXT = "what the editor attached to a prompt"
+_SHOWN = "a text or a result as it is shown"
+_PERSON = (1, "user")
+_ANSWERS = ("output", "contents", "content")
+
+
+class CursorReader(DatabaseReader):
+    """Reads the conversations of Cursor's editor."""
+
+    agent = "cursor"
+    version = "1"
+    left_out = (
+        LeftOut("bubble.bubble.*.richText", "", _SHOWN),
+        LeftOut("bubble.bubble.richText", "", _SHOWN),
+        LeftOut("bubble.bubble.*.initText", "", _SHOWN),
+        LeftOut("bubble.bubble.user.mentions", "", _CONTEXT),
+        LeftOut("bubble.bubble.context", "", _CONTEXT),
+        LeftOut("bubble.bubble.*.symbolLinks", "", _CONTEXT),
+        LeftOut("bubble.bubble.*.codeBlocks", "", "code of the answer, which is kept"),
+        LeftOut("bubble.bubble.codeBlocks", "", "code of the answer, which is kept"),
+        LeftOut("bubble.bubble.*.suggestedDiffs", "", "code of the answer, which is kept"),
+        LeftOut("bubble.bubble.attachedCodeChunks", "", _CONTEXT),
+        LeftOut("bubble.bubble.user", "", _CONTEXT),
+        LeftOut("bubble.bubble.capabilityStatuses", "", "what the editor had to do"),
+        LeftOut("bubble.bubble.relevantFiles", "", _CONTEXT),
+        LeftOut("bubble.bubble.toolFormerData.params", "", "a call as the editor reads it"),
+        LeftOut("bubble.bubble.toolFormerData.result", "", _SHOWN),
+        LeftOut("bubble.bubble.toolFormerData.additionalData", "", _SHOWN),
+        LeftOut("bubble.bubble.thinking.signature", "", "signature of a thought"),
+        LeftOut("bubble.bubble.ai", "", "ids of the program's interface to the model"),
+    )
+
+    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+        """Yield the databases in the editor's user data."""
+        if (root / _GLOBAL).is_file():
+            yield root / _GLOBAL
+        storage = root / "workspaceStorage"
+        for entry in walk.entries(storage) if storage.is_dir() else ():
+            path = Path(entry.path) / _DATABASE
+            if path.is_file():
+                yield path
+
+    def members(self, database: Database, path: Path) -> Iterator[Member]:
+        """Yield the conversations with messages."""
+        if path.parent.name != "globalStorage":
+            yield from _old_members(database, path)
+            return
+        if not database.columns("cursorDiskKV"):
+            return
+        workspaces: dict[str, str] | None = None
+        for row in database.rows(_MEMBERS):
+            data = from_json(row["value"])
+            if not isinstance(data, dict) or not (row["number"] or _inline(data)):
+                continue
+            if not _headers(data) and not _inline(data):
+                continue
+            cwd = _directory(data, path)
+            if not cwd:
+                if workspaces is None:
+                    workspaces = _workspaces(path)
+                cwd = workspaces.get(row["id"], "")
+            size = (row["bytes"] or 0) + (row["number"] or 0) + len(row["value"])
+            parent = text_field(object_field(data, "subagentInfo"), "parentComposerId")
+            yield Member(str(row["id"]), cwd, size, nanoseconds(_updated(data)), parent)
+
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+        """Yield a conversation."""
+        if source.path.parent.name != "globalStorage":
+            found = _old_conversations(database).get(source.member)
+            if found is not None:
+                yield from _rendered(found, _bubbles_in(found), _folder_of(source.path))
+            return
+        sql = "SELECT CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE key = ?"
+        row = next(database.rows(sql, f"composerData:{source.member}"), None)
+        data = from_json(row["value"]) if row else None
+        if not isinstance(data, dict):
+            return
+        bounds = (f"bubbleId:{source.member}:", f"bubbleId:{source.member};")
+        by_id = {each["id"]: from_json(each["value"]) for each in database.rows(_BUBBLE, *bounds)}
+        bubbles = [by_id.get(text_field(header, "bubbleId")) for header in _headers(data)]
+        found_bubbles = [each for each in bubbles if isinstance(each, dict)] or _inline(data)
+        yield from _rendered(data, found_bubbles, _directory(data, source.path))
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CursorSession:
+        """Return the state of reading a conversation."""
+        return CursorSession(source, report)
+
+
+def _headers(data: JsonObject) -> list[JsonObject]:
+    return listed(data.get("fullConversationHeadersOnly"))
+
+
+def _inline(data: JsonObject) -> list[JsonObject]:
+    """Return the messages of a conversation that holds them itself."""
+    found = listed(data.get("conversation"))
+    by_id = object_field(data, "conversationMap")
+    ordered = (by_id.get(text_field(header, "bubbleId")) for header in _headers(data))
+    return found or [each for each in ordered if isinstance(each, dict)]
+
+
+def _updated(data: JsonObject) -> Any:
+    return data.get("lastUpdatedAt") or data.get("lastSendTime") or data.get("createdAt")
+
+
+def _directory(data: JsonObject, path: Path) -> str:
+    """Return the directory that a conversation names, or that its workspace has."""
+    named = object_field(data, "workspaceIdentifier")
+    uri = object_field(named, "uri")
+    if found := text_field(uri, "fsPath") or text_field(uri, "path"):
+        return found
+    own = text_field(named, "id")
+    storage = path.parent.parent / "workspaceStorage"
+    return directory_of(storage / own / "workspace.json") if own and "/" not in own else ""
+
+
+def _folder_of(path: Path) -> str:
+    return directory_of(path.parent / "workspace.json")
+
+
+def _workspaces(path: Path) -> dict[str, str]:
+    """Return the directories of the workspaces by the conversations that their databases name."""
+    found: dict[str, str] = {}
+    storage = path.parent.parent / "workspaceStorage"
+    for other in sorted(storage.glob(f"*/{_DATABASE}")):
+        cwd = _folder_of(other)
+        if not cwd:
+            continue
+        try:
+            with opened(other) as database:
+                data = _item(database, _COMPOSERS)
+        except TranscriptError:
+            continue
+        named = [text_field(each, "composerId") for each in listed(data.get("allComposers"))]
+        selected = data.get("selectedComposerIds")
+        named += selected if isinstance(selected, list) else []
+        found |= {own: cwd for own in named if isinstance(own, str) and own}
+    return found
+
+
+def _item(database: Database, key: str) -> JsonObject:
+    if not database.columns("ItemTable"):
+        return {}
+    row = next(database.rows(_ITEM, key), None)
+    found = from_json(row["value"]) if row else None
+    return found if isinstance(found, dict) else {}
+
+
+def _old_conversations(database: Database) -> dict[str, JsonObject]:
+    """Return the conversations that a workspace's database holds whole, by their ids."""
+    composers = listed(_item(database, _COMPOSERS).get("allComposers"))
+    tabs = listed(_item(database, _CHATS).get("tabs"))
+    named = {text_field(each, "composerId"): each for each in composers if _inline(each)}
+    named |= {text_field(each, "tabId"): each for each in tabs if listed(each.get("bubbles"))}
+    return {own: each for own, each in named.items() if own}
+
+
+def _old_members(database: Database, path: Path) -> Iterator[Member]:
+    cwd = _folder_of(path)
+    for own, data in _old_conversations(database).items():
+        size = len(render_value(data))
+        yield Member(own, cwd, size, nanoseconds(_updated(data)))
+
+
+def _bubbles_in(data: JsonObject) -> list[JsonObject]:
+    return listed(data.get("bubbles")) or _inline(data)
+
+
+def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator[JsonObject | None]:
+    own = data.get("composerId") or data.get("tabId")
+    created = data.get("createdAt") or data.get("lastSendTime")
+    model = text_field(object_field(data, "modelConfig"), "modelName")
+    facts = {"id": own, "createdAt": created, "cwd": cwd, "version": data.get("_v")}
+    yield {"type": "session", **facts, "model": model}
+    rows = [{"type": "bubble", "bubble": bubble} for bubble in bubbles]
+    generating = data.get("status") == "generating"
+    done, left = unfinished_last(rows, _is_prompt, lambda row: not generating)
+    yield from done
+    yield None
+    name = data.get("name") or data.get("chatTitle")
+    yield {"type": "session-state", "id": own, "title": name}
+    yield from left
+
+
+def _is_prompt(row: JsonObject) -> bool:
+    return object_field(row, "bubble").get("type") in _PERSON
+
+
+class CursorSession(StoredSession):
+    """The state of reading one conversation."""
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        name = type_name(row.get("type"))
+        self._report.see_type(name)
+        if name == "session":
+            version, created = row.get("version"), row.get("createdAt")
+            named = f"v{version}" if isinstance(version, int) else ""
+            self._begin(
+                session=row.get("id"), cwd=text_field(row, "cwd"), version=named, start=created
+            )
+            self._model = text_field(row, "model")
+            return self._resolve("session-header")
+        if name == "session-state":
+            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
+            title = text_field(row, "title")
+            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+        bubble = object_field(row, "bubble")
+        timing = object_field(bubble, "timingInfo")
+        at = moment(bubble.get("createdAt")) or moment(timing.get("clientStartTime"))
+        model = text_field(object_field(bubble, "modelInfo"), "modelName")
+        own = bubble.get("bubbleId") or bubble.get("id")
+        frame = self._frame(bubble, start, end, own, at, model or text_field(bubble, "modelType"))
+        return self._resolve(self._message(bubble, frame))
+
+    def _message(self, bubble: JsonObject, frame: Frame) -> Outcome:
+        kind = bubble.get("type")
+        text = text_field(bubble, "text") or text_field(bubble, "rawText")
+        if kind in _PERSON:
+            text = text or _plain(bubble.get("initText"))
+            made = self._said(frame, authored(text))
+            for path in _selected(bubble):
+                made += self._one(frame, "user", "attachment", path, "file", paths=(path,))
+            return made
+        if kind not in (2, "ai"):
+            self._report.see_unknown(f"bubble/{type_name(str(kind))}")
+            return UNKNOWN_TYPE
+        thought = text_field(object_field(bubble, "thinking"), "text")
+        made = self._one(frame, "assistant", "thinking", thought)
+        made += self._one(frame, "assistant", "assistant_text", text)
+        if tool := object_field(bubble, "toolFormerData"):
+            made += self._tool(tool, frame)
+        return made
+
+    def _tool(self, tool: JsonObject, frame: Frame) -> list[Record]:
+        name, call_id = text_field(tool, "name"), safe_id(tool.get("toolCallId"))
+        given = tool.get("rawArgs") or tool.get("params")
+        arguments = from_json(given)
+        made = [self._call(frame, call_id, name, given if arguments is None else arguments)]
+        status = text_field(tool, "status")
+        if status in ("completed", "error", "cancelled", "rejected") or tool.get("result"):
+            texts = (_result(tool.get("result")), render_value(tool.get("error") or ""))
+            text = "\n".join(filter(None, texts))
+            failed = status in ("error", "cancelled", "rejected")
+            made.append(self._answered(frame, call_id, text, is_error=failed))
+        return made
+
+
+def _result(result: Any) -> str:
+    """Return the text of a tool's result, which is JSON: its output or contents, else all."""
+    found = from_json(result) if isinstance(result, str) else result
+    if isinstance(found, dict):
+        for name in _ANSWERS:
+            if text := text_field(found, name):
+                return text
+    return render_value(result or "")
+
+
+def _selected(bubble: JsonObject) -> list[str]:
+    """Return the files that a person attached to a prompt."""
+    context = object_field(bubble, "context")
+    named = listed(context.get("fileSelections")) + listed(bubble.get("fileSelections"))
+    uris = (object_field(each, "uri") for each in named)
+    found = (text_field(uri, "fsPath") or path_of(text_field(uri, "external")) for uri in uris)
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def _plain(rich: Any) -> str:
+    """Return the text of a rich text, a tree of nodes in JSON."""
+    tree = from_json(rich)
+    if tree is None:
+        return rich if isinstance(rich, str) else ""
+    texts: list[str] = []
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            texts += [node["text"]] if isinstance(node.get("text"), str) else []
+            texts += ["\n"] if node.get("type") == "linebreak" else []
+            stack += reversed([each for each in node.values() if isinstance(each, dict | list)])
+        elif isinstance(node, list):
+            stack += reversed(node)
+    return "".join(texts)

@@ -1,0 +1,347 @@
+"""Gemini CLI since April 2026: `~/.gemini/tmp/<project>/chats/session-*.jsonl`, a log that is
+replayed; those of subagents in `chats/<session id>/<subagent id>.jsonl`.
+
+The first line is the session's header. A message is appended again, under its id, as results come
+in: the last one counts. `{"$set": {...}}` changes fields of the header, `{"$set": {"messages":
+[...]}}` puts other messages in place of all before, `{"$rewindTo": id}` takes back that message
+and all after it. What was taken back is kept with the subtype `ABANDONED`; what the program
+compressed was said, and stays. Before, a session was one document (`session-*.json`), which gives
+the same lines; a log of its name goes on from it, and has it all.
+
+`<project>` is a name from `projects.json`, before February 2026 the SHA-256 of the directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from memory_assets.models import ABANDONED, Record
+from memory_assets.paths import project_of
+from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.content import Content, Rendered
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import (
+    mark,
+    object_field,
+    parse_time,
+    record_id,
+    render_input,
+    render_value,
+    safe_id,
+    safe_name,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
+from memory_assets.transcripts.lines import (
+    JsonObject,
+    Located,
+    head_objects,
+    read_head,
+    read_objects,
+)
+from memory_assets.transcripts.parts import answer_text, parts_of, spoken
+from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome, Session
+
+_CHATS = "chats"
+_DOCUMENT = ".json"
+_SET, _REWIND = "$set", "$rewindTo"
+_SUPERSEDED = "superseded"
+_NOTICES = frozenset({"info", "warning", "error"})
+_RUNNING = frozenset({"executing", "scheduled", "validating", "awaiting_approval"})
+_SNAPSHOT = "<state_snapshot>"
+_COMMANDS = ("/", "?")
+"""How a prompt begins that is the program's own to answer."""
+
+
+@dataclass
+class Replay:
+    """What a log comes to: where the version of each message stands that counts (byte offset of its
+    line, by the mark of its id), and the marks of those that were taken back."""
+
+    counts: dict[int, int] = field(default_factory=dict)
+    gone: set[int] = field(default_factory=set)
+
+
+class GeminiReader(Reader):
+    """Reads Gemini CLI's sessions."""
+
+    agent = "gemini"
+    version = "1"
+    left_out = (
+        LeftOut("", "", "a message as it grew; its last version is kept", dropped=_SUPERSEDED),
+        LeftOut("*.toolCalls.resultDisplay", "", "a result as it is shown"),
+        LeftOut("*.toolCalls.description", "", "a call as it is shown"),
+        LeftOut("*.toolCalls.*.result.*.response.error", "", "a result as it is shown"),
+        LeftOut("projectHash", "", "the directory's hash"),
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is a session's header, or a change of the log."""
+        return any(_is_header(line) or _is_change(line) for line in head_objects(head))
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the header's id, else the file's name; of a subagent's file the id of its session,
+        which its directory is named after, and its own."""
+        header: JsonObject = next((line for line in head_objects(head) if _is_header(line)), {})
+        if path.suffix == _DOCUMENT:
+            header = {name: field_in_head(head, name) for name in ("sessionId", "kind")}
+        own = safe_id(header.get("sessionId")) or safe_id(path.stem)
+        above = path.parent
+        if above.parent.name == _CHATS:
+            return safe_id(above.name), own
+        return own, own if header.get("kind") == "subagent" else None
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the chats of each project, from `~/.gemini` or its `tmp`. A project is named after
+        its directory as soon as that is known."""
+        walk = Walk(self.agent, note)
+        found = walk.root(root / "tmp", root)
+        for project, has_usable_name in walk.projects(found) if found else ():
+            folder = Path(project.path, _CHATS)
+            if not has_usable_name or not folder.is_dir():
+                continue
+            directory = directory_of(Path(project.path))
+            named = project_of(directory or project.name)
+            files = list(walk.transcripts(folder, 1, (".jsonl", _DOCUMENT)))
+            logs = {each[0].path for each in files}
+            own = (each for each in files if _is_session(each[0].path, logs))
+            for source in walk.sources(own, known, self._identified):
+                yield replace(source, project=named)
+
+    def renders(self, source: Source) -> bool:
+        """Return whether the session is a document."""
+        return source.path.suffix == _DOCUMENT
+
+    def contents(self, source: Source) -> tuple[Content, ...]:
+        """Return the log, or the lines of a document."""
+        if not self.renders(source):
+            return super().contents(source)
+        rows = rows_of_document(source.path, "messages")
+        return (Rendered.of(rows, f"{source.size}:{source.mtime_ns}", source.path),)
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> GeminiSession:
+        """Return the state of reading a session, its log replayed."""
+        if self.renders(source):
+            return GeminiSession(source, report, Replay())
+        lines = read_objects(source.path, ReadReport(), end=end)
+        return GeminiSession(source, report, replayed(lines))
+
+    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+        return "", *self.identify(path, read_head(path))
+
+
+class GeminiSession(Session):
+    """The state of reading one file."""
+
+    def __init__(self, source: Source, report: ReadReport, replay: Replay) -> None:
+        super().__init__(source, report)
+        self._replay = replay
+        self._title = self._branch = ""
+        chats = next((each for each in source.path.parents if each.name == _CHATS), None)
+        self._cwd = directory_of(chats.parent) if chats else ""
+        report.see_cwd(self._cwd)
+
+    def take(self, line: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that this line gives."""
+        if _SET in line:
+            return self._resolve(self._changed(object_field(line, _SET), start, end))
+        if _REWIND in line:
+            self._report.see_type(_REWIND.lstrip("$"))
+            return self._resolve("session-state")
+        if "type" not in line and _is_header(line):
+            self._report.see_type("header")
+            return self._resolve(self._header(line, start, end))
+        return self._resolve(self._message(line, start, end))
+
+    def _changed(self, fields: JsonObject, start: int, end: int) -> Outcome:
+        self._report.see_type("set")
+        made = self._titled(fields, start, end)
+        messages, reasons = fields.get("messages"), {"session-state"}
+        for message in messages if isinstance(messages, list) else []:
+            outcome = self._message(message, start, end) if isinstance(message, dict) else []
+            if isinstance(outcome, str):
+                reasons.add(outcome)
+            else:
+                made += outcome
+        return made or (_SUPERSEDED if _SUPERSEDED in reasons else "session-state")
+
+    def _header(self, header: JsonObject, start: int, end: int) -> Outcome:
+        self._report.see_session(safe_id(header.get("sessionId")))
+        self._report.see_time(parse_time(header.get("startTime")))
+        return self._titled(header, start, end) or "session-header"
+
+    def _titled(self, fields: JsonObject, start: int, end: int) -> list[Record]:
+        title = text_field(fields, "summary")
+        if not title or title == self._title:
+            return []
+        self._title = title
+        frame = self._frame({"summary": title}, start, end)
+        return self._one(frame, "system", "title", title, "ai-title")
+
+    def _frame(self, message: JsonObject, start: int, end: int) -> Frame:
+        timestamp = parse_time(message.get("timestamp"))
+        self._report.see_time(timestamp)
+        own = message.get("id") or f"{start}"
+        return Frame(
+            byte_start=start,
+            byte_end=end,
+            record_uuid=record_id("gemini", self._source.session_id, own, start),
+            timestamp=timestamp,
+            cwd=self._cwd,
+            model=safe_name(text_field(message, "model")),
+            is_sidechain=self._source.agent_id is not None,
+            content=message,
+        )
+
+    def _message(self, message: JsonObject, start: int, end: int) -> Outcome:
+        name = type_name(message.get("type"))
+        self._report.see_type(name)
+        own = mark(text_field(message, "id"))
+        if self._replay.counts.get(own, start) != start:
+            return _SUPERSEDED
+        self._branch = ABANDONED if own in self._replay.gone else ""
+        frame = self._frame(message, start, end)
+        if self._met(f"{frame.record_uuid} {start}"):
+            return _SUPERSEDED
+        if name == "user":
+            return self._from_user(message.get("content"), frame)
+        if name == "gemini":
+            return self._from_model(message, frame)
+        if name in _NOTICES:
+            text = spoken(message.get("content"))
+            return self._one(frame, "system", "system", text, "notice", is_error=name == "error")
+        self._report.see_unknown(name)
+        return UNKNOWN_TYPE
+
+    def _from_user(self, content: Any, frame: Frame) -> Outcome:
+        text = spoken(content).strip()
+        is_command = text.startswith(_COMMANDS)
+        said = authored(text, Origin("machine", "local-command") if is_command else UNSAID)
+        if said.kind == "prompt" and not said.subtype:
+            said = said._replace(subtype=self._branch)
+        made = self._said(frame, said)
+        for part in parts_of(content):
+            if answered := object_field(part, "functionResponse"):
+                answer, failed = answer_text(part)
+                call_id = safe_id(answered.get("id"))
+                call = Call(text_field(answered, "name"))
+                made.append(self._answered(frame, call_id, answer, call, is_error=failed))
+        return made
+
+    def _from_model(self, message: JsonObject, frame: Frame) -> list[Record]:
+        made: list[Record] = []
+        thoughts, calls = message.get("thoughts"), message.get("toolCalls")
+        for thought in thoughts if isinstance(thoughts, list) else []:
+            if isinstance(thought, dict):
+                parts = (text_field(thought, "subject"), text_field(thought, "description"))
+                text = "\n".join(filter(None, parts))
+                made += self._one(frame, "assistant", "thinking", text, self._branch)
+        said = spoken(message.get("content"))
+        made += self._one(frame, "assistant", "assistant_text", said, self._branch)
+        for call in calls if isinstance(calls, list) else []:
+            if isinstance(call, dict):
+                made += self._call(call, frame)
+        return made
+
+    def _call(self, call: JsonObject, frame: Frame) -> Iterator[Record]:
+        call_id, status = safe_id(call.get("id")), text_field(call, "status")
+        made = Call.of_block(call, "args")
+        yield self._called(frame, call_id, made, render_input(call.get("args")))
+        if status in _RUNNING:
+            return
+        answers = [answer_text(part) for part in parts_of(call.get("result"))]
+        text = "\n".join(filter(None, (text for text, _ in answers)))
+        display = call.get("resultDisplay")
+        if not text and display is not None:
+            text = render_value(display)
+        failed = status not in ("", "success") or any(failed for _, failed in answers)
+        agent = safe_id(call.get("agentId"))
+        yield self._answered(frame, call_id, text, made, is_error=failed, spawned_agent_id=agent)
+
+
+def replayed(lines: Iterator[Located]) -> Replay:
+    """Return what a log comes to."""
+    replay, order = Replay(), dict[int, None]()
+    texts: dict[int, int] = {}
+
+    def see(message: Any, start: int) -> int:
+        named = text_field(message, "id") if isinstance(message, dict) else ""
+        own = mark(named) if named else 0
+        text = hash(render_value(message))
+        if own and texts.get(own) != text:
+            texts[own], replay.counts[own] = text, start
+        return own
+
+    for start, _, line in lines:
+        messages = object_field(line, _SET).get("messages")
+        if isinstance(messages, list):
+            now = [own for message in messages if (own := see(message, start))]
+            if not any(_is_snapshot(message) for message in messages):
+                replay.gone |= order.keys() - now
+            order = dict.fromkeys(now)
+        elif _REWIND in line:
+            to = mark(text_field(line, _REWIND))
+            known = list(order)
+            kept = known[: known.index(to) if to in order else 0]
+            replay.gone |= order.keys() - kept
+            order = dict.fromkeys(kept)
+        elif _SET not in line and (own := see(line, start)):
+            order[own] = None
+    replay.gone -= order.keys()
+    return replay
+
+
+def directory_of(folder: Path) -> str:
+    """Return the directory that a folder of chats is of, "" while nothing says it: by the marker in
+    the folder, or because its name or hash is that of a directory that the program lists."""
+    try:
+        return (folder / ".project_root").read_text("utf-8", "replace").strip()
+    except OSError:
+        pass
+    home = folder.parent.parent
+    named = _listed(home / "projects.json").get("projects")
+    projects = named if isinstance(named, dict) else {}
+    if found := next((path for path, slug in projects.items() if slug == folder.name), ""):
+        return str(found)
+    for path in (*projects, *_listed(home / "trustedFolders.json")):
+        if hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest() == folder.name:
+            return str(path)
+    return ""
+
+
+def _listed(path: Path) -> JsonObject:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_session(path: str, logs: Set[str]) -> bool:
+    """Return whether a file is a log, or a document that no log goes on from."""
+    name = os.path.basename(path)  # noqa: PTH119
+    is_document = name.endswith(_DOCUMENT)
+    return not is_document or (name.startswith("session-") and f"{path}l" not in logs)
+
+
+def _is_header(line: JsonObject) -> bool:
+    return "sessionId" in line and "startTime" in line and "lastUpdated" in line
+
+
+def _is_change(line: JsonObject) -> bool:
+    return _REWIND in line or isinstance(line.get(_SET), dict) or line.get("type") == "gemini"
+
+
+def _is_snapshot(message: Any) -> bool:
+    content = message.get("content") if isinstance(message, dict) else ""
+    return spoken(content).lstrip().startswith(_SNAPSHOT)

@@ -1,0 +1,221 @@
+"""Goose: `~/.local/share/goose/sessions/sessions.db`; before September 2025 a file of lines for
+each session beside it, which later versions copy and leave there.
+
+A session renders to lines of the same shape as those files': its facts, then its messages, and its
+name last. `role: user` stands on tools' answers, too, and on what the program inserted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from memory_assets.models import MACHINE_PROMPT, Record
+from memory_assets.paths import project_of
+from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.content import Content, FileContent
+from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.discovery import SUFFIX, Walk
+from memory_assets.transcripts.fields import (
+    IMAGE,
+    content_text,
+    object_field,
+    parse_time,
+    render_value,
+    safe_id,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds
+from memory_assets.transcripts.stored_session import StoredSession, moment
+
+_DATABASE = "sessions.db"
+_FOLDER = "sessions"
+_PERSONS = frozenset({"user", "terminal", "acp", "gateway"})
+"""Types of sessions that a person talks in."""
+_SILENT = frozenset({"redactedThinking", "toolConfirmationRequest", "actionRequired"})
+
+
+class GooseReader(DatabaseReader):
+    """Reads the sessions of Goose."""
+
+    agent = "goose"
+    version = "1"
+    left_out = (
+        LeftOut("*.content.thinking.signature", "", "signature of a thought"),
+        LeftOut("*.content.redactedThinking", "", "encrypted thoughts"),
+        LeftOut("*.content.image.data", "", "an image"),
+        LeftOut("*.content.actionRequired", "", "a question whether a tool may run"),
+        LeftOut("*.content.toolConfirmationRequest", "", "a question whether a tool may run"),
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is the header of a session."""
+        return any(_is_header(line) for line in head_objects(head))
+
+    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+        """Yield the database in a directory or the `sessions` in it."""
+        for path in (root / _DATABASE, root / _FOLDER / _DATABASE):
+            if path.is_file():
+                yield path
+
+    def members(self, database: Database, path: Path) -> Iterator[Member]:
+        """Yield the sessions with messages."""
+        columns = database.require("sessions", "id working_dir created_at updated_at")
+        database.require("messages", "id session_id role content_json created_timestamp")
+        parent = "parent_session_id" if "parent_session_id" in columns else "NULL"
+        sql = f"""
+            SELECT sessions.id AS id, {parent} AS parent, working_dir, updated_at,
+                count(*) AS number, sum({LENGTH}(content_json)) AS bytes,
+                max(created_timestamp) AS newest, max(messages.id) AS last
+            FROM sessions JOIN messages ON messages.session_id = sessions.id
+            GROUP BY sessions.id ORDER BY sessions.id"""
+        for row in database.rows(sql):
+            updated = parse_time(row["updated_at"])
+            newest = max(nanoseconds(row["newest"]), nanoseconds(updated and updated.timestamp()))
+            size = (row["bytes"] or 0) + row["number"] + row["last"]
+            cwd, above = str(row["working_dir"] or ""), str(row["parent"] or "")
+            yield Member(str(row["id"]), cwd, size, newest, above)
+
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+        """Yield a session."""
+        columns = database.columns("sessions")
+        wanted = "id name description session_type working_dir created_at parent_session_id"
+        names = [name for name in (*wanted.split(), "model_config_json") if name in columns]
+        sql = f"SELECT {', '.join(names)} FROM sessions WHERE id = ?"
+        session = next(database.rows(sql, source.member), None)
+        if session is None:
+            return
+        title = session.pop("name", "") or session.get("description")
+        session.pop("description", None)
+        model = from_json(session.pop("model_config_json", None))
+        name = text_field(model, "model_name") if isinstance(model, dict) else ""
+        yield {**session, "model": name}
+        columns = database.columns("messages")
+        own = "coalesce(message_id, id)" if "message_id" in columns else "id"
+        sql = f"""SELECT {own} AS id, role, content_json, created_timestamp AS created,
+            metadata_json FROM messages WHERE session_id = ? ORDER BY messages.id"""
+        for row in database.rows(sql, source.member):
+            content = from_json(row.pop("content_json"))
+            metadata = from_json(row.pop("metadata_json"))
+            yield {**row, "metadata": metadata, "content": content}
+        yield None
+        yield {"session": session["id"], "name": title}
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the sessions of the database, then those of files that it has not."""
+        seen: set[str] = set()
+        for source in super().discover(root, known, note):
+            seen.add(source.member)
+            yield source
+        walk = Walk(self.agent, note)
+        found = walk.root(root / _FOLDER, root)
+        files = walk.transcripts(found, 0) if found else ()
+        own = (each for each in files if each[0].name.removesuffix(SUFFIX) not in seen)
+        yield from walk.sources(own, known, self._identified)
+
+    def renders(self, source: Source) -> bool:
+        """Return whether a source is a session of the database."""
+        return bool(source.member)
+
+    def contents(self, source: Source) -> tuple[Content, ...]:
+        """Return the rendered lines of a session, or its file."""
+        return super().contents(source) if source.member else (FileContent(source.path),)
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> GooseSession:
+        """Return the state of reading a session."""
+        return GooseSession(source, report)
+
+    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+        header = next(filter(_is_header, head_objects(read_head(path))), {})
+        return project_of(text_field(header, "working_dir")), safe_id(path.stem), None
+
+
+def _is_header(line: JsonObject) -> bool:
+    return "working_dir" in line and "role" not in line
+
+
+class GooseSession(StoredSession):
+    """The state of reading one session."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        super().__init__(source, report)
+        self._by_person = True
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        role = text_field(row, "role")
+        self._report.see_type(f"message/{type_name(role)}" if role else "session")
+        if role:
+            at = moment(row.get("created"))
+            frame = self._frame(row, start, end, row.get("id"), at)
+            return self._resolve(self._message(role, row, frame))
+        name = text_field(row, "name") or text_field(row, "description")
+        frame = self._frame(row, start, end, f"{row.get('id') or row.get('session')}/title", None)
+        if _is_header(row):
+            self._by_person = text_field(row, "session_type") in ("", *_PERSONS)
+            created = row.get("created_at")
+            self._begin(session=row.get("id"), cwd=text_field(row, "working_dir"), start=created)
+            self._model = text_field(row, "model")
+            if not name:
+                return self._resolve("session-header")
+        return self._resolve(self._one(frame, "system", "title", name, "ai-title"))
+
+    def _message(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
+        content = row.get("content")
+        blocks = (
+            [each for each in content if isinstance(each, dict)]
+            if isinstance(content, list)
+            else []
+        )
+        if role not in ("user", "assistant"):
+            self._report.see_unknown(f"message/{type_name(role)}")
+            return UNKNOWN_TYPE
+        made: list[Record] = []
+        texts: list[str] = []
+        for block in blocks:
+            if role == "user" and block.get("type") in ("text", "image"):
+                texts.append(text_field(block, "text") or IMAGE)
+            else:
+                made += self._block(block, frame)
+        if not texts:
+            return made
+        hidden = object_field(row, "metadata").get("userVisible") is False
+        origin = Origin("machine", "injected") if hidden else UNSAID
+        if not self._by_person:
+            origin = Origin("machine", MACHINE_PROMPT)
+        return made + self._said(frame, authored("\n".join(texts), origin))
+
+    def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
+        kind = block.get("type")
+        if kind == "text":
+            return self._one(frame, "assistant", "assistant_text", text_field(block, "text"))
+        if kind == "thinking":
+            return self._one(frame, "assistant", "thinking", text_field(block, "thinking"))
+        if kind in ("toolRequest", "frontendToolRequest"):
+            return [self._request(block, frame)]
+        if kind == "toolResponse":
+            return [self._response(block, frame)]
+        if kind == "systemNotification":
+            return self._one(frame, "system", "system", text_field(block, "msg"), "notice")
+        if kind not in _SILENT:
+            self._report.see_unknown(f"block/{type_name(kind)}")
+        return []
+
+    def _request(self, block: JsonObject, frame: Frame) -> Record:
+        asked = object_field(object_field(block, "toolCall"), "value")
+        name, arguments = text_field(asked, "name"), asked.get("arguments")
+        return self._call(frame, safe_id(block.get("id")), name, arguments)
+
+    def _response(self, block: JsonObject, frame: Frame) -> Record:
+        result = object_field(block, "toolResult")
+        value = result.get("value")
+        content = value.get("content") if isinstance(value, dict) else value
+        flagged = isinstance(value, dict) and value.get("isError") is True
+        failed = result.get("status") == "error" or flagged
+        text = render_value(result["error"]) if "error" in result else content_text(content)
+        return self._answered(frame, safe_id(block.get("id")), text, is_error=failed)

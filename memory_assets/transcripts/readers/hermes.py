@@ -1,0 +1,133 @@
+"""Hermes: `~/.hermes/state.db`, and `profiles/<name>/state.db` of its profiles.
+
+After a compaction a session goes on in a new one, which begins with what the old one had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from memory_assets.models import Record
+from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import object_field, safe_id, text_field, type_name
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
+from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds
+from memory_assets.transcripts.stored_session import StoredSession, moment
+
+_DATABASE = "state.db"
+_MEMBERS = f"""
+SELECT sessions.id AS id, started_at, ended_at, count(*) AS number, max(messages.id) AS last,
+    sum(coalesce({LENGTH}(content), 0) + coalesce({LENGTH}(tool_calls), 0)) AS bytes,
+    max(timestamp) AS newest
+FROM sessions JOIN messages ON messages.session_id = sessions.id
+GROUP BY sessions.id ORDER BY sessions.id
+"""
+_COPIED = "copied-history"
+
+
+class HermesReader(DatabaseReader):
+    """Reads the sessions of Hermes."""
+
+    agent = "hermes"
+    version = "1"
+
+    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+        """Yield the database in a directory, and those of its profiles."""
+        profiles = root / "profiles"
+        folders = [Path(each.path) for each in walk.entries(profiles)] if profiles.is_dir() else []
+        for path in (root / _DATABASE, *(folder / _DATABASE for folder in folders)):
+            if path.is_file():
+                yield path
+
+    def members(self, database: Database, path: Path) -> Iterator[Member]:
+        """Yield the sessions with messages."""
+        database.require("sessions", "id model parent_session_id started_at ended_at title")
+        database.require("messages", "id session_id role content tool_calls timestamp")
+        for row in database.rows(_MEMBERS):
+            newest = max(nanoseconds(row["newest"]), nanoseconds(row["ended_at"]))
+            yield Member(str(row["id"]), "", row["bytes"] + row["number"] + row["last"], newest)
+
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+        """Yield a session; messages that repeat those of the session before it are marked."""
+        sql = "SELECT id, model, parent_session_id, started_at, title FROM sessions WHERE id = ?"
+        session = next(database.rows(sql, source.member), None)
+        if session is None:
+            return
+        title, parent = session.pop("title"), session["parent_session_id"]
+        yield {"type": "session", **session}
+        wanted = "id role content tool_call_id tool_calls tool_name timestamp reasoning"
+        columns = database.columns("messages")
+        names = [name for name in wanted.split() if name in columns]
+        sql = f"SELECT {', '.join(names)} FROM messages WHERE session_id = ? ORDER BY id"
+        before = {(row["role"], row["content"]) for row in database.rows(sql, parent)}
+        is_copy = bool(before)
+        for row in database.rows(sql, source.member):
+            is_copy = is_copy and (row["role"], row["content"]) in before
+            calls = from_json(row.get("tool_calls"))
+            marked = {"copied": True} if is_copy else {}
+            yield {"type": "message", **row, "tool_calls": calls, **marked}
+        yield None
+        yield {"type": "session-state", "id": session["id"], "title": title}
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> HermesSession:
+        """Return the state of reading a session."""
+        return HermesSession(source, report)
+
+
+class HermesSession(StoredSession):
+    """The state of reading one session."""
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        name, role = type_name(row.get("type")), text_field(row, "role")
+        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
+        if name == "session":
+            self._begin(session=row.get("id"), cwd="", start=row.get("started_at"))
+            self._report.see_parent(safe_id(row.get("parent_session_id")) or None)
+            self._model = text_field(row, "model")
+            return self._resolve("session-header")
+        if name == "session-state":
+            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
+            title = text_field(row, "title")
+            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+        if row.get("copied"):
+            self._report.copied += 1
+            return self._resolve(_COPIED)
+        frame = self._frame(row, start, end, str(row.get("id")), moment(row.get("timestamp")))
+        return self._resolve(self._message(role, row, frame))
+
+    def _message(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
+        text = text_field(row, "content")
+        if role == "user":
+            by_program = text.startswith("[SYSTEM:")
+            return self._said(
+                frame, authored(text, Origin("machine", "injected") if by_program else UNSAID)
+            )
+        if role == "assistant":
+            thought = text_field(row, "reasoning")
+            made = self._one(frame, "assistant", "thinking", thought)
+            made += self._one(frame, "assistant", "assistant_text", text)
+            calls = row.get("tool_calls")
+            for call in calls if isinstance(calls, list) else []:
+                if isinstance(call, dict):
+                    function = object_field(call, "function")
+                    given = function.get("arguments")
+                    arguments = from_json(given)
+                    name, call_id = text_field(function, "name"), safe_id(call.get("id"))
+                    made.append(
+                        self._call(frame, call_id, name, given if arguments is None else arguments)
+                    )
+            return made
+        if role == "tool":
+            call_id = safe_id(row.get("tool_call_id"))
+            call = Call(text_field(row, "tool_name"))
+            return [self._answered(frame, call_id, text, call)]
+        if role == "session_meta":
+            return "session-header"
+        self._report.see_unknown(f"message/{type_name(role)}")
+        return UNKNOWN_TYPE

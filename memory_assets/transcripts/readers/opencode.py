@@ -1,0 +1,350 @@
+"""OpenCode, and Kilo since April 2026, which keeps the same tables.
+
+Where: `~/.local/share/opencode/opencode.db` (`opencode-<channel>.db` of a channel's builds), since
+1.2; before, a tree of small JSON files in `storage/` beside it, which 1.2 copies and leaves there;
+and what `opencode export` prints, in a directory of the user's.
+
+A session renders to its facts, a line for each message with its parts, and last what changes as it
+goes on (title). Parts are edited while they stream, so a message that is being written comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memory_assets.errors import TranscriptError
+from memory_assets.models import ABANDONED, Record
+from memory_assets.paths import project_of
+from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import (
+    object_field,
+    render_value,
+    safe_id,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.json_documents import document_of
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.readers.opencode_files import (
+    is_of_tree,
+    listed,
+    session_files,
+    state_of_files,
+    tree_messages,
+)
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.stored import (
+    DatabaseReader,
+    Member,
+    nanoseconds,
+    unfinished_last,
+)
+from memory_assets.transcripts.stored_session import StoredSession, moment
+
+_MEMBERS = f"""
+SELECT session.id AS id, session.parent_id AS parent, session.directory AS cwd,
+    session.time_updated AS updated, message.number + coalesce(part.number, 0) AS number,
+    message.bytes + coalesce(part.bytes, 0) AS bytes,
+    max(message.newest, coalesce(part.newest, 0)) AS newest
+FROM session
+JOIN (SELECT session_id, count(*) AS number, max(time_updated) AS newest,
+        sum({LENGTH}(data)) AS bytes FROM message GROUP BY session_id) AS message
+    ON message.session_id = session.id
+LEFT JOIN (SELECT session_id, count(*) AS number, max(time_updated) AS newest,
+        sum({LENGTH}(data)) AS bytes FROM part GROUP BY session_id) AS part
+    ON part.session_id = session.id
+ORDER BY session.id
+"""
+_STATE = "session-state"
+_SILENT = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent", "compaction"})
+_SHOWN = "a result as it is shown"
+_FILES = "a file that is on disk; its name is kept"
+_IDS = "ids of the program's interface to the model"
+
+
+class OpenCodeReader(DatabaseReader):
+    """Reads the sessions of OpenCode."""
+
+    agent = "opencode"
+    version = "1"
+    names: tuple[str, ...] = ("opencode.db", "opencode-*.db")
+    left_out = (
+        LeftOut("message.parts.tool.state.metadata", "1.0.0", _SHOWN),
+        LeftOut("message.parts.tool.state.title", "1.0.0", _SHOWN),
+        LeftOut("message.parts.tool.state.attachments", "1.0.0", _FILES),
+        LeftOut("message.parts.*.metadata", "1.0.0", _IDS),
+        LeftOut("message.parts.tool.metadata", "1.0.0", _IDS),
+        LeftOut("message.parts.file.url", "1.0.0", _FILES),
+        LeftOut("message.parts.file.source", "1.0.0", _FILES),
+        LeftOut("message.parts.patch", "1.0.0", "the files that a step changed"),
+        LeftOut("message.parts.snapshot", "1.0.0", "the program's own copies of files"),
+        LeftOut("message.parts.step-start.snapshot", "1.0.0", "the program's own copies of files"),
+        LeftOut("message.parts.step-finish.snapshot", "1.0.0", "the program's own copies of files"),
+        LeftOut("message.info.*.summary", "1.0.0", "the edits after a prompt, as diffs"),
+        LeftOut("message.info.*.system", "1.0.0", "instructions of an agent of the user's"),
+        LeftOut("message.info.*.path", "1.0.0", "the directory, which the session has"),
+        LeftOut("message.info.assistant.error.data", "1.0.0", "the answer of the model's service"),
+        LeftOut("session", "1.0.0", "the session's project and directory"),
+    )
+
+    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+        """Yield the program's databases in a directory."""
+        for entry in walk.entries(root):
+            path = Path(entry.path)
+            if any(path.match(name) for name in self.names) and walk.file_facts(entry):
+                yield path
+
+    def members(self, database: Database, path: Path) -> Iterator[Member]:
+        """Yield the sessions with messages."""
+        database.require("session", "id parent_id directory title time_created time_updated")
+        database.require("message", "id session_id time_created time_updated data")
+        database.require("part", "id message_id session_id time_updated data")
+        for row in database.rows(_MEMBERS):
+            newest = max(nanoseconds(row["newest"]), nanoseconds(row["updated"]))
+            size = (row["bytes"] or 0) + row["number"]
+            parent = row["parent"] or ""
+            yield Member(str(row["id"]), str(row["cwd"] or ""), size, newest, str(parent))
+
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+        """Yield a session of the database."""
+        columns = database.columns("session")
+        wanted = ("id parent_id project_id directory title version time_created", "revert agent")
+        names = [name for name in " ".join(wanted).split() if name in columns]
+        sql = f"SELECT {', '.join(names)} FROM session WHERE id = ?"
+        session = next(database.rows(sql, source.member), None)
+        if session is None:
+            return
+        parts: dict[str, list[JsonObject]] = {}
+        of_session = "FROM {} WHERE session_id = ? ORDER BY {}"
+        sql = f"SELECT id, message_id, data {of_session.format('part', 'id')}"
+        for row in database.rows(sql, source.member):
+            parts.setdefault(row["message_id"], []).append(_with_id(row))
+        sql = f"SELECT id, data {of_session.format('message', 'time_created, id')}"
+        messages = [
+            {"info": _with_id(row), "parts": parts.get(row["id"], [])}
+            for row in database.rows(sql, source.member)
+        ]
+        info = {name: session.get(name) for name in ("id", "directory", "title", "version")}
+        info |= {"parentID": session["parent_id"], "time": {"created": session["time_created"]}}
+        info["revert"] = from_json(session.get("revert"))
+        yield from _rendered(info, messages)
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the sessions of the databases, then those of files that no database has."""
+        seen: set[str] = set()
+        for source in super().discover(root, known, note):
+            seen.add(source.member)
+            yield source
+        walk = Walk(self.agent, note)
+        found = walk.root(root)
+        for path in session_files(walk, found) if found else ():
+            try:
+                found_here = self._of_file(path, known) if path.stem not in seen else None
+            except TranscriptError as error:
+                walk.note(path, error)
+                continue
+            if found_here and (own := found_here.agent_id or found_here.session_id) not in seen:
+                seen.add(own)
+                yield found_here
+
+    def _of_file(self, path: Path, known: Known) -> Source | None:
+        state = state_of_files(path)
+        if state is None or (source := known(path, *state)):
+            return source if state else None
+        document = document_of(path)
+        info = document if is_of_tree(path) else object_field(document, "info")
+        own, parent = safe_id(info.get("id")), safe_id(info.get("parentID"))
+        project = project_of(text_field(info, "directory"))
+        ids = (parent or own, own if parent else None)
+        return Source(self.agent, project, *ids, path, *state) if own else None
+
+    def state(self, source: Source) -> tuple[int, int] | None:
+        """Return the state of a session of a database, or of its files."""
+        if source.member:
+            return super().state(source)
+        return state_of_files(source.path)
+
+    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+        """Yield the rows of a session."""
+        if source.member:
+            yield from super().rows(source)
+            return
+        document = document_of(source.path)
+        if not is_of_tree(source.path):
+            yield from _rendered(object_field(document, "info"), listed(document, "messages"))
+            return
+        yield from _rendered(document, list(tree_messages(source.path)))
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> OpenCodeSession:
+        """Return the state of reading a session."""
+        return OpenCodeSession(source, report)
+
+
+class KiloReader(OpenCodeReader):
+    """Reads the sessions of Kilo since April 2026."""
+
+    agent = "kilo"
+    names = ("kilo.db", "kilo-*.db")
+
+
+def _with_id(row: JsonObject) -> JsonObject:
+    data = from_json(row["data"])
+    return {"id": row["id"], **(data if isinstance(data, dict) else {"data": row["data"]})}
+
+
+def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[JsonObject | None]:
+    """Yield the lines of a session."""
+    times = object_field(info, "time")
+    facts = {name: info.get(name) for name in ("id", "parentID", "directory", "version")}
+    yield {"type": "session", **facts, "time": {"created": times.get("created")}}
+    from_here = text_field(object_field(info, "revert"), "messageID")
+    rows: list[JsonObject] = []
+    for message in messages:
+        row = {"type": "message", **message}
+        if from_here and text_field(object_field(message, "info"), "id") >= from_here:
+            row["reverted"] = True
+        rows.append(row)
+    done, left = unfinished_last(rows, _is_prompt, _is_finished)
+    yield from done
+    yield None
+    yield {"type": _STATE, "id": info.get("id"), "title": info.get("title")}
+    yield from left
+
+
+def _is_prompt(row: JsonObject) -> bool:
+    return object_field(row, "info").get("role") == "user"
+
+
+def _is_finished(row: JsonObject) -> bool:
+    info = object_field(row, "info")
+    return "completed" in object_field(info, "time") or "error" in info
+
+
+class OpenCodeSession(StoredSession):
+    """The state of reading one session."""
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        name = type_name(row.get("type"))
+        info = object_field(row, "info")
+        role = text_field(info, "role")
+        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
+        if name == "session":
+            created = object_field(row, "time").get("created")
+            self._begin(
+                session=row.get("id"),
+                cwd=text_field(row, "directory"),
+                version=text_field(row, "version"),
+                start=created,
+            )
+            return self._resolve("session-header")
+        if name == _STATE:
+            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
+            title = text_field(row, "title")
+            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+        times = object_field(info, "time")
+        model = text_field(info, "modelID") or text_field(object_field(info, "model"), "modelID")
+        frame = self._frame(
+            row,
+            start,
+            end,
+            info.get("id"),
+            moment(times.get("created")),
+            model,
+            info.get("parentID"),
+        )
+        return self._resolve(self._message(role, info, row, frame))
+
+    def _message(self, role: str, info: JsonObject, row: JsonObject, frame: Frame) -> Outcome:
+        parts = listed(row, "parts")
+        if role == "user":
+            return self._from_user(parts, frame, ABANDONED if row.get("reverted") else "")
+        if role != "assistant":
+            self._report.see_unknown(f"message/{type_name(role)}")
+            return UNKNOWN_TYPE
+        made: list[Record] = []
+        for part in parts:
+            made += self._part(part, frame, info, ABANDONED if row.get("reverted") else "")
+        return made + self._error(object_field(info, "error"), frame)
+
+    def _from_user(self, parts: Sequence[JsonObject], frame: Frame, branch: str) -> list[Record]:
+        typed: list[str] = []
+        made: list[Record] = []
+        for part in parts:
+            kind, text = part.get("type"), text_field(part, "text")
+            if kind == "text" and not (part.get("synthetic") or part.get("ignored")):
+                typed.append(text)
+            elif kind == "text":
+                made += self._one(frame, "system", "system", text, "injected")
+            elif kind == "file":
+                path = _file_of(part)
+                made += self._one(frame, "user", "attachment", path, "file", paths=(path,))
+            elif kind == "subtask":
+                text = text_field(part, "prompt")
+                made += self._one(frame, "system", "system", text, "agent-prompt")
+            elif kind not in _SILENT:
+                self._report.see_unknown(f"user/{type_name(kind)}")
+        text = "\n".join(typed)
+        if any(part.get("type") == "compaction" for part in parts):
+            return made + self._one(frame, "system", "system", text, "injected")
+        said = authored(text)
+        if said.kind == "prompt" and not said.subtype:
+            said = said._replace(subtype=branch)
+        return self._said(frame, said) + made
+
+    def _part(self, part: JsonObject, frame: Frame, info: JsonObject, branch: str) -> list[Record]:
+        kind, text = part.get("type"), text_field(part, "text")
+        began = moment(object_field(part, "time").get("start"))
+        here = replace(frame, timestamp=began) if began else frame
+        if kind == "text":
+            if info.get("summary") is True:
+                return self._one(here, "system", "summary", text, "compact-summary")
+            return self._one(here, "assistant", "assistant_text", text, branch)
+        if kind == "reasoning":
+            return self._one(here, "assistant", "thinking", text, branch)
+        if kind == "tool":
+            return self._tool(part, frame)
+        if kind == "retry":
+            return self._error(object_field(part, "error"), frame)
+        if kind not in _SILENT and kind != "file":
+            self._report.see_unknown(f"assistant/{type_name(kind)}")
+        return []
+
+    def _tool(self, part: JsonObject, frame: Frame) -> list[Record]:
+        """Return a call, and its result if it has one."""
+        state, name = object_field(part, "state"), text_field(part, "tool")
+        times, call_id = object_field(state, "time"), safe_id(part.get("callID"))
+        began, ended = moment(times.get("start")), moment(times.get("end"))
+        called = replace(frame, timestamp=began or frame.timestamp)
+        made = [self._call(called, call_id, name, state.get("input"))]
+        status = state.get("status")
+        if status not in ("completed", "error"):
+            return made
+        answered = replace(frame, timestamp=ended or called.timestamp)
+        failed = status == "error" or name == "invalid"
+        text = render_value(state.get("error") or state.get("output") or "")
+        child = safe_id(object_field(state, "metadata").get("sessionId"))
+        result = self._answered(answered, call_id, text, is_error=failed, spawned_agent_id=child)
+        return [*made, result]
+
+    def _error(self, error: JsonObject, frame: Frame) -> list[Record]:
+        if not error:
+            return []
+        name = text_field(error, "name")
+        text = text_field(object_field(error, "data"), "message") or text_field(error, "message")
+        aborted = name == "MessageAbortedError"
+        subtype = "interrupt" if aborted else "api-error"
+        text = ": ".join(filter(None, (name, text)))
+        return self._one(frame, "system", "system", text, subtype, is_error=not aborted)
+
+
+def _file_of(part: JsonObject) -> str:
+    source: Any = object_field(part, "source")
+    return text_field(source, "path") or text_field(part, "filename")

@@ -1,0 +1,232 @@
+"""Qwen Code: `~/.qwen/projects/<directory>/chats/<session id>.jsonl`, a tree of records.
+
+A record is `{uuid, parentUuid, sessionId, timestamp, type, cwd, version, message{role, parts[]}}`.
+Records of type `system` have a `subtype` and a `systemPayload`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memory_assets.models import ABANDONED, Record
+from memory_assets.paths import project_of
+from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.authorship import PERSON, UNSAID, Origin, authored
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.branches import abandoned_entries
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import (
+    mark,
+    object_field,
+    parse_time,
+    record_id,
+    render_input,
+    render_value,
+    safe_id,
+    safe_name,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.parts import answer_text, parts_of, spoken
+from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.session import (
+    REPEATED_ID,
+    UNKNOWN_TYPE,
+    Call,
+    Frame,
+    Outcome,
+    Session,
+)
+
+_FOLDER = "chats"
+_HUMAN = "mid_turn_user_message"
+_STATE = "session-state"
+_COMPRESSED = "compressed-history"
+_TELEMETRY = "telemetry"
+_DROPPED = {
+    "chat_compression": _COMPRESSED,
+    "ui_telemetry": _TELEMETRY,
+    **dict.fromkeys(
+        (
+            *("attribution_snapshot", "slash_command", "at_command", "rewind"),
+            *("file_history_snapshot", "goal_set", "goal_cleared", "goal_completed"),
+            *("agent_started", "agent_completed", "agent_failed"),
+        ),
+        _STATE,
+    ),
+}
+"""Subtypes of system records that say nothing new, and why."""
+
+
+class QwenReader(Reader):
+    """Reads Qwen Code's sessions."""
+
+    agent = "qwen"
+    version = "1"
+    left_out = (
+        LeftOut("", "", "a conversation as it was compressed", dropped=_COMPRESSED),
+        LeftOut("", "0.18.1", "figures of calls and answers, which are kept", dropped=_TELEMETRY),
+        LeftOut("", "", "settings and commands of the program", dropped=_STATE),
+        LeftOut("tool_result.toolCallResult", "0.18.1", "a result as it is shown"),
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is a record with parts, or with a system's payload."""
+        return any(_is_qwen(record) for record in head_objects(head))
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the id that the records name, else the file's name."""
+        ids = (safe_id(record.get("sessionId")) for record in head_objects(head))
+        return next(filter(None, ids), safe_id(path.name.removesuffix(".jsonl"))), None
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the chats of each project, from `~/.qwen` or its `projects`."""
+        walk = Walk(self.agent, note)
+        found = walk.root(root / "projects", root)
+        for project, has_usable_name in walk.projects(found) if found else ():
+            folder = Path(project.path, _FOLDER)
+            if has_usable_name and folder.is_dir():
+                yield from walk.sources(walk.transcripts(folder, 1), known, self._identified)
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> QwenSession:
+        """Return the state of reading a chat, abandoned branches included."""
+        gone = abandoned_entries(source.path, end, own="uuid", above="parentUuid")
+        return QwenSession(source, report, gone)
+
+    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+        head = read_head(path)
+        named = (text_field(record, "cwd") for record in head_objects(head))
+        cwd = next(filter(None, named), "")
+        return project_of(cwd or path.parent.parent.name), *self.identify(path, head)
+
+
+class QwenSession(Session):
+    """The state of reading one file."""
+
+    def __init__(
+        self, source: Source, report: ReadReport, abandoned: frozenset[int] = frozenset()
+    ) -> None:
+        super().__init__(source, report)
+        self._abandoned = abandoned
+        self._branch = ""
+
+    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that this record gives."""
+        name, subtype = type_name(record.get("type")), text_field(record, "subtype")
+        self._report.see_type(f"{name}/{type_name(subtype)}" if subtype else name)
+        frame = self._frame(record, start, end)
+        is_abandoned = mark(text_field(record, "uuid")) in self._abandoned
+        self._branch = ABANDONED if is_abandoned else ""
+        outcome: Outcome
+        if self._met(frame.record_uuid):
+            outcome = REPEATED_ID
+        elif name == "user" or subtype == _HUMAN:
+            outcome = self._from_user(record, subtype, frame)
+        elif name == "assistant":
+            outcome = self._from_model(object_field(record, "message").get("parts"), frame)
+        elif name == "tool_result":
+            outcome = self._tool_results(record, frame)
+        elif name == "system":
+            outcome = self._system(subtype, record, frame)
+        else:
+            self._report.see_unknown(name)
+            outcome = UNKNOWN_TYPE
+        return self._resolve(outcome)
+
+    def _frame(self, record: JsonObject, start: int, end: int) -> Frame:
+        report = self._report
+        timestamp = parse_time(record.get("timestamp"))
+        report.see_time(timestamp)
+        cwd, version = text_field(record, "cwd"), safe_name(text_field(record, "version"))
+        report.see_cwd(cwd)
+        report.see_version(version)
+        report.see_session(safe_id(record.get("sessionId")))
+        message = object_field(record, "message")
+        return Frame(
+            byte_start=start,
+            byte_end=end,
+            record_uuid=record_id("qwen", self._source.session_id, record.get("uuid"), start),
+            timestamp=timestamp,
+            parent_uuid=safe_id(record.get("parentUuid")) or None,
+            cwd=cwd,
+            git_branch=text_field(record, "gitBranch"),
+            model=safe_name(text_field(record, "model")),
+            agent_version=version,
+            is_sidechain=self._source.agent_id is not None,
+            content=[message.get("parts"), record.get("systemPayload")],
+        )
+
+    def _from_user(self, record: JsonObject, subtype: str, frame: Frame) -> Outcome:
+        parts: Any = object_field(record, "message").get("parts")
+        if parts is None:
+            payload = object_field(record, "systemPayload")
+            parts = next(
+                (payload[key] for key in ("text", "content", "message") if key in payload), ""
+            )
+        by = text_field(record, "provenance")
+        origin = PERSON if subtype == _HUMAN or by == "real_user" else UNSAID
+        if by and origin is UNSAID:
+            origin = Origin("machine", "injected")
+        said = authored(spoken(parts), origin)
+        if said.kind == "prompt" and not said.subtype:
+            said = said._replace(subtype=self._branch)
+        return self._said(frame, said) + self._answers(parts, frame, failed=False)
+
+    def _from_model(self, parts: Any, frame: Frame) -> list[Record]:
+        made: list[Record] = []
+        for part in parts_of(parts):
+            if called := object_field(part, "functionCall"):
+                call = Call.of_block(called, "args")
+                text = render_input(called.get("args"))
+                made.append(self._called(frame, safe_id(called.get("id")), call, text))
+            elif part.get("thought") is True:
+                text = text_field(part, "text")
+                made += self._one(frame, "assistant", "thinking", text, self._branch)
+            else:
+                made += self._one(
+                    frame, "assistant", "assistant_text", spoken([part]), self._branch
+                )
+        return made
+
+    def _tool_results(self, record: JsonObject, frame: Frame) -> Outcome:
+        status = text_field(object_field(record, "toolCallResult"), "status")
+        failed = status not in ("", "success")
+        return self._answers(object_field(record, "message").get("parts"), frame, failed=failed)
+
+    def _answers(self, parts: Any, frame: Frame, *, failed: bool) -> list[Record]:
+        made: list[Record] = []
+        for part in parts_of(parts):
+            if answered := object_field(part, "functionResponse"):
+                text, has_error = answer_text(part)
+                call_id, unknown = safe_id(answered.get("id")), Call(text_field(answered, "name"))
+                is_error = failed or has_error
+                made.append(self._answered(frame, call_id, text, unknown, is_error=is_error))
+        return made
+
+    def _system(self, subtype: str, record: JsonObject, frame: Frame) -> Outcome:
+        payload = object_field(record, "systemPayload")
+        if subtype == "custom_title":
+            title = text_field(payload, "title") or text_field(payload, "customTitle")
+            return self._one(frame, "system", "title", title, "custom-title")
+        if subtype == "parent_session":
+            ids = (safe_id(payload.get(key)) for key in ("parentSessionId", "sessionId"))
+            self._report.see_parent(next(filter(None, ids), None))
+            return _STATE
+        if subtype in ("notification", "cron"):
+            text = spoken(object_field(record, "message").get("parts"))
+            text = text or (render_value(payload) if payload else "")
+            return self._one(frame, "system", "system", text, "notice")
+        if subtype in _DROPPED:
+            return _DROPPED[subtype]
+        self._report.see_unknown(f"system/{type_name(subtype)}")
+        return UNKNOWN_TYPE
+
+
+def _is_qwen(record: JsonObject) -> bool:
+    if "sessionId" not in record or not isinstance(record.get("type"), str):
+        return False
+    message = object_field(record, "message")
+    return isinstance(message.get("parts"), list) or "systemPayload" in record

@@ -1,0 +1,308 @@
+"""GitHub Copilot Chat in VS Code and its relatives: a file for each session, a JSON document, or
+since 1.109 a log of operations that comes to that document.
+
+Where: `workspaceStorage/<id>/chatSessions/` in the editor's user data, whose `workspace.json` names
+the directory; `globalStorage/emptyWindowChatSessions/` of windows without one.
+
+A session renders to its facts, a line for each request with its answer, and last its title. A
+request that somebody took back is kept with a mark, as long as the log has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from memory_assets.models import ABANDONED, Record
+from memory_assets.paths import project_of
+from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.databases import from_json
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import object_field, safe_id, text_field, type_name
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.reader import RenderingReader
+from memory_assets.transcripts.readers.chat_log import LOG, document_of, is_empty, listed
+from memory_assets.transcripts.readers.workspaces import directory_of, path_of
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame
+from memory_assets.transcripts.stored_session import StoredSession, moment
+
+_OF_WINDOWS = (
+    Path("globalStorage", "emptyWindowChatSessions"),
+    Path("globalStorage", "transferredChatSessions"),
+)
+_ENDINGS = (LOG, ".json")
+_SMALL = 1 << 15
+"""A file that is smaller may have no request: it is looked into before it counts."""
+_STATE, _UNREADABLE = "session-state", "unreadable"
+_SHOWN = "an answer or a call as it is shown"
+_REPEATED = "a prompt as the program sent it"
+
+
+class VsCodeCopilotReader(RenderingReader):
+    """Reads the sessions of VS Code's chat."""
+
+    agent = "vscode-copilot"
+    version = "1"
+    left_out = (
+        LeftOut("request.result.metadata.renderedUserMessage", "", _REPEATED),
+        LeftOut("request.result.metadata.renderedGlobalContext", "", _REPEATED),
+        LeftOut("request.message.parts", "", "the parts of a prompt, which is kept whole"),
+        LeftOut("request.result.metadata.codeBlocks", "", "code of the answer, which is kept"),
+        LeftOut("request.result.metadata.toolCallResults", "", "how a result is laid out"),
+        LeftOut("request.result.metadata", "", "ids of the program's interface to the model"),
+        LeftOut("request.response", "", _SHOWN),
+        LeftOut("request.agent", "", "the chat's own description of itself"),
+        LeftOut("request.variableData", "", "a file that was attached; its name is kept"),
+        LeftOut("request.contentReferences", "", "files that an answer refers to"),
+        LeftOut("request.codeCitations", "", "public code that an answer resembles"),
+        LeftOut("request.followups", "", "questions that the program proposes"),
+        LeftOut("request.editedFileEvents", "", "files that were edited; the calls name them"),
+        LeftOut("request.responseMarkdownInfo", "", _SHOWN),
+        LeftOut("request.responseId", "", "ids of the program's interface to the model"),
+        LeftOut("request.modelId", "", "the model's name, which is kept"),
+        LeftOut("request.*.baseUri", "", "the directory of the window"),
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether a file begins as a session's document, or a log of one."""
+        start = head[:4096]
+        is_log = start.startswith(b'{"kind":0,') or start.startswith(b'{"kind": 0,')
+        return b'"requests"' in head and (is_log or b'"responderUsername"' in head)
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the file's name, which is the session's id."""
+        return safe_id(path.stem), None
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the sessions in the user data of an editor, each once."""
+        walk = Walk(self.agent, note)
+        found = walk.root(root)
+        best: dict[str, Source] = {}
+        for source in self._files(walk, found, known) if found else ():
+            held = best.get(source.session_id)
+            if held is None or _rank(source) > _rank(held):
+                best[source.session_id] = source
+        yield from sorted(best.values(), key=lambda source: str(source.path))
+
+    def _files(self, walk: Walk, root: Path, known: Known) -> Iterator[Source]:
+        for folder, workspace in _folders(walk, root):
+            project = project_of(directory_of(workspace)) if workspace else project_of("")
+            for entry, size, mtime_ns in walk.transcripts(folder, 0, _ENDINGS):
+                path = Path(entry.path)
+                source = known(path, size, mtime_ns)
+                if source is None:
+                    if size < _SMALL and is_empty(path):
+                        continue
+                    ids = (safe_id(path.stem), None)
+                    source = Source(self.agent, project, *ids, path, size, mtime_ns)
+                yield replace(source, project=project)
+
+    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+        """Yield the rows of a session."""
+        document, taken_back, unreadable_lines = document_of(source.path)
+        workspace = source.path.parent.parent / "workspace.json"
+        facts = {name: document.get(name) for name in ("sessionId", "creationDate", "version")}
+        yield {"type": "session", **facts, "cwd": directory_of(workspace)}
+        requests = listed(document.get("requests"))
+        last: list[JsonObject] = []
+        for place, request in enumerate(requests):
+            yield from taken_back.pop(place, ())
+            row = {"type": "request", **request}
+            if request.get("shouldBeRemovedOnSend"):
+                row["undone"] = True
+            if place == len(requests) - 1 and not _is_finished(request):
+                last.append(row)
+            else:
+                yield row
+        for rows in taken_back.values():
+            yield from rows
+        yield None
+        yield {
+            "type": _STATE,
+            "id": document.get("sessionId"),
+            "title": document.get("customTitle"),
+        }
+        yield from ({"type": _UNREADABLE, "line": number} for number in unreadable_lines)
+        yield from last
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> ChatSession:
+        """Return the state of reading a session."""
+        return ChatSession(source, report)
+
+
+def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
+    """Yield the directories with sessions, and the file that names the directory of each."""
+    storage = root / "workspaceStorage"
+    found = False
+    for entry in walk.entries(storage) if storage.is_dir() else ():
+        folder = Path(entry.path) / "chatSessions"
+        if folder.is_dir():
+            found = True
+            yield folder, folder.parent / "workspace.json"
+    for place in _OF_WINDOWS:
+        if (root / place).is_dir():
+            found = True
+            yield root / place, None
+    if not found and root.name in ("chatSessions", *(place.name for place in _OF_WINDOWS)):
+        yield root, root.parent / "workspace.json"
+
+
+def _rank(source: Source) -> tuple[bool, int, int]:
+    """Return which of two files of a session counts: a log, else the larger."""
+    return source.path.suffix == LOG, source.size, source.mtime_ns
+
+
+def _is_finished(request: JsonObject) -> bool:
+    return isinstance(request.get("result"), dict) or request.get("isCanceled") is True
+
+
+class ChatSession(StoredSession):
+    """The state of reading one session."""
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        name = type_name(row.get("type"))
+        self._report.see_type(name)
+        if name == "session":
+            version = f"document-{row.get('version')}"
+            cwd, created = text_field(row, "cwd"), row.get("creationDate")
+            self._begin(session=row.get("sessionId"), cwd=cwd, version=version, start=created)
+            return self._resolve("session-header")
+        if name == _STATE:
+            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
+            title = text_field(row, "title")
+            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+        if name == _UNREADABLE:
+            self._report.see_unknown(name)
+            return self._resolve(UNKNOWN_TYPE)
+        metadata = object_field(object_field(row, "result"), "metadata")
+        model = text_field(metadata, "resolvedModel") or text_field(row, "modelId")
+        at = moment(row.get("timestamp"))
+        frame = self._frame(row, start, end, row.get("requestId"), at, model)
+        return self._resolve(self._request(row, metadata, frame))
+
+    def _request(self, row: JsonObject, metadata: JsonObject, frame: Frame) -> list[Record]:
+        branch = ABANDONED if row.get("undone") else ""
+        by_program = row.get("isSystemInitiated") is True
+        text = text_field(object_field(row, "message"), "text")
+        said = authored(text, Origin("machine", "meta") if by_program else UNSAID)
+        if said.kind == "prompt" and not said.subtype:
+            said = said._replace(subtype=branch)
+        made = self._said(frame, said)
+        for variable in listed(object_field(row, "variableData").get("variables")):
+            path = _path_in(variable.get("value")) or text_field(variable, "name")
+            made += self._one(frame, "user", "attachment", path, "file", paths=(path,))
+        result = object_field(row, "result")
+        elapsed = object_field(result, "timings").get("totalElapsed")
+        if frame.timestamp and isinstance(elapsed, int | float) and 0 <= elapsed < 1e9:
+            frame = replace(frame, timestamp=frame.timestamp + timedelta(milliseconds=elapsed))
+        made += self._answer(row, metadata, frame, branch)
+        if error := text_field(object_field(result, "errorDetails"), "message"):
+            made += self._one(frame, "system", "system", error, "api-error", is_error=True)
+        elif row.get("isCanceled") is True:
+            made += self._one(frame, "system", "system", "canceled", "interrupt")
+        return made
+
+    def _answer(
+        self, row: JsonObject, metadata: JsonObject, frame: Frame, branch: str
+    ) -> list[Record]:
+        """Return what was thought, said and called. The rounds of a request have the calls whole,
+        and what the model said; the parts that are shown count where they say more."""
+        parts, rounds = listed(row.get("response")), listed(metadata.get("toolCallRounds"))
+        results = object_field(metadata, "toolCallResults")
+        said = "".join(text_field(each, "response") for each in rounds)
+        pieces = [_shown(part) for part in parts]
+        whole = all(piece.strip() in said for piece in pieces if piece.strip())
+        made: list[Record] = []
+        for part in parts:
+            if part.get("kind") == "thinking":
+                text = _text_in(part.get("value"))
+                made += self._one(frame, "assistant", "thinking", text, branch)
+        for each in rounds:
+            thought = _text_in(object_field(each, "thinking").get("text"))
+            if not any(thought in record.text for record in made):
+                made += self._one(frame, "assistant", "thinking", thought, branch)
+            if whole:
+                text = text_field(each, "response")
+                made += self._one(frame, "assistant", "assistant_text", text, branch)
+            for call in listed(each.get("toolCalls")):
+                made += self._called_with_result(call, results, frame)
+        if not any(each.get("toolCalls") for each in rounds):
+            for part in parts:
+                made += self._shown_call(part, frame)
+        if not whole:
+            text = "".join(pieces)
+            made += self._one(frame, "assistant", "assistant_text", text, branch)
+        return made
+
+    def _called_with_result(
+        self, call: JsonObject, results: JsonObject, frame: Frame
+    ) -> Iterator[Record]:
+        own, given = text_field(call, "id"), call.get("arguments")
+        arguments = from_json(given)
+        name = text_field(call, "name")
+        yield self._call(frame, safe_id(own), name, given if arguments is None else arguments)
+        if isinstance(result := results.get(own), dict):
+            texts = [_text_in(each.get("value")) for each in listed(result.get("content"))]
+            yield self._answered(frame, safe_id(own), "\n".join(filter(None, texts)))
+
+    def _shown_call(self, part: JsonObject, frame: Frame) -> Iterator[Record]:
+        """Return a call of which only what was shown is left."""
+        kind = part.get("kind")
+        if kind == "toolInvocationSerialized":
+            call_id, name = safe_id(part.get("toolCallId")), text_field(part, "toolId")
+            line = object_field(object_field(part, "toolSpecificData"), "commandLine")
+            command = text_field(line, "original")
+            asked = {"message": _text_in(part.get("invocationMessage"))}
+            yield self._call(frame, call_id, name, {"command": command} if command else asked)
+            failed = part.get("isComplete") is False
+            text = _text_in(part.get("pastTenseMessage"))
+            yield self._answered(frame, call_id, text, is_error=failed)
+        elif kind == "textEditGroup":
+            edits = [edit for group in part.get("edits") or [] for edit in listed(group)]
+            text = "\n".join(text_field(edit, "text") for edit in edits)
+            given = {"path": _path_in(part.get("uri")), "content": text}
+            yield self._call(frame, "", "textEditGroup", given)
+
+
+def _shown(part: JsonObject) -> str:
+    """Return the text of a part of an answer as it is shown."""
+    if "kind" not in part:
+        return _text_in(part.get("value"))
+    if part["kind"] == "inlineReference":
+        reference = part.get("inlineReference")
+        name = text_field(reference, "name") if isinstance(reference, dict) else ""
+        return name or _path_in(reference).rpartition("/")[2]
+    return ""
+
+
+def _path_in(value: Any) -> str:
+    """Return the path in a URI, or in what holds one."""
+    if isinstance(value, str):
+        return path_of(value)
+    if not isinstance(value, dict):
+        return ""
+    inner = value.get("uri") or value.get("location")
+    return text_field(value, "fsPath") or text_field(value, "path") or _path_in(inner)
+
+
+def _text_in(value: Any, depth: int = 0) -> str:
+    """Return the text of a value: a string, what holds one, or a tree of elements whose leaves
+    are texts."""
+    if isinstance(value, str):
+        return value
+    if depth > 60:
+        return ""
+    if isinstance(value, list):
+        return "".join(_text_in(each, depth + 1) for each in value)
+    if not isinstance(value, dict):
+        return ""
+    if "node" in value or "children" in value:
+        return _text_in(value.get("node") or value["children"], depth + 1)
+    text = _text_in(value.get("text") or value.get("value"), depth + 1)
+    return f"\n{text}" if value.get("lineBreakBefore") else text

@@ -1,0 +1,33 @@
+"""Directories of the windows of VS Code and its relatives: what a workspace's id stands for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import orjson
+
+from memory_assets.transcripts.fields import text_field
+
+
+def directory_of(workspace: Path) -> str:
+    """Return the directory that a window was opened in; "" if nothing says it."""
+    try:
+        found = orjson.loads(workspace.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return ""
+    if not isinstance(found, dict):
+        return ""
+    if folder := text_field(found, "folder"):
+        return path_of(folder)
+    named = path_of(text_field(found, "workspace"))
+    return named.rpartition("/")[0]
+
+
+def path_of(uri: str) -> str:
+    """Return the path of a file's URI, on whatever machine; a path is returned as it is."""
+    if "://" not in uri:
+        return uri
+    path = unquote(urlparse(uri).path)
+    is_windows = len(path) > 2 and path[0] == "/" and path[2] == ":"
+    return path[1:] if is_windows else path

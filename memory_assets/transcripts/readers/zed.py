@@ -1,0 +1,221 @@
+"""Zed's own agent: `threads/threads.db` in the editor's data directory, one row a thread.
+
+A row holds the whole thread as JSON, plain or compressed, and is rewritten whole. Versions 0.1 and
+0.2 have messages with segments, 0.3 has them by author. Agents that run in Zed (Claude Code, Gemini
+CLI) keep their own transcripts.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memory_assets.errors import DamagedTranscript, printable
+from memory_assets.models import Record
+from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.containers import MAX_RATIO, zstd_library
+from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import (
+    IMAGE,
+    content_text,
+    object_field,
+    parse_time,
+    render_value,
+    safe_id,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds
+from memory_assets.transcripts.stored_session import StoredSession, moment
+
+_PLACES = (Path("threads.db"), Path("threads", "threads.db"))
+_MOST_BYTES = 512 << 20
+_DAMAGED = "the thread cannot be unpacked"
+_RESTORE = "open it in Zed, or delete it there; it is read again when it changes"
+
+
+class ZedReader(DatabaseReader):
+    """Reads the threads of Zed's own agent."""
+
+    agent = "zed"
+    version = "1"
+    left_out = (
+        LeftOut("message.body.User.content.Mention", "", "a file that was named; its name is kept"),
+        LeftOut("message.body.*.context", "", "files that were attached"),
+        LeftOut("message.body.Agent.content.Thinking.signature", "", "signature of a thought"),
+        LeftOut("message.body.Agent.content.RedactedThinking", "", "encrypted thoughts"),
+        LeftOut("message.body.Agent.content.ToolUse.raw_input", "", "a call as it came in"),
+        LeftOut("message.body.Agent.tool_results.*.output", "", "a result as it is shown"),
+        LeftOut("message.body.Agent.tool_results", "", "a result as it is shown", opens="{"),
+    )
+
+    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+        """Yield the database in a directory."""
+        for place in _PLACES:
+            if (root / place).is_file():
+                yield root / place
+
+    def members(self, database: Database, path: Path) -> Iterator[Member]:
+        """Yield the threads."""
+        columns = database.require("threads", "id summary updated_at data_type data")
+        parent = "parent_id" if "parent_id" in columns else "NULL"
+        folders = "folder_paths" if "folder_paths" in columns else "NULL"
+        sql = f"""SELECT id, updated_at, {LENGTH}(data) AS bytes, {parent} AS parent,
+            {folders} AS folders FROM threads ORDER BY id"""
+        for row in database.rows(sql):
+            at = parse_time(row["updated_at"])
+            newest = nanoseconds(at and at.timestamp())
+            folder = str(row["folders"] or "").partition("\n")[0]
+            yield Member(str(row["id"]), folder, row["bytes"] + 1, newest, str(row["parent"] or ""))
+
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+        """Yield a thread, a line a message."""
+        columns = database.columns("threads")
+        names = [name for name in ("folder_paths", "created_at") if name in columns]
+        sql = f"SELECT {', '.join(('id', 'summary', 'data_type', 'data', *names))} FROM threads"
+        row = next(database.rows(f"{sql} WHERE id = ?", source.member), None)
+        if row is None:
+            return
+        thread = _thread(row, source.path)
+        facts = {name: row.get(name) for name in ("id", *names)}
+        facts |= {"version": thread.get("version"), "model": thread.get("model")}
+        yield {"type": "session", **facts}
+        messages = thread.get("messages")
+        for number, message in enumerate(messages if isinstance(messages, list) else []):
+            yield {"type": "message", "number": number, "body": message}
+        yield None
+        yield {"type": "session-state", "id": row["id"], "title": row["summary"]}
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> ZedSession:
+        """Return the state of reading a thread."""
+        return ZedSession(source, report)
+
+
+def _thread(row: JsonObject, path: Path) -> JsonObject:
+    data = row["data"]
+    data = data.encode() if isinstance(data, str) else data
+    if row["data_type"] == "zstd":
+        data = _unpacked(data, path)
+    thread = from_json(data)
+    if not isinstance(thread, dict):
+        raise DamagedTranscript(f"{printable(path)}: {_DAMAGED}", _DAMAGED, _RESTORE)
+    return thread
+
+
+def _unpacked(data: bytes, path: Path) -> bytes:
+    zstd = zstd_library()
+    most = min(_MOST_BYTES, MAX_RATIO * len(data))
+    try:
+        with zstd.open(io.BytesIO(data)) as file:
+            unpacked: bytes = file.read(most + 1)
+    except (zstd.ZstdError, EOFError, ValueError):
+        unpacked = b""
+    if not unpacked or len(unpacked) > most:
+        raise DamagedTranscript(f"{printable(path)}: {_DAMAGED}", _DAMAGED, _RESTORE)
+    return unpacked
+
+
+class ZedSession(StoredSession):
+    """The state of reading one thread."""
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        name = type_name(row.get("type"))
+        self._report.see_type(name)
+        if name == "session":
+            cwd = text_field(row, "folder_paths").partition("\n")[0]
+            version, created = text_field(row, "version"), row.get("created_at")
+            self._begin(session=row.get("id"), cwd=cwd, version=version, start=created)
+            self._model = text_field(object_field(row, "model"), "model")
+            return self._resolve("session-header")
+        if name == "session-state":
+            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
+            title = text_field(row, "title")
+            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+        body: Any = row.get("body")
+        if body == "Resume" or not isinstance(body, dict):
+            return self._resolve("session-state")
+        user = object_field(body, "User")
+        own = user.get("id") or str(row.get("number"))
+        frame = self._frame(row, start, end, own, moment(body.get("created_at")))
+        return self._resolve(self._message(body, user, frame))
+
+    def _message(self, body: JsonObject, user: JsonObject, frame: Frame) -> Outcome:
+        if user:
+            return self._from_user(_listed(user, "content"), frame)
+        if agent := object_field(body, "Agent"):
+            return self._from_agent(agent, frame)
+        if "segments" in body:
+            return self._segments(body, frame)
+        self._report.see_unknown("message/" + type_name(next(iter(body), "")))
+        return UNKNOWN_TYPE
+
+    def _from_user(self, content: list[JsonObject], frame: Frame) -> list[Record]:
+        texts: list[str] = []
+        made: list[Record] = []
+        for block in content:
+            if "Text" in block:
+                texts.append(text_field(block, "Text"))
+            elif "Image" in block:
+                texts.append(IMAGE)
+            elif mention := object_field(block, "Mention"):
+                path = render_value(mention.get("uri") or "")
+                made += self._one(frame, "user", "attachment", path, "file", paths=(path,))
+        return self._said(frame, authored("\n".join(texts))) + made
+
+    def _from_agent(self, agent: JsonObject, frame: Frame) -> list[Record]:
+        made: list[Record] = []
+        results = object_field(agent, "tool_results")
+        for block in _listed(agent, "content"):
+            if "Text" in block:
+                made += self._one(frame, "assistant", "assistant_text", text_field(block, "Text"))
+            elif thought := object_field(block, "Thinking"):
+                made += self._one(frame, "assistant", "thinking", text_field(thought, "text"))
+            elif use := object_field(block, "ToolUse"):
+                given = use.get("input") or text_field(use, "raw_input")
+                made.append(
+                    self._call(frame, safe_id(use.get("id")), text_field(use, "name"), given)
+                )
+                if isinstance(result := results.get(text_field(use, "id")), dict):
+                    made.append(self._result(safe_id(use.get("id")), result, frame))
+        return made
+
+    def _segments(self, body: JsonObject, frame: Frame) -> Outcome:
+        """Return the records of a message of versions 0.1 and 0.2."""
+        role = text_field(body, "role")
+        segments = _listed(body, "segments")
+        said = "".join(text_field(each, "text") for each in segments if each.get("type") == "text")
+        if role == "user":
+            return self._said(frame, authored(said))
+        if role != "assistant":
+            return self._one(frame, "system", "system", said, "injected")
+        made: list[Record] = []
+        for each in segments:
+            if each.get("type") == "thinking":
+                made += self._one(frame, "assistant", "thinking", text_field(each, "text"))
+        made += self._one(frame, "assistant", "assistant_text", said)
+        for use in _listed(body, "tool_uses"):
+            call_id = safe_id(use.get("id"))
+            made.append(self._call(frame, call_id, text_field(use, "name"), use.get("input")))
+        for result in _listed(body, "tool_results"):
+            made.append(self._result(safe_id(result.get("tool_use_id")), result, frame))
+        return made
+
+    def _result(self, call_id: str, result: JsonObject, frame: Frame) -> Record:
+        content: Any = result.get("content")
+        if isinstance(content, dict):
+            content = content.get("Text") or content
+        text = content_text(content) if isinstance(content, str | list) else render_value(content)
+        return self._answered(frame, call_id, text, is_error=result.get("is_error") is True)
+
+
+def _listed(value: JsonObject, name: str) -> list[JsonObject]:
+    found = value.get(name)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

@@ -1,0 +1,174 @@
+"""Readers of databases with many sessions: which there are, and what changed of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from memory_assets.errors import DamagedTranscript, TranscriptError, printable
+from memory_assets.paths import project_of
+from memory_assets.transcripts.base import Known, Note, Source, ignore
+from memory_assets.transcripts.databases import Database, opened, token_of
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import safe_id
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.reader import RenderingReader
+
+_DELETED = "its agent has deleted the session"
+_NOTHING = "nothing; what is on record stays"
+_MOST_LISTINGS = 64
+_MOST_ANCESTORS = 64
+_LARGEST = (1 << 63) - 1
+
+
+class Member(NamedTuple):
+    """A session of a database: `size` and `mtime_ns` are those of `Source`, made of what one
+    grouped query says (bytes and number of its rows, time of the newest)."""
+
+    id: str
+    cwd: str
+    size: int
+    mtime_ns: int
+    parent: str = ""
+    """The session that this one is a subagent's run of."""
+
+
+class DatabaseReader(RenderingReader):
+    """A reader of databases."""
+
+    def __init__(self) -> None:
+        self._listings: OrderedDict[Path, tuple[str, Mapping[str, Source]]] = OrderedDict()
+
+    @abstractmethod
+    def databases(self, walk: Walk, root: Path) -> Iterable[Path]:
+        """Return the databases below a directory, in order."""
+
+    @abstractmethod
+    def members(self, database: Database, path: Path) -> Iterable[Member]:
+        """Return the sessions of a database that have messages, by one grouped query."""
+
+    @abstractmethod
+    def member_rows(self, database: Database, source: Source) -> Iterable[JsonObject | None]:
+        """Return a session's rows, as `rows` does."""
+
+    def sniff(self, head: bytes) -> bool:
+        """Return False: no file of lines is one of these."""
+        return False
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the name of the file."""
+        return safe_id(path.stem), None
+
+    def holds(self, source: Source) -> bool:
+        """Return whether a source is a session of a database."""
+        return bool(source.member)
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the sessions of all databases below `root`. One that cannot be read now has those
+        that it had."""
+        walk = Walk(self.agent, note)
+        found = walk.root(root)
+        for path in self.databases(walk, found) if found else ():
+            yield from self._discovered(walk, path, known)
+
+    def _discovered(self, walk: Walk, path: Path, known: Known) -> Sequence[Source]:
+        try:
+            token = token_of(path)
+            remembered = known.members(path, token)
+            if remembered is not None:
+                return remembered
+            known.see(path, token)
+            return list(self._listed(path).values())
+        except TranscriptError as error:
+            walk.note(path, error)
+            return known.last_seen(path)
+
+    def state(self, source: Source) -> tuple[int, int] | None:
+        """Return the state of a session of a database."""
+        if not source.member:
+            return super().state(source)
+        if not source.path.exists():
+            return None
+        found = self._listed(source.path).get(source.member)
+        return (found.size, found.mtime_ns) if found else None
+
+    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+        """Yield the rows of a session, in one read transaction."""
+        with opened(source.path) as database:
+            empty = True
+            for row in self.member_rows(database, source):
+                empty = False
+                yield row
+        if empty:
+            where = f"{printable(source.path)}: {_DELETED}"
+            raise DamagedTranscript(where, _DELETED, _NOTHING)
+
+    def _listed(self, path: Path) -> Mapping[str, Source]:
+        """Return the sessions of a database by member, read again only when it changed."""
+        token = token_of(path)
+        held = self._listings.get(path)
+        if held is not None and held[0] == token:
+            return held[1]
+        with opened(path) as database:
+            found = {each.id: each for each in self.members(database, path)}
+        sources = {name: self._source(path, each, found) for name, each in found.items()}
+        self._listings[path] = token, sources
+        if len(self._listings) > _MOST_LISTINGS:
+            self._listings.popitem(last=False)
+        return sources
+
+    def _source(self, path: Path, member: Member, found: Mapping[str, Member]) -> Source:
+        top = ancestor_of(member, found)
+        mtime_ns = min(max(member.mtime_ns, 0), _LARGEST)
+        project = project_of((found.get(top.id) or member).cwd)
+        own = safe_id(member.id)
+        session_id = safe_id(top.id)
+        agent_id = own if session_id != own else None
+        size = min(max(member.size, 0), _LARGEST)
+        return Source(
+            self.agent, project, session_id, agent_id, path, size, mtime_ns, member=member.id
+        )
+
+
+def ancestor_of(member: Member, found: Mapping[str, Member]) -> Member:
+    """Return the session that a subagent's run belongs to, over all generations; the run itself
+    where they go round in a circle."""
+    at, seen = member, {member.id}
+    while at.parent:
+        above = found.get(at.parent)
+        if above is None:
+            return at._replace(id=at.parent, parent="")
+        if above.id in seen or len(seen) > _MOST_ANCESTORS:
+            return member
+        seen.add(above.id)
+        at = above
+    return at
+
+
+def unfinished_last(
+    rows: Sequence[JsonObject],
+    is_prompt: Callable[[JsonObject], bool],
+    is_finished: Callable[[JsonObject], bool],
+) -> tuple[list[JsonObject], list[JsonObject]]:
+    """Return rows that will stay as they are, and those that are still being written: the
+    unfinished ones after the last prompt. Before it the talk went on without them."""
+    last = max((at for at, row in enumerate(rows) if is_prompt(row)), default=-1)
+    done = [row for at, row in enumerate(rows) if at <= last or is_finished(row)]
+    left = [row for at, row in enumerate(rows) if at > last and not is_finished(row)]
+    return done, left
+
+
+def nanoseconds(value: object) -> int:
+    """Return a time in seconds, milliseconds, microseconds or nanoseconds, by its magnitude, as
+    nanoseconds; 0 for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    if value != value or value <= 0 or value > 1e20:
+        return 0
+    for limit, factor in ((1e11, 1e9), (1e14, 1e6), (1e17, 1e3)):
+        if value < limit:
+            return int(value * factor)
+    return int(value)

@@ -1,0 +1,103 @@
+"""What the sessions of readers of stores share: frames of rows, times, and calls of tools."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from memory_assets.models import Record
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.fields import (
+    parse_time,
+    patch_paths,
+    paths_in,
+    record_id,
+    render_input,
+    safe_id,
+    safe_name,
+    text_field,
+)
+from memory_assets.transcripts.session import Call, Frame, Session
+from memory_assets.transcripts.stored import nanoseconds
+
+_COMMANDS = ("command", "cmd", "commandLine")
+_PATCHES = ("patchText", "patch", "input")
+
+
+def moment(value: object) -> datetime | None:
+    """Return a time as aware UTC, whether it is ISO 8601, a number of seconds, milliseconds,
+    microseconds or nanoseconds, or such a number as text; None if it is none."""
+    if isinstance(value, str) and value.strip().isdigit() and len(value) < 20:
+        value = int(value)
+    if isinstance(value, str):
+        return parse_time(value)
+    found = nanoseconds(value)
+    try:
+        return datetime.fromtimestamp(found / 1e9, UTC) if found else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def call_of(name: str, arguments: Any) -> Call:
+    """Return a call of a tool by its arguments: the files that they or a patch in them name, else
+    the command of a shell. An editor's `command` is what it does with its file."""
+    given = arguments if isinstance(arguments, dict) else {}
+    patch = next((text for key in _PATCHES if "*** " in (text := text_field(given, key))), "")
+    command = next((text for key in _COMMANDS if (text := text_field(given, key))), "")
+    listed = given.get("commands")
+    if not command and isinstance(listed, list):
+        command = "\n".join(each for each in listed if isinstance(each, str))
+    each = (item for value in given.values() if isinstance(value, list) for item in value)
+    paths = paths_in(given) or patch_paths(patch)
+    paths = paths or tuple(dict.fromkeys(path for item in each for path in paths_in(item)))
+    return Call(name, paths, "" if paths else command)
+
+
+class StoredSession(Session):
+    """The state of reading one rendered session."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        super().__init__(source, report)
+        self._cwd = self._version = self._model = self._branch = ""
+
+    def _begin(self, *, session: object, cwd: str, version: str = "", start: object = None) -> None:
+        """Note a session's facts, which its first row has."""
+        report = self._report
+        report.see_session(safe_id(session))
+        self._cwd = cwd or self._cwd
+        self._version = safe_name(version) or self._version
+        report.see_cwd(self._cwd)
+        report.see_version(self._version)
+        report.see_time(moment(start))
+
+    def _frame(
+        self,
+        row: Any,
+        start: int,
+        end: int,
+        own: object,
+        at: datetime | None,
+        model: str = "",
+        parent: object = None,
+    ) -> Frame:
+        """Return the frame of a row with the agent's `own` id and its time."""
+        self._report.see_time(at)
+        self._model = safe_name(model) or self._model
+        return Frame(
+            byte_start=start,
+            byte_end=end,
+            record_uuid=record_id(self._source.agent, self._source.session_id, own, start),
+            timestamp=at,
+            parent_uuid=safe_id(parent) or None,
+            cwd=self._cwd,
+            git_branch=self._branch,
+            model=self._model,
+            agent_version=self._version,
+            is_sidechain=self._source.agent_id is not None,
+            content=row,
+        )
+
+    def _call(self, frame: Frame, call_id: str, name: str, arguments: Any, **more: Any) -> Record:
+        """Return the record of a call, which is open until it is answered."""
+        call = call_of(name, arguments)
+        return self._called(frame, call_id, call, render_input(arguments), **more)

@@ -1,0 +1,162 @@
+"""Sessions of databases, from the agent's store to what is on record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_assets.paths import project_of
+from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.recall.audit.source_files import SourceState, source_states
+from memory_assets.settings import Settings, load_settings
+from memory_assets.status.disk import look
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets_tests.transcripts.agent_stores import CWD, OpenCode
+
+PROJECT = project_of(CWD)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> OpenCode:
+    """A store with one turn."""
+    made = OpenCode(tmp_path / "opencode")
+    made.say("Why is the stock negative?", "A sale is counted twice.")
+    return made
+
+
+@pytest.fixture
+def components(tmp_path: Path, store: OpenCode, monkeypatch: pytest.MonkeyPatch) -> Components:
+    """A memory that reads this store alone."""
+    roots = {"opencode": (store.root,)}
+    monkeypatch.setattr(Settings, "transcript_roots", lambda self: roots)
+    return Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
+
+
+def ingest(components: Components) -> tuple[int, int]:
+    """Scan and redact; return how many sessions each had to do."""
+    scanned = scan.scan_project(components, PROJECT)
+    redacted = redact.redact_project(components, PROJECT)
+    assert (scanned.quarantined, redacted.quarantined) == (0, 0)
+    return scanned.changed, redacted.changed
+
+
+def said(components: Components, session: str = OpenCode.session) -> list[str]:
+    """Return what was said in a session, as the lake has it."""
+    rows = components.lake.read_rows(REDACTED_RECORDS, PROJECT, session)
+    return [str(row.text) for row in rows if row.kind in ("prompt", "assistant_text")]
+
+
+def pending(components: Components) -> tuple[int, int, int]:
+    """Return how many sessions a look at the disk counts, finds changed, and finds gone."""
+    roots = components.settings.transcript_roots()
+    found = look(components.catalog, roots, components.settings.data_dir)
+    return found.files, len(found.pending), found.vanished
+
+
+def state_of_source(components: Components) -> SourceState:
+    """Return the state of the session's source, as an audit has it."""
+    records = components.lake.read_rows(REDACTED_RECORDS, PROJECT, OpenCode.session)
+    catalog, key = components.catalog, components.install_key
+    [state] = source_states(catalog, PROJECT, OpenCode.session, records, key)
+    return state
+
+
+def test_a_session_is_ingested_once_and_grows(components: Components, store: OpenCode) -> None:
+    """A turn that is appended, in the write-ahead log alone, is found; nothing else is done."""
+    assert pending(components) == (1, 1, 0)
+    assert ingest(components) == (1, 1)
+    assert said(components) == ["Why is the stock negative?", "A sale is counted twice."]
+    assert pending(components) == (1, 0, 0)
+    assert ingest(components) == (0, 0)
+    writer = store.open()
+    store.say("And the price?", "It is right.", writer)
+    assert pending(components) == (1, 1, 0)
+    assert ingest(components) == (1, 1)
+    assert said(components)[2:] == ["And the price?", "It is right."]
+    writer.close()
+    assert ingest(components)[1] == 0
+
+
+def test_an_answer_edited_in_place_is_replaced(components: Components, store: OpenCode) -> None:
+    """It is on record once, as it is now."""
+    ingest(components)
+    store.edit("counted twice", "counted three times")
+    assert ingest(components) == (1, 1)
+    assert said(components)[1] == "A sale is counted three times."
+
+
+def test_a_deleted_session_is_gone_and_not_lost(components: Components, store: OpenCode) -> None:
+    """What was said stays; the ledger knows that its agent deleted it."""
+    store.begin_another()
+    ingest(components)
+    store.delete()
+    assert pending(components) == (1, 0, 1)
+    report = scan.scan_project(components, PROJECT)
+    assert report.details["newly_gone"] == 1
+    assert said(components) == ["Why is the stock negative?", "A sale is counted twice."]
+    assert state_of_source(components).state == "gone"
+
+
+def test_an_unchanged_database_is_not_asked(
+    components: Components, store: OpenCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Size and time of it and of its log say that nothing changed."""
+    ingest(components)
+    on_disk.look_for_sources(components)
+
+    def refuse(*given: object) -> None:
+        raise AssertionError("the database was opened")
+
+    monkeypatch.setattr("memory_assets.transcripts.stored.opened", refuse)
+    [source] = on_disk.find_sources(components)[PROJECT]
+    assert source.member == OpenCode.session
+    assert pending(components) == (1, 0, 0)
+
+
+def test_a_database_that_cannot_be_read_keeps_its_sessions(
+    components: Components, store: OpenCode
+) -> None:
+    """It is reported with a remedy; nothing counts as deleted, and nothing is lost."""
+    ingest(components)
+    whole = store.path.read_bytes()
+    store.path.write_bytes(b"\x00" * 4096)
+    found = on_disk.look_for_sources(components)
+    assert [each.reason for each in found.unlisted] == ["it is no SQLite database"]
+    assert [source.member for source in found.sources[PROJECT]] == [OpenCode.session]
+    assert scan.scan_project(components, PROJECT).details["newly_gone"] == 0
+    store.path.write_bytes(whole)
+    assert ingest(components)[1] == 0
+
+
+def test_an_audit_leads_to_the_session_and_its_lines(
+    components: Components, store: OpenCode
+) -> None:
+    """With the state that the session is in now."""
+    ingest(components)
+    before = state_of_source(components)
+    assert before.path == f"{store.path}#{OpenCode.session}"
+    assert (before.state, before.line_start, before.line_end) == ("unchanged", 2, 4)
+    assert before.size_read == before.size_now
+    store.say("And the price?", "It is right.")
+    assert state_of_source(components).state == "grown"
+    store.edit("counted twice", "counted three times")
+    assert state_of_source(components).state == "rewritten"
+    store.path.unlink()
+    assert state_of_source(components).state == "gone"
+
+
+def test_nothing_unredacted_is_written(
+    components: Components, store: OpenCode, tmp_path: Path
+) -> None:
+    """A secret in the store is in no file of the memory."""
+    secret = "ghp_" + "Zq3w9Rk7Lm2Xv8Tb4Nc6Yd1Hf5Jg0Ps9Ab2C"
+    store.say("the token", f"it is {secret}")
+    ingest(components)
+    assert any("github" in text.lower() for text in said(components))
+    files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+    assert files
+    assert not any(secret.encode() in path.read_bytes() for path in files)

@@ -1,0 +1,495 @@
+"""Readers of stores that are no files of lines: what is said in them, how they grow and shrink, and
+what does not stop them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memory_assets.models import Record
+from memory_assets.paths import project_of
+from memory_assets.transcripts import (
+    Account,
+    Known,
+    ReadReport,
+    Source,
+    Unlisted,
+    contents_of,
+    discover,
+    read_session,
+    reader_by_agent,
+    state_of,
+)
+from memory_assets.transcripts import databases as opening
+from memory_assets.transcripts.stored import nanoseconds
+from memory_assets.transcripts.stored_session import moment
+from memory_assets.transcripts.wal import with_wal
+from memory_assets_tests.transcripts.agent_stores import (
+    CWD,
+    DATABASES,
+    SESSION,
+    STORES,
+    T0,
+    Crush,
+    Cursor,
+    Goose,
+    Hermes,
+    OpenCode,
+    Store,
+    VsCodeLog,
+    insert,
+)
+
+Make = Callable[..., Store]
+stores = pytest.mark.parametrize("make", STORES, ids=lambda make: make.__name__)
+databases = pytest.mark.parametrize("make", DATABASES, ids=lambda make: make.__name__)
+ASKED, SAID = "Why is the stock negative?", "A sale is counted twice."
+
+
+def found(store: Store, unlisted: list[Unlisted] | None = None) -> list[Source]:
+    """Return the sources of a store."""
+    note = (lambda each: None) if unlisted is None else unlisted.append
+    return list(discover({store.agent: (store.root,)}, Known(), note))
+
+
+def read(source: Source, report: ReadReport | None = None) -> list[Record]:
+    """Return the records of a source."""
+    report = report or ReadReport()
+    records = list(read_session(source.path, source=source, report=report, end=source.size))
+    assert report.conserved
+    assert (report.bad_line_count, report.pending_bytes) == (0, 0)
+    return records
+
+
+def told(records: list[Record]) -> list[tuple[str, str]]:
+    """Return who said what."""
+    kinds = ("prompt", "assistant_text", "tool_use", "tool_result", "title")
+    return [(one.kind, one.text) for one in records if one.kind in kinds]
+
+
+@stores
+def test_a_turn_is_read_with_all_that_belongs_to_it(tmp_path: Path, make: Make) -> None:
+    """Prompt, call, result, answer and title; project, times, command, tool and model."""
+    store = make(tmp_path / store_name(make))
+    store.say(ASKED, SAID)
+    [source] = found(store)
+    report = ReadReport(account=Account(reader_by_agent(store.agent).left_out))
+    records = read(source, report)
+    kinds = [kind for kind, _ in told(records)]
+    assert sorted(kinds) == ["assistant_text", "prompt", "title", "tool_result", "tool_use"]
+    texts = dict(told(records))
+    assert (texts["prompt"], texts["assistant_text"]) == (ASKED, SAID)
+    assert texts["title"] == "The shop"
+    assert "2 passed" in texts["tool_result"]
+    [call] = (one for one in records if one.kind == "tool_use")
+    assert call.command == "make test"
+    [result] = (one for one in records if one.kind == "tool_result")
+    assert (result.tool_name, result.command) == (call.tool_name, call.command)
+    cwd = str(store.root) if store.agent == "crush" else CWD
+    expected = "" if store.agent == "hermes" else cwd
+    assert (source.project, source.agent_id) == (project_of(expected), None)
+    assert report.first_cwd == expected
+    [asked] = (one for one in records if one.kind == "prompt")
+    if store.agent != "zed":  # which has no times
+        assert asked.timestamp is not None
+        assert abs(asked.timestamp.timestamp() - (T0 + 60_000) / 1000) < 2
+    assert report.account is not None
+    assert report.account.balance().unexplained == {}
+    assert report.unknown_types == {}
+
+
+def store_name(make: Make) -> str:
+    """Return a name for a store's directory."""
+    return str(make.__name__).lower()
+
+
+@stores
+def test_what_was_said_stays_where_it_is_as_a_session_grows(tmp_path: Path, make: Make) -> None:
+    """The lines of a session that grew begin with those that were settled; ids stay."""
+    store = make(tmp_path / store_name(make))
+    before: list[Record] = []
+    settled = b""
+    for turn in range(1, 5):
+        store.say(f"{ASKED} {turn}", f"{SAID} {turn}")
+        [source] = found(store)
+        now = read(source)
+        ids = {(one.record_uuid, one.kind, one.text, one.byte_start) for one in now}
+        kept = {(one.record_uuid, one.kind, one.text, one.byte_start) for one in before}
+        assert {one for one in kept - ids if one[1] != "title"} == set()
+        [content] = contents_of(source)
+        assert content.read(0, len(settled)) == settled
+        settled = content.read(0, content.settled)  # type: ignore[attr-defined]
+        before = now
+    prompts = [one.text for one in before if one.kind == "prompt"]
+    assert prompts == [f"{ASKED} {turn}" for turn in range(1, 5)]
+
+
+@stores
+def test_reading_twice_gives_the_same_bytes(tmp_path: Path, make: Make) -> None:
+    """So fingerprints can be compared."""
+    store = make(tmp_path / store_name(make))
+    store.say(ASKED, SAID)
+    [source] = found(store)
+    first, second = (contents_of(source)[0] for _ in range(2))
+    assert first.read(0, first.size) == second.read(0, second.size)
+
+
+@stores
+def test_a_change_is_noticed_without_reading_the_session(tmp_path: Path, make: Make) -> None:
+    """A turn, an edit in place, a deletion."""
+    store = make(tmp_path / store_name(make))
+    store.say(ASKED, SAID)
+    [source] = found(store)
+    states = [state_of(source)]
+    assert states == [(source.size, source.mtime_ns)]
+    store.say("And the price?", "It is right.")
+    states.append(state_of(source))
+    store.edit("counted twice", "counted three times")
+    states.append(state_of(source))
+    assert len(set(states)) == 3
+    assert ("assistant_text", "A sale is counted three times.") in told(read(source))
+    store.delete()
+    assert state_of(source) is None
+    assert found(store) == []
+
+
+@databases
+def test_what_is_in_the_log_alone_is_read(tmp_path: Path, make: Make) -> None:
+    """While its writer has the database open."""
+    store = make(tmp_path / store_name(make))
+    store.say(ASKED, SAID)
+    with closing(store.open()) as writer:
+        writer.execute("PRAGMA wal_autocheckpoint = 0")
+        store.say("And the price?", "It is right.", writer)
+        [source] = found(store)
+        assert ("prompt", "And the price?") in told(read(source))
+
+
+@databases
+def test_nothing_is_written_beside_a_database_that_cannot_be(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read into memory with its log, and what is said in it is the same."""
+    store = make(tmp_path / store_name(make))
+    store.say(ASKED, SAID)
+    with closing(store.open()) as writer:
+        writer.execute("PRAGMA wal_autocheckpoint = 0")
+        store.say("And the price?", "It is right.", writer)
+        copied = tmp_path / "copy"
+        shutil.copytree(store.root, copied, ignore=shutil.ignore_patterns("*-shm"))
+        [source] = found(store)
+        expected = told(read(source))
+    files = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    [alike] = discover({store.agent: (copied,)})
+    assert told(read(alike)) == expected
+    assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == files
+
+
+def test_a_log_is_applied_as_sqlite_applies_it(tmp_path: Path) -> None:
+    """Page for page, with pages that are written again, and without a transaction that has no
+    end."""
+    path = tmp_path / "x.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("PRAGMA wal_autocheckpoint = 0")
+        writer.execute("CREATE TABLE t(a, b)")
+        for number in range(200):
+            writer.execute("INSERT INTO t VALUES(?, ?)", (number % 7, "x" * number * 10))
+        writer.execute("DELETE FROM t WHERE a = 3")
+        rows = writer.execute("SELECT * FROM t").fetchall()
+        database, log = path.read_bytes(), path.with_name("x.db-wal").read_bytes()
+    for cut, expected in ((log, rows), (log[:-100], None), (b"", None), (b"\0" * 64, None)):
+        with closing(sqlite3.connect(":memory:")) as copy:
+            copy.deserialize(with_wal(database, cut))
+            if expected is not None:
+                assert copy.execute("SELECT * FROM t").fetchall() == expected
+                assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@databases
+def test_reading_while_a_writer_writes(tmp_path: Path, make: Make) -> None:
+    """Each reading is of one moment: turns are whole, and none is missing before the last."""
+    store = make(tmp_path / store_name(make))
+    store.say(f"{ASKED} 1", f"{SAID} 1")
+    ended = threading.Event()
+
+    def write() -> None:
+        with closing(store.open()) as writer:
+            for turn in range(2, 40):
+                store.say(f"{ASKED} {turn}", f"{SAID} {turn}", writer)
+        ended.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    numbers = [0]
+    while not ended.is_set() or numbers[-1] < 39:
+        [source] = found(store)
+        told_now = told(read(source))
+        prompts = [text for kind, text in told_now if kind == "prompt"]
+        answers = [text for kind, text in told_now if kind == "assistant_text"]
+        assert prompts == [f"{ASKED} {turn}" for turn in range(1, len(prompts) + 1)]
+        assert len(answers) == len(prompts)
+        numbers.append(len(prompts))
+    thread.join()
+    assert numbers == sorted(numbers)
+
+
+@databases
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\x8f" * 9000, "it is no SQLite database"),
+        (b"SQLite format 3\0" + b"\x8f" * 9000, "the database is damaged"),
+    ],
+)
+def test_a_damaged_database_is_one_line(
+    tmp_path: Path, make: Make, content: bytes, reason: str
+) -> None:
+    """With what to do about it; an empty one has no sessions, or tables that are not known."""
+    store = make(tmp_path / store_name(make), wal=False)
+    store.path.write_bytes(content)
+    unlisted: list[Unlisted] = []
+    assert found(store, unlisted) == []
+    assert [(each.path, each.reason) for each in unlisted] == [(str(store.path), reason)]
+    assert unlisted[0].remedy
+
+
+@databases
+def test_the_log_of_another_database_is_one_line_or_none(tmp_path: Path, make: Make) -> None:
+    """Its pages do not belong here: what cannot be read is reported, and nothing is raised."""
+    store = make(tmp_path / store_name(make), wal=False)
+    store.say(ASKED, SAID)
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("CREATE TABLE unlike(a)")
+        writer.execute("INSERT INTO unlike VALUES(zeroblob(20000))")
+        writer.commit()
+        log = other.with_name("other.db-wal").read_bytes()
+    store.path.with_name(f"{store.path.name}-wal").write_bytes(log)
+    unlisted: list[Unlisted] = []
+    sources = found(store, unlisted)
+    expected = store.agent != "cursor"  # where other tables mean that there are no conversations
+    assert len(sources) + len(unlisted) == expected
+
+
+@databases
+def test_tables_of_another_version_are_one_line(tmp_path: Path, make: Make) -> None:
+    """A column that is gone, and that is needed."""
+    store = make(tmp_path / store_name(make), wal=False)
+    store.say(ASKED, SAID)
+    with closing(store.open()) as writer:
+        for (name,) in writer.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+            if name != "sqlite_sequence":
+                writer.execute(f"ALTER TABLE {name} RENAME TO {name}_2")
+    unlisted: list[Unlisted] = []
+    assert found(store, unlisted) == []
+    if store.agent != "cursor":  # where other tables mean that there are no conversations
+        [line] = unlisted
+        assert line.reason == "its tables are not those of a version that is known here"
+        assert "update" in line.remedy
+
+
+@databases
+def test_a_locked_database_is_tried_again(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sessions are those that it had; others go on."""
+    monkeypatch.setattr(opening, "BUSY_SECONDS", 0.05)
+    store = make(tmp_path / store_name(make), wal=False)
+    store.say(ASKED, SAID)
+    [source] = found(store)
+    reader = reader_by_agent(store.agent)
+
+    class Before(Known):
+        def last_seen(self, container: Path) -> list[Source]:
+            return [source] if container == store.path else []
+
+    with closing(store.open()) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        store.path.touch()
+        unlisted: list[Unlisted] = []
+        assert list(reader.discover(store.root, Before(), unlisted.append)) == [source]
+    [line] = unlisted
+    assert line.reason == "its agent holds it locked"
+    assert found(store) == [source]
+
+
+def test_a_subagents_run_belongs_to_the_session_above_all(tmp_path: Path) -> None:
+    """Over generations; nobody typed what it was asked. Where parents go round in a circle, or are
+    missing, nothing hangs."""
+    store = OpenCode(tmp_path)
+    store.say(ASKED, SAID)
+    store.begin_another("ses_child", parent_id=OpenCode.session)
+    store.begin_another("ses_grandchild", parent_id="ses_child")
+    store.begin_another("ses_orphan", parent_id="ses_gone")
+    store.begin_another("ses_one", parent_id="ses_two")
+    store.begin_another("ses_two", parent_id="ses_one")
+    ids = {source.member: (source.session_id, source.agent_id) for source in found(store)}
+    assert ids == {
+        OpenCode.session: (OpenCode.session, None),
+        "ses_child": (OpenCode.session, "ses_child"),
+        "ses_grandchild": (OpenCode.session, "ses_grandchild"),
+        "ses_orphan": ("ses_gone", "ses_orphan"),
+        "ses_one": ("ses_one", None),
+        "ses_two": ("ses_two", None),
+    }
+    [child] = (source for source in found(store) if source.member == "ses_child")
+    assert "prompt" not in dict(told(read(child)))
+    assert [one.text for one in read(child) if one.subtype == "agent-prompt"] == ["Another one"]
+
+
+def test_a_message_that_is_being_written_comes_last(tmp_path: Path) -> None:
+    """As long as nothing was asked after it; then it was broken off."""
+    store = OpenCode(tmp_path)
+    store.say(ASKED, SAID)
+    with closing(store.open()) as database:
+        text = {"type": "text", "text": "It is"}
+        data = {"role": "assistant", "time": {"created": T0 + 90_000}}
+        store.add_message(database, store.session, "msg_zz", T0 + 90_000, data, text)
+        database.commit()
+    [source] = found(store)
+    assert [text for _, text in told(read(source))][-2:] == ["The shop", "It is"]
+    store.turns += 1
+    store.say("Go on", "Yes.")
+    assert [text for _, text in told(read(found(store)[0]))][-2:] == ["Yes.", "The shop"]
+
+
+def test_messages_taken_back_are_kept_with_a_mark(tmp_path: Path) -> None:
+    """OpenCode hides them; a log of operations cuts them off."""
+    store = OpenCode(tmp_path / "opencode")
+    store.say(ASKED, SAID)
+    store.say("Delete it", "Deleted.")
+    with closing(store.open()) as database:
+        [last] = database.execute("SELECT max(id) FROM message WHERE id LIKE '%a'").fetchone()
+        database.execute("UPDATE session SET revert = ?", (f'{{"messageID": "{last}"}}',))
+        database.commit()
+    log = VsCodeLog(tmp_path / "log")
+    log.say(ASKED, SAID)
+    log.say("Delete it", "Deleted.")
+    with log.path.open("a") as file:
+        file.write('{"kind": 2, "k": ["requests"], "i": 1, "v": []}\n')
+    for each in (store, log):
+        [source] = found(each)
+        marked = {one.text: one.subtype for one in read(source) if one.kind != "title"}
+        assert (marked[ASKED], marked[SAID]) == ("", "")
+        assert (marked["Delete it"], marked["Deleted."]) == ("abandoned", "abandoned")
+
+
+def test_a_log_of_operations_may_be_torn(tmp_path: Path) -> None:
+    """A half-written last line waits for its rest; one within is counted."""
+    store = VsCodeLog(tmp_path)
+    store.say(ASKED, SAID)
+    with store.path.open("a") as file:
+        file.write('{"kind": 1, "k": ["cust')
+    [source] = found(store)
+    report = ReadReport()
+    texts = told(read(source, report))
+    assert ("prompt", ASKED) in texts
+    assert report.unknown_types == {}
+    with store.path.open("a") as file:
+        file.write('\n{"kind": 1, "k": ["customTitle"], "v": "Stock"}\n')
+    report = ReadReport()
+    assert ("title", "Stock") in told(read(found(store)[0], report))
+    assert report.unknown_types == {"unreadable": 1}
+
+
+def test_what_a_program_asked_is_no_persons_prompt(tmp_path: Path) -> None:
+    """Sessions that a schedule began, and text that is hidden from the user."""
+    store = Goose(tmp_path)
+    store.say(ASKED, SAID)
+    with closing(store.open()) as database:
+        hidden = [{"type": "text", "text": "Summary so far"}]
+        values = {"role": "user", "content_json": hidden, "created_timestamp": T0 // 1000 + 90}
+        metadata = {"userVisible": False, "agentVisible": True}
+        insert(database, "messages", session_id=store.session, metadata_json=metadata, **values)
+        database.commit()
+    store.begin_another("20260601_3", session_type="scheduled")
+    prompts = {
+        source.member: [text for kind, text in told(read(source)) if kind == "prompt"]
+        for source in found(store)
+    }
+    assert prompts == {store.session: [ASKED], "20260601_3": []}
+
+
+def test_a_session_that_goes_on_after_a_compaction_repeats_nothing(tmp_path: Path) -> None:
+    """Hermes begins another one with what was said before."""
+    store = Hermes(tmp_path)
+    store.say(ASKED, SAID)
+    with closing(store.open()) as database:
+        store.add_session(database, "second", parent_session_id=store.session)
+        store.add_turn(database, "second", 1, T0 + 60_000, ASKED, SAID)
+        store.add_turn(database, "second", 2, T0 + 120_000, "Go on", "Yes.")
+        database.commit()
+    [second] = (source for source in found(store) if source.member == "second")
+    report = ReadReport()
+    assert [text for kind, text in told(read(second, report)) if kind == "prompt"] == ["Go on"]
+    assert (report.parent_session, report.copied) == (store.session, 4)
+
+
+def test_only_rows_of_conversations_are_asked_for(tmp_path: Path) -> None:
+    """Cursor keeps its tokens in the same database, OpenCode what it shares sessions with."""
+    asked: list[str] = []
+    for store, secret in (
+        (Cursor(tmp_path / "c"), "cursorAuth"),
+        (OpenCode(tmp_path / "o"), "share"),
+    ):
+        store.say(ASKED, SAID)
+        with opening.opened(store.path) as database:
+            database._connection.set_trace_callback(asked.append)
+            reader = reader_by_agent(store.agent)
+            members = list(reader.members(database, store.path))  # type: ignore[attr-defined]
+            [source] = found(store)
+            list(reader.member_rows(database, source))  # type: ignore[attr-defined]
+        assert len(members) == 1
+        assert not any(secret in sql for sql in asked)
+    assert asked
+
+
+def test_drafts_are_no_sessions(tmp_path: Path) -> None:
+    """A conversation without a message, a chat without a request, a thread without a row."""
+    for make in (Cursor, Crush, Goose, Hermes, OpenCode, VsCodeLog):
+        assert found(make(tmp_path / store_name(make))) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(T0 // 1000, T0, T0 * 1000, T0 * 1_000_000, T0 / 1000 + 0.0),
+        *(str(T0), "2026-06-01T08:00:00Z", "2026-06-01 08:00:00"),
+    ],
+)
+def test_times_are_told_by_their_magnitude(value: object) -> None:
+    """Seconds, milliseconds, microseconds, nanoseconds, ISO."""
+    found_time = moment(value)
+    assert found_time is not None
+    assert found_time.timestamp() == T0 / 1000
+
+
+@pytest.mark.parametrize("value", [None, "", "soon", True, -5, 0, float("nan"), 1e300, [], 10**30])
+def test_what_is_no_time_is_none(value: object) -> None:
+    """Nothing is raised."""
+    assert moment(value) is None
+    assert nanoseconds(value) == 0
+
+
+def test_kilos_two_stores_are_one_agent(tmp_path: Path) -> None:
+    """Each source is read by the reader of its kind."""
+    from memory_assets_tests.transcripts.agent_stores import Kilo, KiloTasks
+
+    database, tasks = Kilo(tmp_path / "share"), KiloTasks(tmp_path / "code")
+    for store in (database, tasks):
+        store.say(ASKED, SAID)
+    roots = {"kilo": (database.root, tasks.root)}
+    sources = list(discover(roots))
+    assert {source.session_id for source in sources} == {Kilo.session, KiloTasks.session}
+    assert all(("prompt", ASKED) in told(read(source)) for source in sources)
+    assert SESSION not in {source.session_id for source in sources}
