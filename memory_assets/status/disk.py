@@ -15,10 +15,9 @@ from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample
 from memory_assets.settings import Settings
 from memory_assets.status.other_files import OtherFiles
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.schema import SourceRow
 
 if TYPE_CHECKING:
-    from memory_assets.transcripts import Known, Unlisted
+    from memory_assets.transcripts import Unlisted
 
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, f"{_SUFFIX}.zst", f"{_SUFFIX}.gz")
@@ -201,31 +200,18 @@ def _transcripts(
     file of a session; append those that cannot be read to `unlisted`. Files that the catalogue
     knows are not opened."""
     from memory_assets.install_key import load_install_key
+    from memory_assets.status.found_sources import find_all
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
-    from memory_assets.transcripts import discover
 
     tombstones = data_dir / FILE_NAME
     forgotten = Forgotten()
     if tombstones.exists():
         forgotten = Tombstones(tombstones, load_install_key()).forgotten()
-    for source in discover(roots, remembered(catalog.sources.rows()), unlisted.append):
+    rows = catalog.sources.rows()
+    on_record = {row.path for row in rows}
+    for source in find_all(rows, roots, unlisted.append):
         was_forgotten = (source.project, source.session_id) in forgotten
-        yield str(source.path), None if was_forgotten else source.project
-        yield from ((str(path), None) for path in source.parts)  # counted with the first
-
-
-def remembered(rows: Iterable[SourceRow]) -> Known:
-    """Return a function for discovery, by path, size and mtime in nanoseconds: the transcript that
-    the ledger has there, None if it has none or the file has changed."""
-    from memory_assets.transcripts import Source
-
-    by_path = {row.path: row for row in rows}
-
-    def known(path: Path, size: int, mtime_ns: int) -> Source | None:
-        row = by_path.get(str(path))
-        if row is None or (row.size, row.mtime_ns) != (size, mtime_ns):
-            return None
-        agent_id = row.agent_id or None
-        return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
-
-    return known
+        project = None if was_forgotten else source.project
+        yield str(source.path), project
+        is_new = str(source.path) not in on_record  # then its parts are counted with the first
+        yield from ((str(path), None if is_new else project) for path in source.parts)

@@ -30,7 +30,8 @@ class Source:
     `session_id` is the conversation the file belongs to: for a subagent's file that
     of its parent, as far as it is known, and `agent_id` is then the subagent's own id.
     `parts` are further files that go on where the one at `path` ends, in order; `size` is that of
-    all together, `mtime_ns` that of the newest.
+    all together, `mtime_ns` that of the newest. `directory` is the one that its records name, as
+    they spell it, or as `project_names.spelled` does; "" if they name none.
     """
 
     agent: str
@@ -41,6 +42,7 @@ class Source:
     size: int
     mtime_ns: int
     parts: tuple[Path, ...] = ()
+    directory: str = ""
 
     @property
     def files(self) -> tuple[Path, ...]:

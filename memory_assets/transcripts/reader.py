@@ -50,7 +50,8 @@ class Reader(ABC):
 
     def read(self, source: Source, report: ReadReport, end: int | None = None) -> Iterator[Record]:
         """Yield the records of the source's files in order, filling `report`; of the first
-        `end` bytes on disk, or of all. Offsets count through all files.
+        `end` bytes on disk, or of all. Offsets count through all files. What a further file
+        repeats of those before it is dropped.
 
         Raises:
             TranscriptError: a file cannot be opened or read.
@@ -61,7 +62,10 @@ class Reader(ABC):
             unpacked = is_compressed(path)  # what is packed never grows: it is read whole
             for begins, ends, record in read_objects(path, report, end=None if unpacked else end):
                 report.reason = ""
-                made = session.take(record, before + begins, before + ends)
+                if source.parts and session.has_met(record, repeats=path != source.path):
+                    made = session.repeated()
+                else:
+                    made = session.take(record, before + begins, before + ends)
                 if account is not None:
                     account.compare(record, made, dropped=report.reason, version=report.version)
                 yield from made

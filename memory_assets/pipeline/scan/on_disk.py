@@ -14,11 +14,12 @@ from memory_assets.errors import ConfigurationError, TranscriptError
 from memory_assets.paths import Roots, home_variables, is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.status.disk import remembered, roots_to_read
+from memory_assets.status.disk import roots_to_read
+from memory_assets.status.found_sources import find_all
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key
-from memory_assets.transcripts import HISTORY_FILE, Note, Source, Unlisted, discover, ignore
+from memory_assets.transcripts import HISTORY_FILE, Note, Source, Unlisted, ignore
 from memory_assets.transcripts.claude.history import unnamed_prompts_ms
 
 NO_DIRECTORY = (
@@ -101,7 +102,7 @@ def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator
     read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
-    found = list(discover(roots, remembered(rows), note))
+    found = find_all(rows, roots, note)
     read_before |= {one.session_id for one in found if one.path.name != HISTORY_FILE}
     for source in found:
         if source.path.name != HISTORY_FILE:

@@ -62,7 +62,7 @@ def vanished(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[str]:
 
 
 def _is_current(row: SourceRow | None, source: Source) -> bool:
-    if row is None or row.gone_at is not None:
+    if row is None or row.gone_at is not None or row.directory is None:
         return False
     return (row.path, row.size, row.mtime_ns, row.reader_version) == (
         str(source.path),
@@ -226,6 +226,7 @@ def read_facts(components: Components, source: Source) -> SourceRow:
         | ({"parts": [str(path) for path in source.parts]} if source.parts else {})
         | _account_facts(components, reading.balance),
         records=reading.ids,
+        directory="" if components.redactor.redact(source.directory).findings else source.directory,
     )
     if reading.records is not None:
         reading.report.passed_over.clear()
