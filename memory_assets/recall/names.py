@@ -1,12 +1,14 @@
 """What a person calls a project or a session, resolved to the one in memory.
 
-A project is named by its name, a path in it, its repository, or the end of either; a session by its
+A project is named by its name, a path in it in any spelling, its repository, a folder to which
+its transcripts were moved, or the end of any; a session by its
 id, a beginning that no other session has, or the id of any of its rows. Every interface resolves
 names here, so that each understands the same and refuses in the same words.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.errors import BadArgument, ConfigurationError, NotFound, UnknownName
 from memory_assets.paths import on_this_machine
 from memory_assets.paths import project_of as slug_of
+from memory_assets.project_names import folded, spelled
 from memory_assets.recall.ids import MemoryId, parse_id
 from memory_assets.recall.rows import rows_of
 from memory_assets.stores.agents.partitions import is_agent_memory, project_in
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 _LISTED = 20
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _SHORTEST = 8
+_WORKTREES = ("/.claude/worktrees/", "/.worktrees/", "/.codex/worktrees/")
+"""Where agents make working trees inside of a repository."""
 _SHALLOWEST = 4
 """Parts of a path from which on it may be a project: `/home/ada` has three."""
 
@@ -79,27 +84,47 @@ def project_written_about(stores: Stores, text: str) -> str:
 
 def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]]:
     """Yield the projects that a text can mean, the likeliest meaning first."""
-    roots = _roots(catalog, known)
+    roots, directories = _roots(catalog, known), _directories(catalog, known)
     if text.startswith(("~", ".")) or "/" in text or "\\" in text:
-        yield known & {slug_of(text.rstrip("/\\"))}  # of another machine, or system
+        plain = text.rstrip("/\\")
+        if spelled(plain) in directories:
+            yield directories[spelled(plain)]
+        yield {name for name in known & {slug_of(plain)} if not _is_of_others(name, directories)}
         written = os.path.abspath(on_this_machine(text))  # noqa: PTH100 - keeps symbolic links
         for path in dict.fromkeys((written, os.path.realpath(written))):
+            yield directories.get(spelled(path), set())
             yield known & {slug_of(path)}
-            yield _holding(Path(path), roots, known)
+            yield _holding(Path(path), roots, known, directories)
     slug = slug_of(text).strip("-").lower()
     ends = {name for name in known if slug and f"-{name.lower()}".endswith(f"-{slug}")}
     yield {name for name in ends if name.strip("-").lower() == slug}
     yield ends
+    end = f"-{folded(text)}"
+    yield {name for name in known if folded(f"-{name}").endswith(end)}
     yield {name for root, names in roots.items() if _last(root) == text.lower() for name in names}
+    for folder, names in _folders(catalog, known).items():
+        if slug and f"-{folder.lower()}".endswith(f"-{slug}"):
+            yield names
 
 
-def _holding(path: Path, roots: Mapping[str, set[str]], known: set[str]) -> set[str]:
+def _is_of_others(project: str, directories: Mapping[str, set[str]]) -> bool:
+    """Whether all directories of a project are known, so that a path which is none of them only
+    happens to have its slug."""
+    return any(project in names for names in directories.values())
+
+
+def _holding(
+    path: Path,
+    roots: Mapping[str, set[str]],
+    known: set[str],
+    directories: Mapping[str, set[str]],
+) -> set[str]:
     """Return the projects of the nearest directory that a path is in. A home directory holds all
     of a user's projects, and stands for none of them."""
     for directory in (path, *path.parents):
         if directory in (Path.home(), Path(directory.anchor)):
             break
-        own = {slug_of(str(directory))}
+        own = directories.get(spelled(str(directory)), {slug_of(str(directory))})
         deep = len(directory.parts) >= _SHALLOWEST
         if names := roots.get(str(directory)) or (known & own if deep else set()):
             return names & own or names
@@ -115,6 +140,49 @@ def _roots(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
         if root and project in known:
             roots.setdefault(str(on_this_machine(root)), set()).add(str(project))
     return roots
+
+
+def _directories(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
+    """Return the projects of each directory, which is in its one spelling."""
+    found: dict[str, set[str]] = {}
+    for directory, project in catalog.rows(
+        "SELECT DISTINCT directory, project FROM sources WHERE directory != ''"
+    ):
+        if project in known:
+            found.setdefault(str(directory), set()).add(str(project))
+    return found
+
+
+def _folders(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
+    """Return the projects of the folders in which Claude Code's sessions lie, of those that are
+    called otherwise than the project: it was moved, or a session went on in a working tree."""
+    found: dict[str, set[str]] = {}
+    for project, path, parts in catalog.rows(
+        "SELECT project, path, facts ->> '$.parts' FROM sources"
+        " WHERE agent = 'claude-code' AND agent_id = ''"
+    ):
+        for each in (path, *(json.loads(parts) if parts else ())):
+            folder = os.path.basename(os.path.dirname(each))  # noqa: PTH119, PTH120 - of many
+            if folder and folder != project and project in known:
+                found.setdefault(folder, set()).add(str(project))
+    return found
+
+
+def with_worktrees(catalog: Catalog, project: str) -> list[str]:
+    """Return a project, and those of its repository's working trees if it is the repository's."""
+    known = catalog.projects()
+    own = {each for each, names in _directories(catalog, known).items() if project in names}
+    inside = tuple(f"{each}{place}" for each in own for place in _WORKTREES)
+    found = {
+        name
+        for directory, names in _directories(catalog, known).items()
+        if inside and directory.startswith(inside)
+        for name in names
+    }
+    for root, names in _roots(catalog, known).items():
+        if project in names and spelled(root) in own:
+            found |= names
+    return [project, *sorted(found - {project})]
 
 
 def _last(path: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.recall.ids import may_be_id
-from memory_assets.recall.search.answer import Answer, Coverage, with_held_back
+from memory_assets.recall.search.answer import Answer, Coverage, together, with_held_back
 from memory_assets.recall.search.hybrid import within_window
 from memory_assets.recall.search.newest import newest_first
 from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
@@ -84,8 +84,22 @@ class Searchable(Stores):
         request = self._named(
             query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
         )
-        answer = self._answered(request)
-        return self._only_recent(request, answer) if request.recent else answer
+        return self._of_repository(request)
+
+    def _of_repository(self, request: SearchRequest) -> Answer:
+        """Return the best hits of a project and of the working trees of its repository."""
+        from memory_assets.recall.names import with_worktrees
+
+        answers = []
+        named = request.project
+        for project in [None] if named is None else with_worktrees(self.catalog, named):
+            asked = replace(request, project=project)
+            answer = self._answered(asked)
+            answers.append(self._only_recent(asked, answer) if request.recent else answer)
+        whole = answers[0] if len(answers) == 1 else together(answers, request.n)
+        if request.sort == "date" and len(answers) > 1:
+            whole = replace(whole, hits=tuple(newest_first(whole.hits)))
+        return whole
 
     def _only_recent(self, request: SearchRequest, answer: Answer) -> Answer:
         """Return the best hits of the last days instead, and how many of an answer's are older."""

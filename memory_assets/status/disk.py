@@ -228,15 +228,16 @@ def _transcripts(
     """Yield each transcript with its project, None for one that was forgotten; append those that
     cannot be read to `unlisted`. Files that the catalogue knows are not opened."""
     from memory_assets.install_key import load_install_key
+    from memory_assets.status.found_sources import find_all
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
-    from memory_assets.transcripts import discover
 
     tombstones = data_dir / FILE_NAME
     forgotten = Forgotten()
     if tombstones.exists():
         forgotten = Tombstones(tombstones, load_install_key()).forgotten()
-    known = remembered(catalog.sources.rows(), catalog.sources.containers())
-    for source in discover(roots, known, unlisted.append):
+    rows = catalog.sources.rows()
+    known = remembered(rows, catalog.sources.containers())
+    for source in find_all(rows, roots, known, unlisted.append):
         was_forgotten = (source.project, source.session_id) in forgotten
         yield source, None if was_forgotten else source.project
 

@@ -21,10 +21,10 @@ class Remembered(Known):
         self.seen: dict[str, str] = {}
 
     def __call__(self, path: Path, size: int, mtime_ns: int) -> Source | None:
-        """Return the transcript that the ledger has there; None if it has none or the file has
-        changed."""
+        """Return the transcript that the ledger has there; None if it has none, has it without a
+        directory (earlier versions did not ask for it), or the file has changed."""
         row = self._rows.get(str(path))
-        if row is None or (row.size, row.mtime_ns) != (size, mtime_ns):
+        if row is None or row.directory is None or (row.size, row.mtime_ns) != (size, mtime_ns):
             return None
         return _source(row, path)
 
@@ -50,4 +50,8 @@ class Remembered(Known):
 
 def _source(row: SourceRow, path: Path, member: str = "") -> Source:
     ids = (row.session_id, row.agent_id or None)
-    return Source(row.agent, row.project, *ids, path, row.size, row.mtime_ns, member=member)
+    return Source(
+        *(row.agent, row.project, *ids, path, row.size, row.mtime_ns),
+        member=member,
+        directory=row.directory or "",
+    )

@@ -31,7 +31,8 @@ class Source:
     `session_id` is the conversation the file belongs to: for a subagent's file that
     of its parent, as far as it is known, and `agent_id` is then the subagent's own id.
     `parts` are further files that go on where the one at `path` ends, in order; `size` is that of
-    all together, `mtime_ns` that of the newest.
+    all together, `mtime_ns` that of the newest. `directory` is the one that its records name, as
+    they spell it, or as `project_names.spelled` does; "" if they name none.
     `member` names one session of a container that holds many (a database at `path`); `size` and
     `mtime_ns` are then a token of its state and no bounds of its lines.
     """
@@ -44,6 +45,7 @@ class Source:
     size: int
     mtime_ns: int
     parts: tuple[Path, ...] = ()
+    directory: str = ""
     member: str = ""
 
     @property

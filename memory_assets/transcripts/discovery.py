@@ -22,6 +22,9 @@ SUFFIX = ".jsonl"
 ENDINGS = (SUFFIX, *(f"{SUFFIX}{ending}" for ending in COMPRESSED))
 """Endings of transcripts, compressed ones included."""
 
+Identified = tuple[str, str, str | None] | tuple[str, str, str | None, str]
+"""Project, session and subagent of a file, and the directory that its records name."""
+
 _VANISHED = (FileNotFoundError, NotADirectoryError)
 _NOT_UTF8 = "its name is not UTF-8"
 _NOT_PRINTABLE = "its name holds control or invisible characters"
@@ -118,21 +121,24 @@ class Walk:
         self,
         files: Iterable[tuple[os.DirEntry[str], int, int]],
         known: Known,
-        identify: Callable[[Path], tuple[str, str, str | None]],
+        identify: Callable[[Path], Identified],
     ) -> Iterator[Source]:
         """Yield the `Source` of each file (entry, size, mtime_ns): the one from an earlier walk
-        if the file is unchanged, else one with the (project, session_id, agent_id) that
-        `identify` reads. It may raise `TranscriptError`: the file is then skipped and noted."""
+        if the file is unchanged, else one with what `identify` reads. It may raise
+        `TranscriptError`: the file is then skipped and noted."""
         for entry, size, mtime_ns in files:
             path = Path(entry.path)
             source = known(path, size, mtime_ns)
             if source is None:
                 try:
-                    project, session_id, agent_id = identify(path)
+                    project, session_id, agent_id, *directory = identify(path)
                 except TranscriptError as error:
                     self.note(path, error)
                     continue
-                source = Source(self._agent, project, session_id, agent_id, path, size, mtime_ns)
+                source = Source(
+                    *(self._agent, project, session_id, agent_id, path, size, mtime_ns),
+                    directory="".join(directory),
+                )
             yield source
 
     def transcripts(

@@ -88,7 +88,8 @@ class Reader(ABC):
         contents: Sequence[Content] | None = None,
     ) -> Iterator[Record]:
         """Yield the records of the source's contents in order, filling `report`; of the first
-        `end` bytes on disk, or of all. Offsets count through all contents.
+        `end` bytes on disk, or of all. Offsets count through all contents. What a further one
+        repeats of those before it is dropped.
 
         Raises:
             TranscriptError: a file cannot be opened or read.
@@ -100,7 +101,10 @@ class Reader(ABC):
             last = None if content.is_whole else end  # what is packed or rendered never grows
             for begins, ends, record in objects_in(content.text(last), report):
                 report.reason = ""
-                made = session.take(record, before + begins, before + ends)
+                if source.parts and session.has_met(record, repeats=content is not contents[0]):
+                    made = session.repeated()
+                else:
+                    made = session.take(record, before + begins, before + ends)
                 if account is not None:
                     account.compare(record, made, dropped=report.reason, version=report.version)
                 yield from made

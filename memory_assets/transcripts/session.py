@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -112,6 +113,7 @@ class Session(ABC):
         self._source = source
         self._report = report
         self._seen: set[int] = set()
+        self._objects: set[int] = set()
         self._calls = OpenCalls()
 
     @abstractmethod
@@ -121,6 +123,19 @@ class Session(ABC):
     def end(self) -> list[Record]:
         """Return the records that were held until the end of the file."""
         return []
+
+    def has_met(self, record: JsonObject, *, repeats: bool) -> bool:
+        """Return whether the very object was met in an earlier file (`repeats`: this file is not
+        the first); it is from now on."""
+        whole = mark(json.dumps(record, sort_keys=True))
+        if repeats and whole in self._objects:
+            return True
+        self._objects.add(whole)
+        return False
+
+    def repeated(self) -> list[Record]:
+        """Count an object that an earlier file has, too."""
+        return self._resolve(REPEATED_ID)
 
     def _met(self, record_uuid: str) -> bool:
         """Return whether a record with this id was met before; it is from now on."""

@@ -123,13 +123,15 @@ class DatabaseReader(RenderingReader):
     def _source(self, path: Path, member: Member, found: Mapping[str, Member]) -> Source:
         top = ancestor_of(member, found)
         mtime_ns = min(max(member.mtime_ns, 0), _LARGEST)
-        project = project_of((found.get(top.id) or member).cwd)
+        directory = (found.get(top.id) or member).cwd
         own = safe_id(member.id)
         session_id = safe_id(top.id)
         agent_id = own if session_id != own else None
         size = min(max(member.size, 0), _LARGEST)
         return Source(
-            self.agent, project, session_id, agent_id, path, size, mtime_ns, member=member.id
+            *(self.agent, project_of(directory), session_id, agent_id, path, size, mtime_ns),
+            member=member.id,
+            directory=directory,
         )
 
 

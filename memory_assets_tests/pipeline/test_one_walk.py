@@ -8,6 +8,7 @@ import pytest
 
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.status import found_sources
 from memory_assets.transcripts import discover
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.forgetting import forget_sessions
@@ -26,7 +27,7 @@ def test_all_projects_are_scanned_after_one_walk(
         return discover(*given)
 
     projects = memory.projects()
-    monkeypatch.setattr(on_disk, "discover", counted)
+    monkeypatch.setattr(found_sources, "discover", counted)
     alone = [scan.scan_project(memory.components, project).rows for project in projects]
     walked = on_disk.walk_once(memory.components)
     together = [

@@ -19,6 +19,7 @@ from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status import counted
 from memory_assets.status.disk import remembered, roots_to_read
+from memory_assets.status.found_sources import find_all
 from memory_assets.status.remembered import Remembered
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
@@ -28,7 +29,6 @@ from memory_assets.transcripts import (
     Note,
     Source,
     Unlisted,
-    discover,
     ignore,
     state_of,
 )
@@ -151,7 +151,7 @@ def transcripts_on_disk(
     read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
-    found = list(discover(roots, known, note))
+    found = find_all(rows, roots, known, note)
     read_before |= {one.session_id for one in found if one.path.name != HISTORY_FILE}
     for source in found:
         if source.path.name != HISTORY_FILE:

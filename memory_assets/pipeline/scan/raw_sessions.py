@@ -79,7 +79,7 @@ def _is_deleted(row: SourceRow) -> bool:
 
 
 def _is_current(row: SourceRow | None, source: Source) -> bool:
-    if row is None or row.gone_at is not None:
+    if row is None or row.gone_at is not None or row.directory is None:
         return False
     return (row.path, row.size, row.mtime_ns, row.reader_version) == (
         source.locator,
@@ -245,6 +245,7 @@ def read_facts(components: Components, source: Source) -> SourceRow:
         | _rendered_facts(contents, components.install_key)
         | _account_facts(components, reading.balance),
         records=reading.ids,
+        directory="" if components.redactor.redact(source.directory).findings else source.directory,
     )
     if reading.records is not None:
         report.passed_over.clear()

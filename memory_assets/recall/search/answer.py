@@ -118,6 +118,27 @@ class Answer:
         }
 
 
+def together(answers: Sequence[Answer], most: int) -> Answer:
+    """Return the `most` best hits of several projects, and what is held back in any of them; the
+    rest is that of the first."""
+    hits = sorted(
+        (hit for one in answers for hit in one.hits), key=lambda hit: (-hit.score, hit.id)
+    )
+    held_back = [line for one in answers for line in one.coverage.held_back]
+    coverage = replace(
+        answers[0].coverage,
+        quarantined=sum(one.coverage.quarantined for one in answers),
+        held_back=tuple(held_back[:_MOST_HELD_BACK]),
+    )
+    return replace(
+        answers[0],
+        coverage=coverage,
+        hits=tuple(hits[:most]),
+        older=sum(one.older for one in answers),
+        machine=sum(one.machine for one in answers),
+    )
+
+
 def with_held_back(catalog: Catalog, coverage: Coverage, request: SearchRequest) -> Coverage:
     """Return the coverage of a search with the sessions held back that it concerns: those that
     pass its filters, held back at a stage on which the kinds searched depend."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from glob import escape as glob_escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.agents import AGENTS, CLAUDE_CODE
@@ -43,16 +46,17 @@ def resume_command(memory: Stores, session: str) -> dict[str, Any]:
     agent = str(rows[0]["agent"]) if rows else sources[0].agent
     if agent not in AGENTS or not AGENTS[agent].resume:
         raise ConfigurationError(f"{agent} has no command that resumes a session")
-    path = _present(next((row.path for row in sources), ""))
+    path = _present(next((row.path for row in sources), ""), session_id)
     own = [row["cwd"] for row in rows if row["agent_id"] is None]
-    directory = _directory([*own, *(row["project_root"] for row in rows[:1])], project)
+    folder = os.path.basename(os.path.dirname(path)) or project  # noqa: PTH119, PTH120
+    directory = _directory([*own, *(row["project_root"] for row in rows[:1])], folder)
     named = {"session": session_id, "path": path or session_id}
     command = [part.format(**named) for part in AGENTS[agent].resume]
     missing = []
     if not directory or not os.path.isdir(directory):  # noqa: PTH112
         missing.append(f"the directory {directory or 'of the session'} is not on this machine")
-    elif agent == CLAUDE_CODE.name and project_of(directory) != project:
-        missing.append(f"Claude Code finds the session only in the directory of {project}")
+    elif agent == CLAUDE_CODE.name and folder and project_of(directory) != folder:
+        missing.append(f"Claude Code finds the session only in the directory of {folder}")
     if not path or is_gone(path):
         missing.append(f"{agent} has deleted the transcript, so it cannot resume the session")
     line = shlex.join(command)
@@ -67,15 +71,31 @@ def resume_command(memory: Stores, session: str) -> dict[str, Any]:
     }
 
 
-def _present(path: str) -> str:
-    """Return a transcript's path, or the one that it has since it was compressed or unpacked."""
+def _present(path: str, session_id: str) -> str:
+    """Return a transcript's path, or the one that it has since it was compressed or unpacked, or
+    since its folder was renamed or its file was put into an archive."""
     plain = plain_name(path)
     others = (plain, *(f"{plain}{ending}" for ending in COMPRESSED)) if path else ()
-    return next((each for each in (path, *others) if each and not is_gone(each)), path)
+    here = next((each for each in (path, *others) if each and not is_gone(each)), "")
+    return here or next(_moved(Path(plain), session_id), path) if path else path
 
 
-def _directory(paths: Iterable[str], project: str) -> str:
+def _moved(path: Path, session_id: str) -> Iterator[str]:
+    """Yield the files of a session below the directories that its transcript lay in: beside its
+    folder (Claude Code, Pi), or in Codex's archive."""
+    names = (f"*{glob_escape(session_id)}*.jsonl", f"*{glob_escape(session_id)}*.jsonl.*")
+    places = [path.parent.parent, *(each for each in path.parents if each.name == "sessions")]
+    if archive := next((each for each in path.parents if each.name == "sessions"), None):
+        places += [archive.parent / "archived_sessions", archive.parent]
+    for place in dict.fromkeys(places):
+        for name in names:
+            with suppress(OSError):
+                yield from map(str, sorted(place.glob(name)))
+                yield from map(str, sorted(place.glob(f"*/{name}")))
+
+
+def _directory(paths: Iterable[str], folder: str) -> str:
     """Return the directory that a session began in, which Claude Code names its folder of
     transcripts after, and finds no session elsewhere; else the first that is known."""
     known = [str(on_this_machine(path)) for path in dict.fromkeys(paths) if path]
-    return next((path for path in known if project_of(path) == project), next(iter(known), ""))
+    return next((path for path in known if project_of(path) == folder), next(iter(known), ""))

@@ -90,6 +90,7 @@ MIGRATIONS = (
     "DROP TABLE reading_states",
     "UPDATE sources SET shares = NULL WHERE shares = -1",
     "CREATE TABLE containers (path TEXT PRIMARY KEY, token TEXT NOT NULL) WITHOUT ROWID",
+    "ALTER TABLE sources ADD COLUMN directory TEXT",
 )
 """One statement a version, in order; `PRAGMA user_version` counts those applied.
 
@@ -102,6 +103,7 @@ read whole. `vector_places`: the session's file that has a vector, by a keyed ha
 embedder. `quarantine.input_hash` is emptied once: earlier versions held sessions back for good
 after failures that pass, so each is tried again. `kept_vectors`: float32 vectors of texts that a
 document had, under the same hash, and the version of the rules by which the text was redacted.
+`sources.directory`: NULL where an earlier version read the file, so that it is read again.
 `products_by_session` began with the session's id, so that the thirty products of each session of a
 batch changed a page of their own. `containers`: databases with many sessions, and a token of the
 state in which all of them were in the ledger as they are there.
@@ -128,6 +130,9 @@ class SourceRow:
     ] = field(default_factory=SourceFacts)
     records: bytes = b""
     gone_at: Annotated[str | None, "When its agent was found to have deleted it."] = None
+    directory: Annotated[
+        str | None, "Directory that its records name, in one spelling; empty if they name none."
+    ] = None
 
     @property
     def file_name(self) -> str:

@@ -185,5 +185,5 @@ def _columns(key: SourceKey) -> dict[str, str]:
 def _source_row(row: sqlite3.Row) -> SourceRow:
     """Return a row of `sources`."""
     values = list(row)  # as `SOURCE_FACTS` has them; by name they take twice as long
-    values[_FACTS:] = source_facts(row[_FACTS]), b"", row[_FACTS + 1]
+    values[_FACTS:] = source_facts(row[_FACTS]), b"", *row[_FACTS + 1 :]
     return SourceRow(*values)

@@ -45,6 +45,7 @@ class _Extent:
 
     end: int
     times_ms: list[int]
+    directory: str = ""
 
 
 class _Sessions:
@@ -120,7 +121,10 @@ def lost_sessions(path: Path, present: Container[str], agent: str) -> Iterator[S
     for (project, session_id), extent in sessions.items():
         last_ms = max(extent.times_ms)
         if session_id not in present and last_ms < newest:
-            yield Source(agent, project, session_id, None, path, extent.end, last_ms * 1_000_000)
+            yield Source(
+                *(agent, project, session_id, None, path, extent.end, last_ms * 1_000_000),
+                directory=extent.directory,
+            )
 
 
 def unnamed_prompts_ms(source: Source) -> list[int]:
@@ -135,8 +139,8 @@ def unnamed_prompts_ms(source: Source) -> list[int]:
         return []
     status = source.path.stat()
     sessions = _sessions_of(source.path, status.st_size, status.st_mtime_ns)
-    extent = sessions.get((source.project, source.session_id))
-    return extent.times_ms if extent is not None else []
+    found = (extent for (_, name), extent in sessions.items() if name == source.session_id)
+    return next((extent.times_ms for extent in found), [])
 
 
 @lru_cache(maxsize=4)
@@ -149,7 +153,8 @@ def _sessions_of(path: Path, size: int, mtime_ns: int) -> dict[tuple[str, str], 
         if not _text(entry) or not key[1]:
             continue
         when = _milliseconds(entry)
-        extent = found.setdefault(key, _Extent(end, []))
+        directory = clean_text(text_field(entry, "project"))
+        extent = found.setdefault(key, _Extent(end, [], directory))
         extent.end = end + 1
         extent.times_ms.append(when)
     return found

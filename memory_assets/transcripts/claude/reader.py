@@ -12,21 +12,25 @@ Records are parsed in `records.py`, `prompts.py` and `queue.py`.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError
+from memory_assets.project_names import directory_of_folder
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
 from memory_assets.transcripts.claude.left_out import LEFT_OUT, OF_SUBAGENTS
 from memory_assets.transcripts.claude.records import ClaudeSession
 from memory_assets.transcripts.claude.side_question import PREFIX, SideQuestion
-from memory_assets.transcripts.discovery import SUFFIX, Walk
+from memory_assets.transcripts.discovery import SUFFIX, Identified, Walk
 from memory_assets.transcripts.fields import safe_id
-from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.lines import JsonObject, clean_text, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import Session
 
@@ -36,6 +40,7 @@ _IDLE_AGENTS = ("agent-aprompt_suggestion-", "agent-acompact-")
 _SUBAGENT_DEPTH = 4
 """subagents/workflows/<workflow>/agent-*.jsonl is 2; room for more."""
 
+_CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)+")')
 _MARKERS = (b'"sessionId":', b'"leafUuid":', b'"parentUuid":')
 _MARKED_FIELDS = ("sessionId", "leafUuid", "parentUuid", "snapshot")
 
@@ -67,12 +72,9 @@ class ClaudeCodeReader(Reader):
         if found is None:
             return
 
-        def identify(path: Path) -> tuple[str, str, str | None]:
-            project = path.relative_to(found).parts[0]
-            return project, *_identify(path, partial(read_head, path))
-
         present: set[str] = set()
         for project, has_usable_name in walk.projects(found):
+            identify = partial(_identified, project.name)
             for source in walk.sources(_files(walk, project.path), known, identify):
                 present.add(source.session_id)
                 if has_usable_name:
@@ -121,6 +123,20 @@ def _is_claude(record: JsonObject) -> bool:
 
 def _is_transcript(name: str) -> bool:
     return name not in _NOT_TRANSCRIPTS and not name.startswith(_IDLE_AGENTS)
+
+
+def _identified(folder: str, path: Path) -> Identified:
+    head = read_head(path)
+    return folder, *_identify(path, lambda: head), _directory(folder, head)
+
+
+def _directory(folder: str, head: bytes) -> str:
+    """Return the directory of a session, which its folder is called after, unless it was moved."""
+    known = []
+    for found in _CWD.findall(head):
+        with suppress(ValueError):  # of an escape that is none
+            known.append(clean_text(str(json.loads(found))))
+    return directory_of_folder(folder, known)
 
 
 def _identify(path: Path, head: Callable[[], bytes]) -> tuple[str, str | None]:

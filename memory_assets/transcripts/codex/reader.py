@@ -23,7 +23,7 @@ from memory_assets.transcripts.codex.left_out import LEFT_OUT
 from memory_assets.transcripts.codex.lines import BARE_ITEMS
 from memory_assets.transcripts.codex.records import CodexSession
 from memory_assets.transcripts.containers import is_compressed, plain_name
-from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Walk
+from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Identified, Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
@@ -80,7 +80,12 @@ class CodexReader(Reader):
             if top.agent_id is not None and top.session_id in waiting:
                 continue
             if top is not source:
-                source = replace(source, session_id=top.session_id, project=top.project)
+                source = replace(
+                    source,
+                    session_id=top.session_id,
+                    project=top.project,
+                    directory=top.directory,
+                )
             yield source
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CodexSession:
@@ -90,13 +95,14 @@ class CodexReader(Reader):
     def _walk(self, walk: Walk, folder: Path, known: Known, unread: set[str]) -> Iterator[Source]:
         """Yield the rollouts in a folder; add the threads of those that cannot be read."""
 
-        def identify(path: Path) -> tuple[str, str, str | None]:
+        def identify(path: Path) -> Identified:
             try:
                 meta = _first_meta(read_head(path, _HEAD_BYTES))
             except TranscriptError:
                 unread.add(_identify(path, {})[0])
                 raise
-            return project_of(text_field(meta, "cwd")), *_identify(path, meta)
+            directory = text_field(meta, "cwd")
+            return project_of(directory), *_identify(path, meta), directory
 
         files = walk.transcripts(folder, _DEPTH, ENDINGS)
         rollouts = (file for file in files if file[0].name.startswith("rollout-"))

@@ -18,7 +18,7 @@ from pathlib import Path
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.branches import abandoned_entries
-from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.discovery import Identified, Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.pi.left_out import LEFT_OUT
@@ -66,18 +66,20 @@ class PiReader(Reader):
         if found is None:
             return
         sources = list(walk.sources(walk.transcripts(found, _DEPTH), known, self._identified))
-        projects = {one.session_id: one.project for one in sources if one.agent_id is None}
+        main = {one.session_id: one for one in sources if one.agent_id is None}
         for source in sources:
-            yield replace(source, project=projects.get(source.session_id, source.project))
+            top = main.get(source.session_id, source)
+            yield replace(source, project=top.project, directory=top.directory)
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> PiSession:
         """Return the state of reading a session, abandoned branches included."""
         return PiSession(source, report, abandoned_entries(source.path, end))
 
-    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+    def _identified(self, path: Path) -> Identified:
         head = read_head(path)
         header = next((item for item in head_objects(head) if _is_header(item)), {})
-        return project_of(text_field(header, "cwd")), *self.identify(path, head)
+        directory = text_field(header, "cwd")
+        return project_of(directory), *self.identify(path, head), directory
 
 
 def _is_header(entry: JsonObject) -> bool:

@@ -17,7 +17,7 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.discovery import Identified, Walk
 from memory_assets.transcripts.fields import (
     content_text,
     object_field,
@@ -78,11 +78,11 @@ class AtifReader(RenderingReader):
         """Return the state of reading a document."""
         return AtifSession(source, report)
 
-    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+    def _identified(self, path: Path) -> Identified:
         head = read_head(path)
         named = (field_in_head(head, name) for name in _DIRECTORIES)
         directory = next(filter(None, named), "") or str(path.parent)
-        return project_of(directory), *self.identify(path, head)
+        return project_of(directory), *self.identify(path, head), directory
 
 
 class AtifSession(Session):

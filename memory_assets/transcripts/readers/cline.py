@@ -132,8 +132,11 @@ class ClineReader(RenderingReader):
         if state is None:
             return
         seen = known(paths[0], *state)
-        project = seen.project if seen else project_of(_facts(paths[0])[0])
-        yield replace(source, project=project, size=state[0], mtime_ns=state[1])
+        directory = seen.directory if seen else _facts(paths[0])[0]
+        project = seen.project if seen else project_of(directory)
+        yield replace(
+            source, project=project, directory=directory, size=state[0], mtime_ns=state[1]
+        )
 
     def holds(self, source: Source) -> bool:
         """Return whether a source is a task, by the name of its file."""

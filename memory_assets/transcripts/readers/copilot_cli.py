@@ -19,7 +19,7 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.discovery import Identified, Walk
 from memory_assets.transcripts.fields import (
     object_field,
     parse_time,
@@ -115,11 +115,12 @@ class CopilotCliReader(Reader):
         """Return the state of reading a session."""
         return CopilotSession(source, report)
 
-    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+    def _identified(self, path: Path) -> Identified:
         head = read_head(path)
         data = (object_field(event, "data") for event in head_objects(head) if _is_start(event))
         context = object_field(next(data, {}), "context")
-        return project_of(text_field(context, "cwd")), *self.identify(path, head)
+        cwd = text_field(context, "cwd")
+        return project_of(cwd), *self.identify(path, head), cwd
 
 
 class CopilotSession(Session):

@@ -15,7 +15,7 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import BlockSession
-from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.discovery import Identified, Walk
 from memory_assets.transcripts.fields import (
     object_field,
     parse_time,
@@ -69,10 +69,11 @@ class DroidReader(Reader):
         """Return the state of reading a session."""
         return DroidSession(source, report)
 
-    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+    def _identified(self, path: Path) -> Identified:
         head = read_head(path)
         header = next((each for each in head_objects(head) if each.get("type") == _HEADER), {})
-        return project_of(text_field(header, "cwd")), *self.identify(path, head)
+        cwd = text_field(header, "cwd")
+        return project_of(cwd), *self.identify(path, head), cwd
 
 
 class DroidSession(BlockSession):

@@ -116,7 +116,7 @@ class GeminiReader(Reader):
             logs = {each[0].path for each in files}
             own = (each for each in files if _is_session(each[0].path, logs))
             for source in walk.sources(own, known, self._identified):
-                yield replace(source, project=named)
+                yield replace(source, project=named, directory=directory)
 
     def renders(self, source: Source) -> bool:
         """Return whether the session is a document."""

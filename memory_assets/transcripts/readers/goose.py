@@ -17,7 +17,7 @@ from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.content import Content, FileContent
 from memory_assets.transcripts.databases import LENGTH, Database, from_json
-from memory_assets.transcripts.discovery import SUFFIX, Walk
+from memory_assets.transcripts.discovery import SUFFIX, Identified, Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
@@ -130,9 +130,10 @@ class GooseReader(DatabaseReader):
         """Return the state of reading a session."""
         return GooseSession(source, report)
 
-    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+    def _identified(self, path: Path) -> Identified:
         header = next(filter(_is_header, head_objects(read_head(path))), {})
-        return project_of(text_field(header, "working_dir")), safe_id(path.stem), None
+        directory = text_field(header, "working_dir")
+        return project_of(directory), safe_id(path.stem), None, directory
 
 
 def _is_header(line: JsonObject) -> bool:

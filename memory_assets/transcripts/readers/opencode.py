@@ -161,9 +161,9 @@ class OpenCodeReader(DatabaseReader):
         document = document_of(path)
         info = document if is_of_tree(path) else object_field(document, "info")
         own, parent = safe_id(info.get("id")), safe_id(info.get("parentID"))
-        project = project_of(text_field(info, "directory"))
-        ids = (parent or own, own if parent else None)
-        return Source(self.agent, project, *ids, path, *state) if own else None
+        directory = text_field(info, "directory")
+        ids = (project_of(directory), parent or own, own if parent else None)
+        return Source(self.agent, *ids, path, *state, directory=directory) if own else None
 
     def state(self, source: Source) -> tuple[int, int] | None:
         """Return the state of a session of a database, or of its files."""

@@ -16,7 +16,7 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import PERSON, UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.branches import abandoned_entries
-from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.discovery import Identified, Walk
 from memory_assets.transcripts.fields import (
     mark,
     object_field,
@@ -96,11 +96,11 @@ class QwenReader(Reader):
         gone = abandoned_entries(source.path, end, own="uuid", above="parentUuid")
         return QwenSession(source, report, gone)
 
-    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+    def _identified(self, path: Path) -> Identified:
         head = read_head(path)
         named = (text_field(record, "cwd") for record in head_objects(head))
         cwd = next(filter(None, named), "")
-        return project_of(cwd or path.parent.parent.name), *self.identify(path, head)
+        return project_of(cwd or path.parent.parent.name), *self.identify(path, head), cwd
 
 
 class QwenSession(Session):

@@ -91,7 +91,7 @@ class VsCodeCopilotReader(RenderingReader):
 
     def _files(self, walk: Walk, root: Path, known: Known) -> Iterator[Source]:
         for folder, workspace in _folders(walk, root):
-            project = project_of(directory_of(workspace)) if workspace else project_of("")
+            directory = directory_of(workspace) if workspace else ""
             for entry, size, mtime_ns in walk.transcripts(folder, 0, _ENDINGS):
                 path = Path(entry.path)
                 source = known(path, size, mtime_ns)
@@ -99,8 +99,8 @@ class VsCodeCopilotReader(RenderingReader):
                     if size < _SMALL and is_empty(path):
                         continue
                     ids = (safe_id(path.stem), None)
-                    source = Source(self.agent, project, *ids, path, size, mtime_ns)
-                yield replace(source, project=project)
+                    source = Source(self.agent, "", *ids, path, size, mtime_ns)
+                yield replace(source, project=project_of(directory), directory=directory)
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session."""

@@ -1,0 +1,129 @@
+"""Projects are directories: one spelling for each directory, and one name for each project.
+
+A name is the slug that Claude Code gives to its folders, with the letters of a directory that has
+others than ASCII. It is taken once, and stays whatever comes later.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memory_assets.path_spelling import is_of_windows
+from memory_assets.paths import project_of
+
+_MOUNTED = re.compile(r"/mnt/([a-z])(?=/|$)")
+_HOME = re.compile(r"/(?:home|Users)/([^/]+)(?=/|$)|/(root)(?=/|$)")
+_NOT_IN_WORDS = re.compile(r"[\W_]")
+
+
+def spelled(directory: str) -> str:
+    """Return a directory in the one spelling in which directories are compared; "" for none.
+
+    Drives and slashes of Windows, WSL's names of its drives, accents, links that are there, and
+    the place of a user's home count for nothing; Windows has no upper and lower case.
+    """
+    path = unicodedata.normalize("NFC", directory.strip())
+    if not path:
+        return ""
+    if mounted := _MOUNTED.match(path):
+        path = f"{mounted[1]}:{path[mounted.end() :] or '/'}"
+    if is_of_windows(path):
+        return posixpath.normpath(path.replace("\\", "/")).casefold()
+    if path.startswith("/") and os.path.isdir(path):  # noqa: PTH112 - False where it is not allowed
+        path = unicodedata.normalize("NFC", os.path.realpath(path))
+    path = posixpath.normpath(path)
+    home = str(Path.home())
+    if path == home or path.startswith(f"{home}{os.sep}"):
+        return f"~{posixpath.basename(home)}{path[len(home) :]}"
+    if of_user := _HOME.match(path):
+        return f"~{of_user[1] or of_user[2]}{path[of_user.end() :]}"
+    return path
+
+
+def folded(name: str) -> str:
+    """Return what two names that look alike have in common."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def readable_name(directory: str, slug: str) -> str:
+    """Return the name that a project would like to have: its slug, in which letters that are not
+    ASCII are kept."""
+    plain = unicodedata.normalize("NFC", directory)
+    return slug if plain.isascii() else _NOT_IN_WORDS.sub("-", plain)
+
+
+@dataclass
+class ProjectNames:
+    """The names of projects, and their directories in one spelling.
+
+    `folders` are folders of transcripts by what names look like, with the project of sessions that
+    were moved there.
+    """
+
+    names: dict[str, str] = field(default_factory=dict)
+    """By what they look like."""
+    directories: dict[str, str] = field(default_factory=dict)
+    """Names by directory."""
+    folders: dict[str, str] = field(default_factory=dict)
+    _with_directory: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of_record(cls, known: Iterable[tuple[str, str]]) -> ProjectNames:
+        """Return the names of projects on record, each with one of its directories ("": none)."""
+        made = cls()
+        for name, directory in sorted(known):
+            made.note(name, directory)
+        return made
+
+    def name(self, directory: str, slug: str, cwd: str = "") -> str:
+        """Return the name of the project of a directory (`cwd` as it was written), from now on; of
+        a folder alone where no directory is known."""
+        if found := self.directories.get(directory) if directory else None:
+            return found
+        wanted = readable_name(cwd or directory, slug)
+        if moved := self.folders.get(folded(slug)):
+            wanted = moved
+        elif directory and folded(wanted) in self._with_directory:
+            wanted = next(
+                name
+                for number in range(2, 10_000)
+                if folded(name := f"{wanted}-{number}") not in self.names
+            )
+        wanted = self.names.get(folded(wanted), wanted)
+        self.note(wanted, directory)
+        return wanted
+
+    def note_folder(self, folder: str, project: str) -> None:
+        """Note that sessions of a project are in a folder which is called otherwise."""
+        if folded(folder) not in self.names:
+            self.folders.setdefault(folded(folder), project)
+
+    def note(self, name: str, directory: str) -> None:
+        """Note a project's name, and a directory of it, unless that has a project already."""
+        self.names.setdefault(folded(name), name)
+        if directory:
+            self.directories.setdefault(directory, self.names[folded(name)])
+            self._with_directory.add(folded(name))
+
+
+def directory_of_folder(folder: str, directories: Iterable[str]) -> str:
+    """Return the directory after which Claude Code called a folder, among these and those that
+    they are in; else the first of them, if it is not another one of which the folder is a part (a
+    working tree inside of a repository, in which a session goes on). "" if there is none."""
+    known = list(dict.fromkeys(directories))
+    if not known:
+        return ""
+    for directory in known:
+        path = directory
+        while path:
+            if folded(project_of(path)) == folded(folder):
+                return path
+            path = re.sub(r"[/\\]*[^/\\]*\Z", "", path)
+    inside = folded(folder).startswith(f"{folded(project_of(known[0]))}-")
+    return "" if inside else known[0]

@@ -1,0 +1,188 @@
+"""The transcripts on disk, each given to its project and its session.
+
+A reader says what a file is called and which directory its records name. Which project that is, and
+which files are of one session, follows from all files together and from what is on record: a
+session stays in the project that it is in, and a project keeps its name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from memory_assets.errors import TranscriptError, printable
+from memory_assets.paths import Roots, project_of
+from memory_assets.project_names import ProjectNames, folded, spelled
+from memory_assets.stores.catalog.schema import SourceRow
+from memory_assets.stores.tombstones import is_unique
+from memory_assets.transcripts import (
+    HISTORY_FILE,
+    Known,
+    Note,
+    Source,
+    Unlisted,
+    discover,
+    ignore,
+    plain_name,
+)
+from memory_assets.transcripts.lines import read_head
+
+_CLAUDE_CODE = "claude-code"
+_WRITTEN = re.compile(rb'"timestamp":\s*"([^"]{10,40})"')
+_LOST_PART = "the file that it goes on from is deleted; what was read of the session stays"
+_RESTORE = "restore the deleted file, and run `memory ingest`"
+
+FileKey = tuple[str, str, str, str]
+"""Agent, session, subagent ("" for none), and what project and path say beside."""
+
+
+def find_all(
+    rows: Sequence[SourceRow], roots: Roots, known: Known, note: Note = ignore
+) -> list[Source]:
+    """Return every transcript on disk, those of forgotten sessions included, with the project and
+    the session that it belongs to. `rows` are those of the catalogue, `known` is what discovery need
+    not read again; `note` is called with each file or directory that could not be listed, read or
+    named."""
+    found = list(discover(roots, known, note))
+    return _joined(_Projects(rows, found).given(), rows, note)
+
+
+class _Projects:
+    """Gives each source of a walk its project."""
+
+    def __init__(self, rows: Sequence[SourceRow], found: Sequence[Source]) -> None:
+        self._found = [(one, replace(one, directory=spelled(one.directory))) for one in found]
+        main = {(row.agent, row.session_id, row.project) for row in rows if not row.agent_id}
+        several = Counter((agent, session_id) for agent, session_id, _ in main)
+        self._of_path = {
+            row.path: row.project for row in rows if several[row.agent, row.session_id] > 1
+        }
+        self._on_record = {
+            (row.agent, row.session_id): row.project
+            for row in sorted(rows, key=lambda row: (row.agent_id == "", row.project))
+            if is_unique(row.session_id)
+        }
+        """Earlier versions put the files of one session into several projects, where they stay."""
+        self._names = ProjectNames.of_record({(row.project, row.directory or "") for row in rows})
+        for row in rows:
+            if row.agent == _CLAUDE_CODE and not row.agent_id and row.directory:
+                self._note_folder(Path(row.path).parent.name, row.directory, row.project)
+        self._of_session: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def given(self) -> list[Source]:
+        """Return the sources with their projects, in order. Those whose directory was moved come
+        first, so that what was written there since joins them; a subagent follows its session."""
+        order = sorted(self._found, key=lambda each: (each[1].agent_id is not None, each[1].path))
+        made: dict[int, Source] = {}
+        for moved in (True, False):
+            for raw, source in order:
+                if id(raw) not in made and (not moved or _is_moved(source)):
+                    made[id(raw)] = self._placed(raw, source)
+        return [made[id(raw)] for raw, _ in self._found]
+
+    def _placed(self, raw: Source, source: Source) -> Source:
+        session = source.agent, source.session_id
+        if project := self._of_path.get(source.locator):
+            return replace(source, project=project)
+        is_known = is_unique(source.session_id)
+        if is_known and (found := self._of_session.get(session)):
+            return replace(source, project=found[0], directory=source.directory or found[1])
+        slug = project_of(raw.directory) if _is_moved(source) else source.project
+        project = self._on_record.get(session) or self._names.name(
+            source.directory, slug, "" if raw.directory == source.directory else raw.directory
+        )
+        if source.directory:
+            self._names.note(project, source.directory)
+            if _is_moved(source):
+                self._note_folder(source.path.parent.name, source.directory, project)
+        if is_known:
+            self._of_session[session] = project, source.directory
+        return replace(source, project=project)
+
+    def _note_folder(self, folder: str, directory: str, project: str) -> None:
+        if not _is_called_after(folder, directory):
+            self._names.note_folder(folder, project)
+
+
+def _is_moved(source: Source) -> bool:
+    """Whether a session lies in a folder that is called after another directory."""
+    return (
+        source.agent == _CLAUDE_CODE
+        and source.agent_id is None
+        and bool(source.directory)
+        and source.path.name != HISTORY_FILE
+        and not _is_called_after(source.path.parent.name, source.directory)
+    )
+
+
+def _is_called_after(folder: str, directory: str) -> bool:
+    """Whether a folder's name ends as the slug of a directory in its one spelling, from which the
+    place of the home is missing."""
+    return folded(folder).endswith(folded(project_of(directory.lstrip("~/"))))
+
+
+def _joined(sources: Sequence[Source], rows: Iterable[SourceRow], note: Note) -> list[Source]:
+    """Return one source for all files of a session, or of a subagent, that lie in several folders
+    or homes: copies, and what a session wrote after it went on in a working tree."""
+    groups: dict[FileKey, list[Source]] = {}
+    for source in sources:
+        groups.setdefault(_file_key(source), []).append(source)
+    on_record = {
+        (row.agent, row.session_id, row.agent_id): row for row in rows if row.facts.get("parts")
+    }
+    made = []
+    for source in sources:
+        group = groups.pop(_file_key(source), None)
+        if group is None:
+            continue
+        whole = group[0] if len(group) == 1 else _one_of(group)
+        row = on_record.get((whole.agent, whole.session_id, whole.agent_id or ""))
+        if row is None or not _lost_parts(row, whole):
+            made.append(whole)
+        elif whole.mtime_ns > row.mtime_ns:
+            note(Unlisted(whole.agent, printable(str(whole.path)), _LOST_PART, _RESTORE))
+    return made
+
+
+def _file_key(source: Source) -> FileKey:
+    """Return what the files of one source have in common; a name that is not unique stands for the
+    file alone."""
+    if not is_unique(source.session_id) or source.path.name == HISTORY_FILE:
+        where = f"{os.path.realpath(source.path)}:{source.project}"
+        return source.agent, source.session_id, source.agent_id or "", where
+    inside = plain_name(str(source.path).partition(source.session_id)[2])
+    return source.agent, source.session_id, source.agent_id or "", f"{source.project}:{inside}"
+
+
+def _one_of(group: Sequence[Source]) -> Source:
+    """Return one source of several, by the time of their first records; of copies the shorter one
+    comes first, as the other one goes on. What only links lead to counts once."""
+    places = {os.path.realpath(one.path): one for one in group}
+    places |= {str(one.path): one for one in group if str(one.path) in places}
+    ordered = sorted(places.values(), key=lambda one: (_begun(one), one.size, str(one.path)))
+    if len(ordered) == 1:
+        return ordered[0]
+    return replace(
+        ordered[0],
+        size=sum(one.size for one in ordered),
+        mtime_ns=max(one.mtime_ns for one in ordered),
+        parts=tuple(path for one in ordered for path in one.files)[1:],
+    )
+
+
+def _begun(source: Source) -> str:
+    try:
+        written = _WRITTEN.search(read_head(source.path))
+    except TranscriptError:
+        return ""  # the reading of the file says why
+    return written[1].decode("utf-8", "replace") if written else ""
+
+
+def _lost_parts(row: SourceRow, source: Source) -> Counter[str]:
+    """Return the names of files that a source had when it was read, and has no longer."""
+    had = Counter(plain_name(Path(path).name) for path in (row.path, *row.facts["parts"]))
+    return had - Counter(plain_name(path.name) for path in source.files)

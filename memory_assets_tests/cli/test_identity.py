@@ -1,0 +1,144 @@
+"""Sessions and projects are found, shown, resumed and forgotten as what they are, wherever their
+files lie."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.transcript_files import (
+    claude_lines,
+    write_claude,
+    write_codex,
+    write_lines,
+)
+
+ONE, TWO, THREE = (f"66666666-aaaa-4aaa-8aaa-00000000000{number}" for number in (1, 2, 3))
+
+
+class Machine:
+    """Transcripts, and a memory of them without vectors."""
+
+    def __init__(self, root: Path) -> None:
+        self.claude, self.codex = root / "claude" / "projects", root / "codex"
+        for path in (self.claude, self.codex / "sessions"):
+            path.mkdir(parents=True)
+        environment = {
+            "MEMORY_DATA_DIR": str(root / "memory"),
+            "MEMORY_EMBEDDER": "none",
+            "MEMORY_PROJECTS_DIR": str(self.claude),
+            "MEMORY_CODEX_DIR": str(self.codex),
+        }
+        self.run = partial(run_here, environment)
+
+    def done(self, *arguments: str) -> str:
+        """What a command that must work prints."""
+        made = self.run(*arguments)
+        assert made.returncode == 0, made.stdout + made.stderr
+        return made.stdout
+
+    def told(self, *arguments: str) -> dict[str, Any]:
+        """The JSON of a command that must work."""
+        answer: dict[str, Any] = json.loads(self.done(*arguments, "--json"))
+        return answer
+
+    def found(self, words: str, *filters: str) -> list[str]:
+        """The ids of the turns that have all the words."""
+        hits = self.told("search", words, *filters)["hits"]
+        return [hit["id"] for hit in hits if all(word in hit["text"] for word in words.split())]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A machine without transcripts."""
+    return Machine(tmp_path)
+
+
+def test_a_session_that_went_on_in_a_working_tree_is_one(machine: Machine) -> None:
+    """Every id of a hit opens that hit, no prompt is there twice, and it has both names; another
+    one was copied there and went on."""
+    tree = machine.claude / "-home-mira-repo--claude-worktrees-weeks"
+    inside = "/home/mira/repo/.claude/worktrees/weeks"
+    write_claude(machine.claude, ONE, "/home/mira/repo", "add tide tables", "sort the harbours")
+    write_lines(tree / f"{ONE}.jsonl", claude_lines(ONE, inside, "plan the ferry weeks", after=2))
+    begun = claude_lines(TWO, "/home/mira/repo", "paint the buoys")
+    write_lines(machine.claude / "-home-mira-repo" / f"{TWO}.jsonl", begun)
+    gone_on = claude_lines(TWO, inside, "count the anchors", after=1)
+    write_lines(tree / f"{TWO}.jsonl", [*begun, *gone_on])
+    write_claude(machine.claude, THREE, inside, "weigh the moorings")
+    machine.done("ingest")
+    said = ("tide tables", "sort harbours", "ferry weeks", "paint buoys", "count anchors")
+    for words in (*said, "weigh moorings"):
+        (hit,) = machine.found(words)
+        assert words.split()[-1] in machine.done("show", hit)
+        assert machine.found(words, "--project", "/home/mira/repo") == [hit]
+    for name in ("weeks", inside):
+        assert machine.found("weigh moorings", "--project", name) == [hit]
+    assert machine.done("verify")
+    agents = machine.told("status")["agents"]
+    assert agents["claude-code"]["prompts"] == 6 and agents["claude-code"]["sessions"] == 3
+    assert ONE in machine.done("summarize", ONE)
+
+
+def test_directories_of_one_slug_are_searched_and_forgotten_apart(machine: Machine) -> None:
+    """Claude Code gives both one folder."""
+    news, store = "/home/mira/work/新聞", "/home/mira/work/暫存"
+    write_claude(machine.claude, ONE, news, "round the payroll amounts")
+    write_claude(machine.claude, TWO, store, "delete the payroll files")
+    write_codex(machine.codex, 1, news, "print the payroll account")
+    write_codex(machine.codex, 2, store, "zip the payroll account")
+    machine.done("ingest")
+    for project, session in ((news, ONE), (store, TWO), ("新聞", ONE), ("暫存", TWO)):
+        hits = machine.found("payroll", "--project", project)
+        assert len(hits) == 2 and f"session::{session}::turn::0" in hits
+        listed = machine.told("forget", "--project", project, "--dry-run")["sessions"]
+        assert len(listed) == 2 and session in {each["session_id"] for each in listed}
+    machine.done("forget", "--project", store, "--yes")
+    assert machine.done("ingest") and machine.done("verify")
+    assert len(machine.found("payroll")) == 2 == len(machine.told("sessions")["sessions"])
+
+
+@pytest.mark.parametrize("spelling", ["C:\\work\\Kiln", "c:\\work\\Kiln", "C:/work/kiln/", "kiln"])
+def test_a_directory_of_windows_is_named_in_any_spelling(machine: Machine, spelling: str) -> None:
+    """As the command line and an editor write it."""
+    write_codex(machine.codex, 1, "C:\\work\\Kiln", "log the thermocouple")
+    write_codex(machine.codex, 2, "c:\\work\\Kiln", "plot the thermocouple")
+    machine.done("ingest")
+    assert len(machine.found("thermocouple", "--project", spelling)) == 2
+    assert len(machine.told("status")["projects"]) == 1
+
+
+def test_a_folder_that_moved_is_known_by_both_names(machine: Machine) -> None:
+    """Its session is resumed from where it went, before and after the next ingest, and counted
+    once."""
+    path = write_claude(machine.claude, ONE, "/home/mira/reed", "find the reed squeal")
+    machine.done("ingest")
+    path.parent.rename(machine.claude / "-home-mira-organ")
+    for _ in range(2):
+        assert not any("deleted" in each for each in machine.told("resume", ONE)["missing"])
+        machine.done("ingest")
+    for name in ("organ", "reed", "/home/mira/reed"):
+        assert machine.found("reed squeal", "--project", name) == [f"session::{ONE}::turn::0"]
+    counted = machine.told("status")
+    assert counted["agents"]["claude-code"]["sessions"] == 1 == len(counted["projects"])
+    assert counted["archive"]["sessions_source_gone"] == 0
+    machine.done("verify")
+
+
+def test_a_thread_in_the_archive_can_be_resumed(machine: Machine) -> None:
+    """Codex moves it there, compressed or not."""
+    path = write_codex(machine.codex, 1, "/home/mira/reed", "find the reed squeal")
+    machine.done("ingest")
+    archive = machine.codex / "archived_sessions"
+    archive.mkdir()
+    path.rename(archive / path.name)
+    thread = path.stem[-36:]
+    assert not any("deleted" in each for each in machine.told("resume", thread)["missing"])
+    machine.done("ingest")
+    assert machine.found("reed squeal") == [f"session::{thread}::turn::0"]
+    machine.done("verify")
