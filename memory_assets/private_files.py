@@ -1,4 +1,5 @@
-"""Files that only their owner can read: 0700 for directories and 0600 for files.
+"""Files that only their owner can read, 0700 for directories and 0600 for files; and what is not
+written outside the data directory.
 
 New files get these modes from the umask, which each of our processes sets when it starts and its
 children inherit. Files that an earlier version left readable by others are corrected once; a
@@ -43,8 +44,20 @@ _OURS = (
 
 def create_private_files() -> None:
     """Set the umask, so that this process and its children create files that only their owner can
-    read."""
+    read; and let none of them leave a core file, which would hold the text that it had in memory.
+    """
     os.umask(_UMASK)
+    if os.name != "nt":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def keep_temporary_files(data_dir: Path) -> None:
+    """Let SQLite, in this process and its children, put temporary files into the data directory
+    (https://www.sqlite.org/tempfiles.html), where else they would be in /var/tmp. A process that
+    has imported sqlite3 before goes on as it began."""
+    os.environ["SQLITE_TMPDIR"] = str(data_dir.absolute())
 
 
 def create_once(path: Path, content: bytes) -> None:

@@ -185,3 +185,51 @@ def test_every_process_of_ours_creates_private_files(process: str, tmp_path: Pat
         check=True,
     )
     assert done.stdout.splitlines()[-1] == "umask 0o77"
+
+
+def test_no_core_is_dumped() -> None:
+    """Of a process that holds text, nor of its children; nor can they allow it again."""
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import resource, subprocess, sys\n"
+            "from memory_assets.private_files import create_private_files\n"
+            "create_private_files()\n"
+            "look = 'import resource; print(resource.getrlimit(resource.RLIMIT_CORE))'\n"
+            "subprocess.run([sys.executable, '-c', look])",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert told == "(0, 0)\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are listed by Linux")
+def test_temporary_files_of_sqlite_are_in_the_data_directory(tmp_path: Path) -> None:
+    """What a large sort spills; SQLite deletes the file's name at once, so it is looked for among
+    the open ones."""
+    script = (
+        "import os, sys, pathlib\n"
+        "from memory_assets.private_files import keep_temporary_files\n"
+        "data = pathlib.Path(sys.argv[1])\n"
+        "keep_temporary_files(data)\n"
+        "from memory_assets.stores.files.sqlite import connect\n"
+        "connection = connect(data / 'x.db')\n"
+        "connection.execute('PRAGMA temp_store = FILE')\n"
+        "connection.execute('PRAGMA cache_size = 10')\n"
+        "connection.execute('CREATE TEMP TABLE t (a)')\n"
+        "connection.execute('BEGIN')\n"
+        "connection.executemany('INSERT INTO t VALUES (randomblob(9000))', [()] * 900)\n"
+        "for each in os.listdir('/proc/self/fd'):\n"
+        "    try:\n"
+        "        print(os.readlink(f'/proc/self/fd/{each}'))\n"
+        "    except OSError:\n"
+        "        pass\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    spilled = [line for line in done.stdout.splitlines() if "etilqs" in line]
+    assert spilled and all(line.startswith(f"{tmp_path}/") for line in spilled), done.stdout

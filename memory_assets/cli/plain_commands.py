@@ -6,13 +6,15 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 
 from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.cli.mcp_command import serve_stdio
 from memory_assets.cli.prepare import prepare
 from memory_assets.cli.search_command import run_search
-from memory_assets.private_files import create_private_files
+from memory_assets.errors import MemoryAssetsError
+from memory_assets.private_files import create_private_files, keep_temporary_files
 from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings, load_settings
@@ -23,6 +25,8 @@ _Command = Callable[[Settings], object]
 def run() -> None:
     """Run the command line; an interrupt ends it with a line."""
     create_private_files()
+    with suppress(MemoryAssetsError):  # a wrong setting is told by what needs it
+        keep_temporary_files(load_settings().data_dir)
     name, given = "".join(sys.argv[1:2]), sys.argv[2:]
     if name == "context" and (print_it := plain_context(given)):
         run_reporting_errors(print_it)

@@ -53,6 +53,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     from memory_assets.stores.workspaces import Workspace
 
     settings = load_settings()
+    text = _text_to_forget() if asked.containing else None
     if not asked.dry_run:
         require_writable(settings.data_dir, "Forgetting deletes there; --dry-run only lists.")
     components = Components(settings)
@@ -64,6 +65,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         else Workspace(asked.workspace, Path()).partition,
         file=asked.file,
         tag=asked.containing_tag,
+        text=text,
         before=asked.before,
         conversation=asked.conversation,
     )
@@ -87,7 +89,40 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
             leaving=bool(asked.workspace and asked.file is None),
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
+    answer["stays"]["still_holding"] = _still_holding(settings, text) if text else []
     rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
+
+
+def _text_to_forget() -> str:
+    """Return the text that sessions must hold, without the end of its line: from standard input, or
+    typed unseen. A command line would be kept by the shell, and by the agent's transcript.
+
+    Raises:
+        ConfigurationError: nothing was given.
+    """
+    if sys.stdin.isatty():
+        from getpass import getpass
+
+        given = getpass("Text to forget (not shown): ")
+    else:
+        given = sys.stdin.read()
+    text = given.rstrip("\r\n")
+    if not text.strip():
+        raise ConfigurationError("no text was given: pipe it to this command, or type it")
+    return text
+
+
+def _still_holding(settings: Settings, text: str) -> list[str]:
+    """Return the files of the memory in which the text, plain or encoded, still is: what other
+    programs keep there, or the name of a file or project."""
+    from memory_assets.pipeline.checks.deep_scan import deep_scan
+    from memory_assets.redaction.known_secrets import KnownValues
+
+    roots = settings.transcript_roots().values()
+    result = deep_scan(
+        [settings.data_dir], [("the text", text)], KnownValues(b""), excluded=[*roots]
+    )
+    return sorted({hit.path for hit in result.hits} | set(result.unreadable))
 
 
 def _session(any_id: str | None) -> tuple[str | None, str]:
@@ -209,6 +244,9 @@ def _removed(report: ForgetReport, stays: dict[str, Any]) -> Iterator[str]:
             "which will not be ingested again:"
         )
         yield from listed(f"  {path}" for path in files)
+    if holding := stays["still_holding"]:
+        yield f"The text is still in {counted(len(holding), 'file')} of the data directory:"
+        yield from listed(f"  {path}" for path in holding)
     if stays["chroma_server"]:
         yield (
             f"The rows were deleted from {stays['chroma_server']}; the files of that server may "

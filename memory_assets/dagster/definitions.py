@@ -35,7 +35,7 @@ from memory_assets.dagster.partitions import agent_memory, projects, workspaces
 from memory_assets.dagster.sensors import projects_directory_sensor
 from memory_assets.dagster.superseded_runs import prune_superseded_runs, superseded_runs_schedule
 from memory_assets.dagster.workspace_sensor import workspaces_sensor
-from memory_assets.private_files import create_private_files
+from memory_assets.private_files import create_private_files, keep_temporary_files
 from memory_assets.settings import Settings, load_settings
 
 _PARTITIONED = (
@@ -94,4 +94,5 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
 
 
 create_private_files()
+keep_temporary_files(load_settings().data_dir)
 defs = build_defs()

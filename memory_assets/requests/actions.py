@@ -131,6 +131,11 @@ class ForgetRequest(Arguments):
     containing_tag: str | None = argument(
         None, "Sessions that contain this redaction tag, given whole or by its digest."
     )
+    containing: bool = argument(
+        False,
+        "Sessions that hold a text, such as a secret that redaction missed; it is asked for, or"
+        " read from standard input.",
+    )
     before: datetime | None = argument(
         None, "Sessions that ended before this: 90d, 12w or a date.", wire=str, reads=parse_time
     )

@@ -9,9 +9,13 @@ site are refused. There is no CORS, so no such page can read an answer.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+import logging
 import signal
 import socket
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FrameType
@@ -49,6 +53,7 @@ tricked into clicking on it."""
 _POLICY_VIOLATION = 1008
 """Close code of a refused web socket (RFC 6455, section 7.4.1)."""
 _CONCURRENT = 64
+_LOG = logging.getLogger(__name__)
 _GRACE_SECONDS = 5
 
 
@@ -80,6 +85,45 @@ class Refusal:
         return JSONResponse({"error": error}, self.status, headers)
 
 
+class WrongTokens:
+    """Counts the wrong tokens of the last minute and makes who sends them wait. A right token is
+    never kept waiting, whoever else guesses."""
+
+    FREE = 10
+    """So many wrong tokens a minute are answered at once."""
+    WINDOW_SECONDS, PAUSE_SECONDS, MOST_WAITING = 60.0, 1.0, 8
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._times: deque[float] = deque(maxlen=self.FREE)
+        self._counted = self._waiting = 0
+        self._told = float("-inf")
+
+    async def add(self) -> bool:
+        """Count one, wait if there were many, and return whether so many wait already that this one
+        is refused unheard: requests that wait must not be all that may be under way."""
+        now = self._clock()
+        many = len(self._times) == self.FREE and now - self._times[0] < self.WINDOW_SECONDS
+        self._times.append(now)
+        self._counted += 1
+        if not many:
+            return False
+        if now - self._told >= self.WINDOW_SECONDS:
+            self._told = now
+            _LOG.warning("wrong tokens are being sent: %d since the start", self._counted)
+        if self._waiting >= self.MOST_WAITING:
+            return True
+        self._waiting += 1
+        try:
+            await asyncio.sleep(self.PAUSE_SECONDS)
+        finally:
+            self._waiting -= 1
+        return False
+
+
+TOO_MANY = Refusal(429, "too_many", "too many wrong tokens; a right one is answered as ever")
+
+
 class Guard:
     """ASGI middleware that refuses requests by host, origin and token, and adds headers to answers.
 
@@ -102,6 +146,7 @@ class Guard:
         self._token = token
         self._headers = headers
         self._asks_browsers = asks_browsers
+        self._wrong = WrongTokens()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse with a reason in JSON."""
@@ -114,10 +159,14 @@ class Guard:
                 message["headers"] = [*message.get("headers", []), *self._headers]
             await send(message)
 
-        refusal = self._refusal(scope, Headers(scope=scope))
+        headers = Headers(scope=scope)
+        refusal = self._refusal(scope, headers)
         if refusal is None:
             await self._app(scope, receive, with_headers)
-        elif scope["type"] == "websocket":
+            return
+        if refusal.status == 401 and headers.get("authorization") and await self._wrong.add():
+            refusal = TOO_MANY
+        if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
         else:
             await refusal.response(scope, receive, with_headers)

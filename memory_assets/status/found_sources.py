@@ -44,9 +44,9 @@ def find_all(
     rows: Sequence[SourceRow], roots: Roots, known: Known, note: Note = ignore
 ) -> list[Source]:
     """Return every transcript on disk, those of forgotten sessions included, with the project and
-    the session that it belongs to. `rows` are those of the catalogue, `known` is what discovery need
-    not read again; `note` is called with each file or directory that could not be listed, read or
-    named."""
+    the session that it belongs to. `rows` are those of the catalogue, `known` is what discovery
+    need not read again; `note` is called with each file or directory that could not be listed, read
+    or named."""
     found = list(discover(roots, known, note))
     return _joined(_Projects(rows, found).given(), rows, note)
 

@@ -57,3 +57,20 @@ def test_sessions_are_selected_by_a_tag_in_any_of_their_tables(memory: SampleMem
         _ids(memory, tag="<redacted:other:0123456789ab>")
     with pytest.raises(ConfigurationError, match="is not a tag"):
         _ids(memory, tag="<redacted:github-token>")
+
+
+@pytest.mark.parametrize("stored", ['pw is "Xq7\\Tz-blue"', r'{"a": "pw is \"Xq7\\Tz-blue\""}'])
+def test_sessions_are_selected_by_a_text_that_redaction_missed(
+    memory: SampleMemory, stored: str
+) -> None:
+    """Whatever table it is in, plain or in JSON; what is too short to mean anything is refused."""
+    path = own_file(memory.components.lake, REDACTED_RECORDS, memory.harbor, memory.fork)
+    table = pq.read_table(path, partitioning=None)
+    position = table.schema.get_field_index("command")
+    texts = [stored] * len(table)
+    pq.write_table(table.set_column(position, table.schema.field(position), [texts]), path)
+    assert _ids(memory, text='"Xq7\\Tz-blue"') == {memory.fork}
+    with pytest.raises(NotFound):
+        _ids(memory, text="Xq7-Tz-green")
+    with pytest.raises(ConfigurationError, match="fewer than 8 bytes"):
+        _ids(memory, text="Xq7")

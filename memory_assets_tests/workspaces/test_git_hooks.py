@@ -146,6 +146,20 @@ def test_the_hooks_are_where_git_looks_for_them(checkout: Checkout) -> None:
     assert not (checkout.hooks / "post-merge").exists()
 
 
+@pytest.mark.parametrize("leads", ["{elsewhere}", "../elsewhere", "link"])
+def test_hooks_outside_the_checkout_are_left_alone(
+    checkout: Checkout, tmp_path: Path, leads: str
+) -> None:
+    """Other repositories may run them: the error names the directory, and nothing is written."""
+    elsewhere = checkout.clone.parent / "elsewhere"
+    elsewhere.mkdir()
+    (checkout.clone / "link").symlink_to(elsewhere)
+    checkout.git("config", "core.hooksPath", leads.format(elsewhere=elsewhere))
+    done = checkout.install()
+    assert done.returncode == 2 and "core.hooksPath leads out of this checkout" in done.stderr
+    assert not list(elsewhere.iterdir())
+
+
 @pytest.mark.parametrize("text, mode", [(b"#!/usr/bin/env python3\n", 0o755), (_OTHER, 0o644)])
 def test_other_programs_and_hooks_switched_off_are_left_alone(
     checkout: Checkout, text: bytes, mode: int

@@ -4,6 +4,7 @@ report."""
 from __future__ import annotations
 
 import gc
+import re
 import shlex
 import shutil
 import sys
@@ -47,6 +48,11 @@ if TYPE_CHECKING:
 
 _SETTINGS = {"claude-code": "projects_dir", "codex": "codex_dir", "pi": "pi_dir"}
 """The settings of agents that have one of their own."""
+_MARKUP = re.compile(
+    r"<[^<>\s][^<>\n]{0,200}>?|\]\([^()\n]{0,400}\)|[*`#~|>\[\]]+|(?<!\w)_(?=[^\W_])|(?<=[^\W_])_(?!\w)"
+    r"|^-+|!(?=\[)"
+)
+"""What in a title is markup, and no word to search for."""
 _NEWEST = 20
 """The number of newest sessions from which a title to search for is taken."""
 _MOST_SEARCHES = 3
@@ -322,13 +328,15 @@ def _print_report(
 
 
 def _suggested_query(components: Components) -> str:
-    """Return the title of one of the newest sessions, as a search that has hits."""
+    """Return the words of the title of one of the newest sessions, as a search that has hits: no
+    tags of redaction, no elements, no signs of Markdown."""
     for session in components.catalog.sources.newest_sessions(_NEWEST):
         try:
             summaries = components.lake.read(SESSION_SUMMARIES, *session, ["title", "prompts"])
         except NotFound:
             continue
         for summary in summaries.to_pylist():
-            if summary["prompts"] and summary["title"]:
-                return str(summary["title"])
+            asked = _MARKUP.sub(" ", str(summary["title"] or "")).split()
+            if summary["prompts"] and len(asked) > 1:
+                return " ".join(asked)
     return ""

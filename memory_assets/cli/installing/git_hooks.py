@@ -55,6 +55,8 @@ def install_hooks(
     if user:
         raise ConfigurationError("--user is for --agent; Git's hooks are those of a checkout")
     checkout, hooks = _of_git(directory)
+    if not uninstall:
+        _require_inside(checkout, hooks)
     lines = b"" if uninstall else _lines(load_settings(), checkout, directory)
     texts = {hooks / name: _with_lines(hooks / name, _mark(checkout), lines) for name in _HOOKS}
     for path, text in texts.items():
@@ -75,6 +77,18 @@ def _of_git(directory: Path) -> tuple[Path, Path]:
     """
     top = Path(_rev_parse(directory, "--show-toplevel")).resolve()
     return top, top / _rev_parse(top, "--git-path", "hooks")
+
+
+def _require_inside(checkout: Path, hooks: Path) -> None:
+    """Raise `ConfigurationError` if Git looks for the hooks of a checkout elsewhere: they would be
+    those of other repositories as well, or other programs'."""
+    own = (checkout, (checkout / _rev_parse(checkout, "--git-common-dir")).resolve())
+    if not any(hooks.resolve().is_relative_to(each) for each in own):
+        raise ConfigurationError(
+            f"core.hooksPath leads out of this checkout, to {hooks}: nothing is added to hooks "
+            "that other repositories may run. Set it to a directory of the checkout, as with "
+            f"git -C {checkout} config core.hooksPath .githooks"
+        )
 
 
 def _rev_parse(directory: Path, *arguments: str) -> str:

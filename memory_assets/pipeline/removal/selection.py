@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -17,6 +18,7 @@ from memory_assets.paths import is_gone
 from memory_assets.pipeline.agent_memory.forgetting import journal_keys, memories_from
 from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
+from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
@@ -39,12 +41,14 @@ _TAG = re.compile(
 class Selection:
     """The conditions of a request to forget, all of which must be met: a session id or the
     beginning of one, a project or a workspace's partition, a tag that redaction put in a
-    secret's place, a time before which the session's last record was written, and a pattern of
-    a document's path; or a conversation that an agent appended, with its memories."""
+    secret's place, a text that they hold, a time before which the session's last record was
+    written, and a pattern of a document's path; or a conversation that an agent appended, with its
+    memories."""
 
     session: str | None = None
     project: str | None = None
     tag: str | None = None
+    text: str | None = field(default=None, repr=False)
     before: datetime | None = None
     file: str | None = None
     conversation: str | None = None
@@ -80,7 +84,7 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
     if selection == Selection():
         raise ConfigurationError(
             "say what to forget: a session, --project, --workspace, --file, --conversation, "
-            "--containing-tag or --before"
+            "--containing-tag, --containing or --before"
         )
     if is_writable(components.data_dir):
         adopt_archive(components)
@@ -101,7 +105,10 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
         wanted = {key for key in wanted if _ended_before(components, known[key], selection.before)}
     if selection.tag is not None:
         pattern = _tag_pattern(selection.tag)
-        wanted = {key for key in wanted if _holds(components, key, pattern)}
+        wanted = {key for key in wanted if _holds(components, key, (pattern,))}
+    if selection.text is not None:
+        forms = _forms(selection.text)
+        wanted = {key for key in wanted if _holds(components, key, forms)}
     if not wanted:
         raise NotFound("nothing found: no session in memory fits; see `memory status`")
     wanted |= set(memories_from(components, conversations_of(known[key] for key in wanted)))
@@ -207,13 +214,29 @@ def _tag_pattern(tag: str) -> str:
     return f"{rule}:{parts['digest']}>"
 
 
-def _holds(components: Components, key: SessionKey, literal: str) -> bool:
-    """Whether any string in any table of a session contains the literal."""
+def _forms(text: str) -> tuple[str, ...]:
+    """Return a text as it may stand in a table: plain, and in JSON once and twice.
+
+    Raises:
+        ConfigurationError: it is too short to be told from other text.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) < MIN_CANARY_BYTES:
+        raise ConfigurationError(
+            f"the text has fewer than {MIN_CANARY_BYTES} bytes: too little to tell it from other "
+            "text. Forget the session by its id"
+        )
+    escaped = json.dumps(text, ensure_ascii=False)[1:-1]
+    twice = json.dumps(escaped, ensure_ascii=False)[1:-1]
+    return tuple(dict.fromkeys((text, escaped, twice, json.dumps(text)[1:-1])))
+
+
+def _holds(components: Components, key: SessionKey, literals: tuple[str, ...]) -> bool:
+    """Whether any string in any table of a session contains one of the literals."""
     for table in TABLES.values():
         names = [field.name for field in table.schema if holds_text(field.type)]
         with suppress(NotFound):
             for column in text_columns(components.lake.read(table, *key, names)):
-                if any(literal in str(value) for value in column.values):
+                if any(each in str(value) for value in column.values for each in literals):
                     return True
     return False
 

@@ -30,7 +30,7 @@ _NO_VALUE = r"""\s"'`<>,;(){}\[\]|\\&"""
 """Characters that do not occur in an unquoted value, as the inside of a character class."""
 _BARE = f"[^{_NO_VALUE}]"
 _BARE_NO_DIGIT = f"[^{_NO_VALUE}0-9]"
-_QUOTE = r"""(?:\[\]byte\(|[rRbBfFuU@]{0,2})(?:\\{0,3}["'`]|&quot;)"""
+_QUOTE = r"""(?:\[\]byte\(|\s{0,24}string\([0-9]{1,4}\) |[rRbBfFuU@]{0,2})(?:\\{0,3}["'`]|&quot;)"""
 _QUOTED_VALUE = f"{_QUOTE}[^\\n]{{4}}"
 _WORD_VALUE = "|".join(
     (
@@ -95,6 +95,10 @@ def _after_names() -> Iterator[Trigger]:
         ("", SPEAKING, "call", _QUOTED_VALUE),
         ("", SPEAKING, "typed", _QUOTED_VALUE),
         ("", SPEAKING, "xml", _ANY_VALUE),
+        ("", SPEAKING, "label", _ANY_VALUE),
+        ("", SPEAKING, "serial", _QUOTED_VALUE),
+        (f"-{_NAME}*", SPEAKING, "pair", _QUOTED_VALUE),
+        (f"-{_NAME}*", SPEAKING, "item", _WORD_VALUE),
         (f"-{_NAME}*", SPEAKING, "space", _WORD_VALUE),
     ):
         after = _after_keyword(group)

@@ -17,6 +17,7 @@ from memory_assets.redaction.rules.mentioned.tokens import HEX_RUN, QUOTES, SHOR
 from memory_assets.redaction.views.decodings import (
     ASCII_IN_BASE64,
     BLOB_START,
+    HEX_TEXT,
     LONGEST_WHOLE,
     SHORTEST_BLOB,
 )
@@ -40,6 +41,7 @@ _BASE64_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]*")
 _BLOB = re.compile(ASCII_IN_BASE64.pattern.encode())
 _PREFIXED_BODY = re.compile(PREFIXED_BODY.encode())
+_HEX_TEXT = re.compile(HEX_TEXT.encode())
 _LONG_PIECE = re.compile(rb"[A-Za-z0-9]{%d}" % SHORTEST_BLOB)
 
 
@@ -100,6 +102,8 @@ class RunClues:
                         begin, decoded = _base64_around(data, start, end)
                         if _BLOB.search(data, begin, decoded) is not None:
                             asks = ENCODED
+                    if not asks and _HEX_TEXT.search(data, start, end) is not None:
+                        asks = ENCODED
             if may_be_shape(data[start - 1 : start], data[end : end + 1], length):
                 first = max(start - _SHAPE_BEFORE, 0)
                 in_parts = (start and data[start - 1] in _JOINTS) or data[

@@ -15,7 +15,7 @@ from functools import cached_property
 from memory_assets.redaction.rules.contexts import CONTEXTS
 from memory_assets.redaction.rules.formats import Template, compile_template
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.names import NameKind, name_kind
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind, says_public
 from memory_assets.redaction.rules.mentioned.tokens import is_hash_below_key, is_mentioned
 from memory_assets.redaction.rules.prefixed import find_prefixed
 
@@ -47,6 +47,8 @@ _ASSIGNED_TO = re.compile(
         (?: [=:] [ \t]* (?:eulav|tluafed) ["'\s{]{0,24} )?
         (?P<name> [\w.\-]{1,48} (?: [ ] [\w.\-]{1,24} ){0,3} )"""
 )
+_RESOURCE = re.compile(r"(?<!\w)[au]rn:\S*$")
+"""The beginning of a resource's name, which says of what it is and holds no secret."""
 _LONG_PIECE = re.compile(r"[A-Za-z0-9]{12}")
 """Occurs in every machine-made value; searching for it is cheap."""
 PREFIXED_BODY = (
@@ -249,6 +251,10 @@ def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found 
     before = text[max(begin - 144, 0) : begin]
     if before.endswith(") = ") and values.is_checksum(before[:-4], value):
         return None
+    if before.endswith("::") or values.is_key_of_element(before):
+        return None  # a name in a scope, or a key among elements of a page
+    if before.endswith((":", "/")) and _RESOURCE.search(before) is not None:
+        return None
     if is_hash_below_key(before, value):
         return None
     rule = CONTEXTS.rule_for(text, begin, value) if vendored else None
@@ -277,7 +283,10 @@ def _is_named(text: str, begin: int, value: str) -> bool:
     is_uuid = values.is_uuid(value)
     assigned = _ASSIGNED_TO.match(line[::-1])
     if assigned is not None:
-        kind = name_kind(assigned["name"][::-1])
+        name = assigned["name"][::-1]
+        kind = name_kind(name)
+        if kind is NameKind.PLAIN and says_public(name):
+            return False
         if kind >= NameKind.TOKEN or (kind is NameKind.VENDOR and not is_uuid):
             return True
     if is_uuid or values.is_hex(value):

@@ -21,10 +21,12 @@ from memory_assets.redaction.engine.triggers import (
     ASSIGNED,
     COLOURED,
     COOKIE,
+    ENTITIES,
     ESCAPED,
     HEX,
     MENTION,
     PERCENT,
+    PRINTABLE,
     TABLE,
     VENDOR,
     Trigger,
@@ -43,7 +45,7 @@ from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIO
 from memory_assets.redaction.rules.tables import COLUMN
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
-from memory_assets.redaction.views.decodings import DUMPS
+from memory_assets.redaction.views import decodings
 
 _FURTHEST_ANCHOR = 2_000
 _COLUMNS = words("secret token key auth cred jwt bearer pat dsn sas webhook")
@@ -86,7 +88,7 @@ def table_triggers() -> tuple[Trigger, ...]:
     or `into`."""
     named = "|".join((*_COLUMNS, *(word.decode().replace("?", "[?]") for word, _ in MENTIONED)))
     named = rf"(?:{named}|pass[ \t]*[|])[^\n]*|[|][ \t]*pass[ \t\r]*"
-    ruler = rf"(?i:{named})\n[ \t]*[|+]?[ \t]*:?--"
+    ruler = rf"(?i:{named})\n[ \t]*(?:[|+]?[ \t]*:?--|[?]{{4}})"
     return (
         Trigger(ruler.encode(), TABLE, 2),
         Trigger(rb"(?i:insert)\s{1,4}(?i:into)\s", TABLE, 12),
@@ -162,7 +164,9 @@ def asking_triggers() -> tuple[Trigger, ...]:
         (COLOURED, rb"\x1b"),
         (ESCAPED, rb"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})"),
         (PERCENT, rb"%[0-9A-Fa-f]{2}"),
-        (HEX, "|".join(DUMPS).encode()),
+        (HEX, "|".join(decodings.DUMPS).encode()),
+        (ENTITIES, decodings.ENTITY.encode()),
+        (PRINTABLE, decodings.PRINTABLE.encode()),
         (ADDRESSES, rb"@[A-Za-z0-9\-]{1,63}\.[A-Za-z0-9]"),
     )
     return tuple(Trigger(source, ASKING, rule=asks, once=True) for asks, source in rows)

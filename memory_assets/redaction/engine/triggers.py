@@ -23,8 +23,9 @@ TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
 
 
 COLOURED, ESCAPED, PERCENT, ENCODED, JOINED, ADDRESSES, HEX = 1, 2, 4, 8, 16, 32, 64
+ENTITIES, PRINTABLE = 128, 256
 """Flags of what else a text needs: a view, or a search for personal data."""
-ANYTHING = 127
+ANYTHING = 511
 
 
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"
@@ -83,7 +84,7 @@ _MENTIONS = re.compile(
 
 
 _TABLES = re.compile(
-    rb"(?<=\n)[ \t]*[|+]?[ \t]*:?--|insert\s{1,4}into\s|(?:^|(?<=[\n\t,;])|(?<=  ))"
+    rb"(?<=\n)[ \t]*(?:[|+]?[ \t]*:?--|[?]{4})|insert\s{1,4}into\s|(?:^|(?<=[\n\t,;])|(?<=  ))"
     + COLUMN
     + rb"(?=  |[\t,;\r\n])"
 )

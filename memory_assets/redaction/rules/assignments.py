@@ -31,12 +31,15 @@ _NAME_BEFORE = re.compile(r"[\w.\-]{0,48}")
 _AFTER = re.compile(
     r"""(?x)
     (?P<name> [\w.\-]{2,60} )
-    (?P<close> \\{0,3} (?: ["'`] | &quot; | \*\* )? [\])]{0,2} )
+    (?P<close> \\{0,3} (?: ["'`] | &quot; | \*\* )? (?: :protected | :private )? [\])]{0,2} )
     (?:
         (?P<typed> : [ \t]{0,24} [A-Za-z&][\w.\[\]<>|?\ ]{0,40} = [ \t]{0,24} (?=["'`]) )
       | [ \t]{0,24}
         (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]= | !={1,2} | : | =>? | -[ ] ) [ \t]{0,24}
       | (?P<pair> [ \t]{0,8} , \s{0,24} (?=\\{0,3}["'`]) )
+      | (?P<serial> ;s:\d{1,4}: (?=\\?") )
+      | (?P<item> [ \t]{0,8} \r?\n [ \t]{0,24} -[ \t]{1,4} (?!-) )
+      | (?P<label> </\w{1,10}> :? \s{0,24} <\w{1,10}(?:[ ][^<>\n]{0,80})?> \s{0,24} )
       | (?P<xml> (?:[ ][\w:.-]{1,30}=["'][^"'<>]{0,60}["']){0,3} > \s{0,24} )
       | (?P<named> \s{1,24} (?:value|default) [ \t]{0,8} [:=] [ \t]{0,8}
                  | [ ]\{\s{1,24} default [ ]{0,8} = [ ]{0,8} )
@@ -46,7 +49,9 @@ _AFTER = re.compile(
     """
 )
 _QUOTES = frozenset("'\"")
-_QUOTE = re.compile(r"(?:\[\]byte\(|[rRbBfFuU@]{0,2})(\\{0,3}[\"'`]|&quot;)")
+_QUOTE = re.compile(
+    r"(?:\[\]byte\(|\s{0,24}string\(\d{1,4}\)[ ]|[rRbBfFuU@]{0,2})(\\{0,3}[\"'`]|&quot;)"
+)
 _SCHEME = re.compile(
     r"(?i)(?:bearer|basic|token|apikey|api-key|key|digest|negotiate|oauth|ssws|splunk|geniekey"
     r"|bot|discogs|accesskey|snyk|flyv1|shippotoken|klaviyo-api-key|zoho-oauthtoken|rest-token)"
@@ -67,11 +72,16 @@ _CONNECTION = re.compile(
     r"|driver|provider|account(?:name)?|endpoint)\s?=[^\r\n]{0,160};\s{0,4}$"
 )
 _WEAK_NAMES = frozenset({"key", "keys", "auth", "pass", "token", "tokens", "secrets"})
-_JOINT = re.compile(r"[\"'] {0,4}\+\s{0,40}[\"']")
+_JOINT = re.compile(
+    r"[\"'][ \t]{0,4}(?:(?:\r?\n[ \t]{0,40})?[+.]\s{0,40}|\\?\r?\n[ \t]{1,40})[\"']"
+)
 _JOINED = re.compile(rf"(?:{_JOINT.pattern}[^\"'\n\\]{{1,400}}(?=[\"'])){{1,40}}")
 """The literals that code joins to the value before them."""
+_MORE = re.compile(r"[,;|][ ]?[\w+/=.~-]{6,200}(?=[,;|\s\"'\])]|$)")
+"""A further value of a list without quotes."""
 _LONGEST_VALUE = 4_000
 _LONG_VALUE = 128
+_MOST_LISTED = 40
 _SHORTEST_TOKEN = 8
 """`_is_token` accepts no shorter value."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{12,88}={0,2}$")
@@ -121,7 +131,10 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     if not _is_assignment(text, first, name, after):
         return None
     kind = name_kind(name.strip(".-"))
-    if kind is NameKind.PLAIN:
+    if kind is NameKind.PLAIN or (
+        name.endswith("key")
+        and values.is_key_of_element(text[max(position - 80, 0) : position + len("key")])
+    ):
         return None
     span = _value_span(text, first, after.end())
     if span is None:
@@ -133,7 +146,9 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     if quoted and end - start >= _SHORTEST_TOKEN and (rest := _JOINED.match(text, end)):
         end = rest.end()
         value = _JOINT.sub("", text[start:end])
-    quoted = quoted or after["xml"] is not None
+    quoted = quoted or after["xml"] is not None or after["label"] is not None
+    if _MORE.match(text, end) and name.lower().endswith("s"):
+        end = _end_of_list(text, end)
     if after["call"] is not None and (
         kind < NameKind.TOKEN
         or name.endswith("keys")  # those of a keyboard
@@ -156,6 +171,16 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     return Assignment(end, start, end, RULES[kind])
 
 
+def _end_of_list(text: str, end: int) -> int:
+    """Return the end of the list of values without quotes that goes on at `end`."""
+    for _ in range(_MOST_LISTED):
+        more = _MORE.match(text, end)
+        if more is None or not values.has_digit(more.group()):
+            break
+        end = more.end()
+    return end
+
+
 def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bool:
     """Return True if the separator after `name`, which begins at `first`, is one of an
     assignment."""
@@ -163,10 +188,15 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
         return False  # a tag's own name
     if after["space"] is not None:
         return _is_flag(name, text, first)
+    if after["item"] is not None:
+        return name.startswith("-")
     if after["pair"] is not None:
-        return _CALL_BEFORE.search(text[max(first - 8, 0) : first]) is not None
+        is_flag = name.startswith("-")
+        return is_flag or _CALL_BEFORE.search(text[max(first - 8, 0) : first]) is not None
     if after["sep"] == "- ":
         return text[after.end() : after.end() + 1] in _QUOTES
+    if after["sep"] == ":" and text[after.end("sep") : after.end("sep") + 1] == ":":
+        return False  # `Secret::name`, a scope
     return not (after["sep"] == ":" and name.startswith("--"))  # a CSS variable
 
 

@@ -61,6 +61,8 @@ def find_prefixed(text: str, start: int, end: int) -> tuple[int, int] | None:
     if not SHORTEST <= end - start <= _LONGEST:
         return None
     run = text[start:end]
+    if "Boundary" in run:
+        return None  # between the parts of a form
     if is_prefixed_token(run):
         return start, end
     named = _NAMED.fullmatch(run)
@@ -98,7 +100,7 @@ def is_prefixed_token(run: str) -> bool:
         if pieces[-1] != body or len(set(body)) < 8:
             return False
         if telling and prefix & _CERTAIN:
-            return len(body) >= 32 and len(before) <= 4
+            return len(body) >= 32 and len(before) <= 4 and not _is_title(before)
         if len(before) != 1 or len(body) in _RESPONSE_IDS:
             return False
         return len(body) >= _DENSE_BODY and not prefix & _THINGS
@@ -110,6 +112,11 @@ def is_prefixed_token(run: str) -> bool:
     if len(joined) < _DENSE_BODY or not values.is_drawn(joined):
         return False
     return len(pieces) == 2 or (len(pieces) <= 6 and _has_all_classes(joined))
+
+
+def _is_title(before: list[str]) -> bool:
+    """Return True if the words before a hash are those of a title, as in links to pages."""
+    return len(before) >= 3 and before[-1].isalpha() and before[-1].lower() not in _TELLING
 
 
 def _is_named(name: str, value: str) -> bool:

@@ -21,6 +21,9 @@ from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 
 _LONGEST_LINE = 1_000
 _MOST_ROWS = 2_000
+_BOX = {ord(sign): "|" for sign in "│┃║"} | {ord(sign): "-" for sign in "─━═"}
+_BOX |= {ord(sign): "+" for sign in "├┼┤╞╪╡┣╋┫╠╬╣┝┿┥╟╫╢└┴┘┌┬┐╚╩╝╔╦╗┏┳┓┗┻┛╭╮╰╯"}
+"""Signs that draw a table, as those that stand for them in plain ones."""
 _RULER = re.compile(r"[ \t]*+[|+]?(?:[ \t]*+:?-{2,}+:?[ \t]*+[|+]?)++[ \t]*+\r?$")
 """Possessive, or a line of hyphens that ends in a word would take a time that doubles with each."""
 _FOREIGN = re.compile(
@@ -60,7 +63,7 @@ def find_cells(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
     if insert is not None:
         return _inserted(text, insert)
     start = text.rfind("\n", max(position - _LONGEST_LINE, 0), position) + 1
-    if "|" not in text[start : _line_end(text, start)]:
+    if "|" not in text[start : _line_end(text, start)].translate(_BOX):
         beside = _beside_name(text, start)
         if beside is not None:
             return beside
@@ -84,6 +87,7 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
     if len(names) < 2 or not all(map(_HEAD.fullmatch, names)):
         return None
     kinds = [_kind(name) for name in names]
+    _judge_pass(names, kinds)
     if max(kinds) < NameKind.TOKEN:
         return None
     found = []
@@ -142,19 +146,19 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
     """Return the cells under telling columns of a table whose line of hyphens begins at `ruler`."""
     header_start = text.rfind("\n", max(ruler - _LONGEST_LINE, 0), max(ruler - 1, 0)) + 1
     end = _line_end(text, ruler)
-    if not _RULER.match(text, ruler, end):
+    if not _RULER.fullmatch(text[ruler:end].translate(_BOX)):
         return [], ruler
-    names = [name.strip(" \t\r`*+") for name in text[header_start : ruler - 1].split("|")]
+    header = text[header_start : ruler - 1].translate(_BOX)
+    names = [name.strip(" \t\r`*+") for name in header.split("|")]
     kinds = [_kind(name) for name in names]
-    if "pass" in (lower := [name.lower() for name in names]) and _LOGINS.intersection(lower):
-        kinds[lower.index("pass")] = NameKind.TOKEN  # and not the number of tests
+    _judge_pass(names, kinds)
     if max(kinds) < NameKind.TOKEN:
         return [], ruler
     found = []
     for _ in range(_MOST_ROWS):
         start = end + 1
         end = _line_end(text, start)
-        line = text[start:end]
+        line = text[start:end].translate(_BOX)
         if "|" not in line:
             break
         at = start
@@ -165,6 +169,13 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
                 found.append((begin, begin + len(value)))
             at += len(cell) + 1
     return found, end
+
+
+def _judge_pass(names: list[str], kinds: list[NameKind]) -> None:
+    """Take a column called "pass" beside users as one of passwords, and not the number of tests."""
+    lower = [name.lower() for name in names]
+    if "pass" in lower and _LOGINS.intersection(lower):
+        kinds[lower.index("pass")] = NameKind.TOKEN
 
 
 def _undecorated(cell: str) -> str:
@@ -197,11 +208,13 @@ def _is_cell(value: str, kind: NameKind) -> bool:
         return spoken_password(value) and (
             is_generated(value, _ORDINARY)
             or values.is_chosen(value)
+            or values.is_worded(value, quoted=False)
             or (values.is_hex(value) and len(value) >= 16)
         )
     return typed_password(value) and (
         is_generated(value, _DRAWN)
         or values.is_chosen(value)
+        or values.is_worded(value, quoted=False)
         or (values.is_hex(value) and len(value) >= 20)
     )
 

@@ -1,10 +1,12 @@
-"""Views that undo an encoding: terminal escapes, JSON's escapes, percent signs, base64, hex."""
+"""Views that undo an encoding: terminal escapes, JSON's escapes, percent signs, entities of HTML,
+quoted-printable, base64, hex."""
 
 from __future__ import annotations
 
 import base64
+import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from memory_assets.redaction.views.views import Piece, View
 
@@ -15,6 +17,16 @@ _JSON_ESCAPE = re.compile(r"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})")
 _JSON_PLAIN = {'\\"': '"', "\\/": "/", "\\n": "\n", "\\r": "\r", "\\t": "\t"}
 _CODE_POINT = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
+ENTITY = r"&(?:lt|gt|quot|apos|#[0-9]{2,3}|#x[0-9A-Fa-f]{2});"
+"""An entity of HTML that stands for one character."""
+_ENTITY = re.compile(ENTITY)
+PRINTABLE = "=3D"
+"""The equals sign in quoted-printable, which says that a text is it."""
+_PRINTABLE = re.compile(r"=([0-9A-F]{2})")
+HEX_TEXT = r"(?:[2-7][0-9A-Fa-f]|0[9AaDd]){12}"
+"""The beginning of hexadecimal digits that encode readable text; of random ones three in a hundred
+million begin so."""
+_HEX_TEXT = re.compile(r"(?:[2-7][0-9A-Fa-f]|0[9AaDd]){12,4000}(?![0-9A-Fa-f])")
 
 _DUMPED = re.compile(
     r"(?m)^[^\S\n]{0,8}(?:[0-9A-Fa-f]{4,16}:?[ \t]{1,4})?"
@@ -121,12 +133,33 @@ def json_unescaped(text: str) -> View | None:
 
 def percent_decoded(text: str) -> View | None:
     """Return the lines of `text` that contain percent-encoded characters, decoded."""
-    lines = _lines_with(text, "%", _PERCENT)
+    return _lines_decoded(text, "%", _PERCENT, _of_number)
+
+
+def entities_decoded(text: str) -> View | None:
+    """Return the lines of `text` that contain entities of HTML, as the characters they are."""
+    return _lines_decoded(text, "&", _ENTITY, lambda found: html.unescape(found.group()))
+
+
+def printable_decoded(text: str) -> View | None:
+    """Return the lines of `text` that contain characters in quoted-printable, decoded."""
+    return _lines_decoded(text, "=", _PRINTABLE, _of_number) if PRINTABLE in text else None
+
+
+def _of_number(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16))
+
+
+def _lines_decoded(
+    text: str, mark: str, escape: re.Pattern[str], decoded: Callable[[re.Match[str]], str]
+) -> View | None:
+    """Return the lines of `text` that contain some `escape`, each of which is one character and
+    begins with `mark`; None if there are none."""
+    lines = _lines_with(text, mark, escape)
     if not lines:
         return None
-    plain = "\n".join([text[start:end] for start, end in lines])
-    plain = _PERCENT.sub(lambda escape: chr(int(escape[1], 16)), plain)
-    return View(plain, lambda: _of_lines(text, lines, _PERCENT))
+    plain = escape.sub(decoded, "\n".join([text[start:end] for start, end in lines]))
+    return View(plain, lambda: _of_lines(text, lines, escape))
 
 
 def base64_decoded(text: str) -> View | None:
@@ -197,6 +230,22 @@ def hex_decoded(text: str) -> View | None:
     if not dumps:
         return None
     return View("\n".join(texts), lambda: _of_dumps(dumps), "encoded-secret")
+
+
+def hex_text_decoded(text: str) -> View | None:
+    """Return the runs of hexadecimal digits of `text` that encode readable text, decoded."""
+    runs = [run.span() for run in _HEX_TEXT.finditer(text)]
+    if not runs:
+        return None
+    texts = [bytes.fromhex(text[start:end]).decode("ascii") for start, end in runs]
+
+    def pieces() -> Iterator[Piece]:
+        length = 0
+        for (start, end), plain in zip(runs, texts, strict=True):
+            yield Piece(length, start, end, per=0, after_gap=length > 0)
+            length += len(plain) + 1
+
+    return View("\n".join(texts), pieces, "encoded-secret")
 
 
 def _dumps(text: str) -> Iterator[tuple[list[tuple[int, int, int]], str]]:

@@ -7,20 +7,25 @@ from memory_assets.redaction.engine.scanner import TIMED_OUT, Scanner
 from memory_assets.redaction.engine.triggers import (
     COLOURED,
     ENCODED,
+    ENTITIES,
     ESCAPED,
     HEX,
     JOINED,
     NO_CLUES,
     PERCENT,
+    PRINTABLE,
     Clues,
 )
 from memory_assets.redaction.tags import Inert
 from memory_assets.redaction.time_budget import check_budget
 from memory_assets.redaction.views.decodings import (
     base64_decoded,
+    entities_decoded,
     hex_decoded,
+    hex_text_decoded,
     json_unescaped,
     percent_decoded,
+    printable_decoded,
     without_terminal_escapes,
 )
 from memory_assets.redaction.views.joints import line_joined
@@ -31,11 +36,14 @@ DEEPEST = 3
 _READINGS = (
     (ESCAPED, json_unescaped),
     (PERCENT, percent_decoded),
+    (ENTITIES, entities_decoded),
+    (PRINTABLE, printable_decoded),
     (ENCODED, base64_decoded),
+    (ENCODED, hex_text_decoded),
     (HEX, hex_decoded),
 )
 """The views by the flag in a text's clues that calls for them."""
-_VIEWS = ESCAPED | PERCENT | ENCODED | HEX | JOINED
+_VIEWS = ESCAPED | PERCENT | ENTITIES | PRINTABLE | ENCODED | HEX | JOINED
 
 
 def find_secrets(scanner: Scanner, text: str, clues: Clues | None = None) -> list[Edit]:

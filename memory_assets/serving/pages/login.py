@@ -1,16 +1,17 @@
 """Signing in where a token is asked for: a form takes the token and sets a cookie.
 
-The cookie holds when it ends and a hash of that, keyed with the token: nothing is kept on the
-server, and a new token ends all sessions. A browser sends it with no request of another site but
+The cookie is random and says nothing of the token. The server keeps a hash of it and when it ends,
+in memory: a restart ends all sessions. A browser sends it with no request of another site but
 with a link that its user follows, which only reads.
 """
 
 from __future__ import annotations
 
 import hmac
+import secrets
 import time
-from collections import deque
 from collections.abc import Callable
+from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -20,6 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory_assets.http.access import token_of
+from memory_assets.serving.http_server import TOO_MANY, WrongTokens
 from memory_assets.serving.pages.rendering import page
 
 LOGIN_PATH = "/page/login"
@@ -27,12 +29,13 @@ STATIC_PATH = "/page/static/"
 COOKIE = "memory_page"
 _LASTS_SECONDS = 12 * 3600
 _MOST_BYTES = 4_096
-_TRIES, _WITHIN_SECONDS = 10, 60.0
+_MOST_SESSIONS = 1_000
+"""Sessions that are kept; the oldest ends when there are more."""
 
 
 class SignIn:
     """ASGI middleware that shows a form to whoever has neither cookie nor token; without a token to
-    ask for, everybody passes. At most 10 wrong tokens a minute are looked at, whoever sends them.
+    ask for, everybody passes. Who sends wrong tokens has to wait (`WrongTokens`).
     """
 
     def __init__(
@@ -41,7 +44,9 @@ class SignIn:
         self._app = app
         self._token = token
         self._clock = clock
-        self._wrong: deque[float] = deque(maxlen=_TRIES)
+        self._wrong = WrongTokens(clock)
+        self._ends: dict[bytes, float] = {}
+        """When each session ends, by the hash of its cookie."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or show the form."""
@@ -50,6 +55,9 @@ class SignIn:
             return
         request = Request(scope, receive)
         signs_in = request.method == "POST" and request.url.path == LOGIN_PATH
+        if request.headers.get("authorization") and await self._wrong.add():
+            await TOO_MANY.response(scope, receive, send)
+            return
         answer = await self._signed_in(request, self._token) if signs_in else _form(request, 401)
         await answer(scope, receive, send)
 
@@ -58,12 +66,23 @@ class SignIn:
             return True
         headers = Headers(scope=scope)
         bearer = token_of(headers.get("authorization", ""), basic=False)
-        return _same(bearer, token) or _is_valid(_cookie(headers), token)
+        return _same(bearer, token) or self._is_open(_cookie(headers))
+
+    def _is_open(self, cookie: str) -> bool:
+        """Return True if a session has this cookie."""
+        return self._ends.get(_hash(cookie), 0.0) > self._clock()
+
+    def _open(self) -> str:
+        """Begin a session and return its cookie."""
+        now = self._clock()
+        self._ends = {kept: ends for kept, ends in self._ends.items() if ends > now}
+        while len(self._ends) >= _MOST_SESSIONS:
+            del self._ends[next(iter(self._ends))]
+        cookie = secrets.token_urlsafe(32)
+        self._ends[_hash(cookie)] = now + _LASTS_SECONDS
+        return cookie
 
     async def _signed_in(self, request: Request, token: str) -> Response:
-        now = self._clock()
-        if len(self._wrong) == _TRIES and now - self._wrong[0] < _WITHIN_SECONDS:
-            return _form(request, 429, "Too many wrong tokens: wait a minute.")
         body = b""
         async for part in request.stream():
             body += part
@@ -71,13 +90,13 @@ class SignIn:
                 return _form(request, 413, "That is too long to be a token.")
         given = parse_qs(body.decode("utf-8", "replace"))
         if not _same("".join(given.get("token", [])).strip(), token):
-            self._wrong.append(now)
+            if await self._wrong.add():
+                return _form(request, 429, "Too many wrong tokens are being sent.")
             return _form(request, 401, "That is not the token.")
         answer = RedirectResponse(_local("".join(given.get("next", []))), 303)
-        ends = str(int(time.time()) + _LASTS_SECONDS)
         answer.set_cookie(
             COOKIE,
-            f"{ends}.{_signature(ends, token)}",
+            self._open(),
             max_age=_LASTS_SECONDS,
             httponly=True,
             samesite="lax",
@@ -108,15 +127,8 @@ def _cookie(headers: Headers) -> str:
     return found.value if found is not None else ""
 
 
-def _is_valid(cookie: str, token: str) -> bool:
-    ends, _, signature = cookie.partition(".")
-    if not (ends.isascii() and ends.isdigit() and len(ends) < 12 and int(ends) > time.time()):
-        return False
-    return _same(signature, _signature(ends, token))
-
-
-def _signature(ends: str, token: str) -> str:
-    return hmac.digest(token.encode(), f"page:{ends}".encode(), "sha256").hex()
+def _hash(cookie: str) -> bytes:
+    return sha256(cookie.encode("utf-8", "replace")).digest()
 
 
 def _same(given: str, expected: str) -> bool:

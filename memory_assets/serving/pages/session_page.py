@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from memory_assets.errors import BadArgument
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.pages.lineage import lineage_links
+from memory_assets.serving.pages.markdown_copy import inert
 from memory_assets.serving.pages.rendering import framed, page, rendered, static_file
 from memory_assets.serving.pages.tags import without_tag_links
 from memory_assets.serving.visible_text import visible
@@ -135,14 +136,16 @@ def _plain_text(text: str) -> Response:
 def _markdown(found: Conversation, only: int | None) -> Iterator[str]:
     """Yield the lines of turns: prompts and prose in full, calls on one line each."""
     if only is None:
-        yield f"# {_title(found)['title']}\n"
+        yield f"# {inert(_title(found)['title'])}\n"
         yield f"{found.agent}, project {found.project}, session {found.session_id}\n"
     for turn in found.turns:
         if only in (None, turn.index):
             yield f"## Turn {turn.index}, {clock(turn.time)}\n"
             for entry in turn.entries:
                 yield from _entry_markdown(entry)
-            yield from (f"- {item.kind.removesuffix('s')}: {item.text}" for item in turn.beside)
+            yield from (
+                f"- {item.kind.removesuffix('s')}: {inert(item.text)}" for item in turn.beside
+            )
             yield ""
 
 
@@ -150,12 +153,12 @@ def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
     from memory_assets.recall.sessions.session import one_line
 
     if entry.kind == "prompt":
-        yield "\n".join(f"> {line}" for line in entry.text.splitlines()) + "\n"
+        yield "\n".join(f"> {line}" for line in inert(entry.text).splitlines()) + "\n"
     elif entry.kind == "assistant_text":
-        yield f"{entry.text}\n"
+        yield f"{inert(entry.text)}\n"
     elif entry.kind == "call":
         failed = f" (failed: {one_line(entry.result or '', 120)})" if entry.failed else ""
-        yield f"{indent}- {entry.tool}: {entry.subject}{failed}"
+        yield f"{indent}- {inert(f'{entry.tool}: {entry.subject}{failed}')}"
     elif entry.kind == "subagent":
         yield f"{indent}- subagent {entry.agent_id}, {entry.calls} calls"
         for each in entry.entries:

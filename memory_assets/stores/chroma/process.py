@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from memory_assets.errors import StoreBusy, StoreError
-from memory_assets.private_files import create_private_files
+from memory_assets.private_files import create_private_files, keep_temporary_files
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.gate import Gate, RustServer, ServerGone
 from memory_assets.stores.files.shared import locked, replace_text
@@ -104,4 +104,5 @@ def _open_gate(data_dir: Path, secret: str, rust: RustServer) -> None:
 
 if __name__ == "__main__":
     create_private_files()
+    keep_temporary_files(Path(sys.argv[1]))
     sys.exit(_serve(Path(sys.argv[1]), float(sys.argv[2])))

@@ -33,13 +33,16 @@ def connect(
     the path is `IN_MEMORY`. A lock of another process is awaited for `seconds`; `unchanging`: there
     is none, as nobody can write the file."""
     more = "&immutable=1" if unchanging else ""
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         "file::memory:" if path == IN_MEMORY else f"{path.absolute().as_uri()}?mode={mode}{more}",
         uri=True,
         timeout=seconds,
         isolation_level=None,
         check_same_thread=False,
     )
+    if mode == "ro":  # its directory may be one in which nothing can be written
+        connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
 
 
 def connect_read_only(path: Path, seconds: float) -> sqlite3.Connection | None:

@@ -134,6 +134,8 @@ def _of_own_scheme(body: Part, scheme: str) -> Part | None:
 def _secret_segments(address: Address) -> Iterator[Part]:
     """Yield the segments of the path that give access, names of files aside."""
     segments = address.segments
+    if places.NAMING_HOST.search(address.host.value):
+        return
     on_host = _host_bar(address)
     receives = places.RECEIVING_HOST.search(address.host.value)
     before, near = "", 0

@@ -146,6 +146,10 @@ PUBLIC_HOST = re.compile(
     r"|(?:^|[.-])(?:cdn|static|assets?|images?|img|media|uploads?|files?|avatars?)\d{0,4}[.-]"
 )
 """Hosts whose paths have public ids, hashes of commits and contents, or that are this machine."""
+NAMING_HOST = re.compile(
+    r"(?:^|\.)(?:vault\.(?:azure|usgovcloudapi)\.(?:net|cn)|secretmanager\.googleapis\.com)(?::|$)"
+)
+"""Hosts whose paths name secrets and their versions, and hold none."""
 GIVING_HOST = re.compile(
     r"^[a-z0-9]{12,40}\.(?:m\.pipedream\.net|x\.(?:pipedream|requestbin)\.\w{2,4}"
     r"|oast\.\w{2,6}|ngrok(?:-free)?\.(?:app|dev|io))(?::|$)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memory_assets.redaction.rules.anchored.positions import POSITIONS
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
@@ -134,20 +135,13 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "net use ", mixed_password,
          rf"(?i)net use (?:\w: )?\\\\\S{{1,100}} (?!/){_SECRET}",
          "net use z: \\\\srv\\share " + FILL[:12] + " /user:app"),
-    rule("command-secret", "echo ", typed_password,
-         rf"echo (?:-n )?{_SECRET}[\"']? ?\| ?"
-         r"(?:[^\n|;&]{2,80}--password-stdin|sudo -S|kinit|(?:sudo )?passwd|cryptsetup|vncpasswd"
-         r"|gpg [^\n]{0,80}--passphrase-fd|gh auth login)",
-         "echo " + FILL[:12] + " | docker login -u app --password-stdin"),
-    rule("command-secret", "echo ", typed_password,
-         r"echo (?:-n |-e )?[\"']?[\w.-]{1,40}:(?P<secret>[^\s\"']{4,100})[\"']? ?\| ?"
-         r"(?:sudo )?chpasswd", 'echo "root:' + FILL[:12] + '" | chpasswd'),
     rule("command-secret", "password-file=<(", typed_password,
          rf"password-file=<\((?:echo|printf)(?: -n)? {_SECRET}",
          "--password-file=<(echo " + FILL[:12] + ")"),
     rule("command-secret", "assword:", typed_password,
          r"(?i)assword:\*?\\?[\"'}]{1,2};?\s{1,12}(?:exp_)?send(?: --)? \\?[\"']"
          r"(?P<secret>[^\"'\\\n]{4,100})", 'expect "assword:"; send "' + FILL[:12] + '\\r"'),
+    *POSITIONS,
     rule("command-secret", "secret set ", typed_password,
          r"secret set [^\n]{1,120}?(?:--body|-b|--value)[ =]" + _ARGUMENT,
          'gh secret set APP --body "' + FILL[:20] + '"'),
@@ -190,7 +184,7 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     *(rule("command-secret", anchor, _drawn_argument,
            rf"(?i){before}{_ANY_ARGUMENT}", f"{sample}{FILL[:20]}")
       for anchor, before, sample in (
-          *((f" {flag} ", rf"(?<=\w) {flag} ", f"acmectl {flag} ")
+          *((f" {flag} ", rf"(?<=[\w)]) {flag} ", f"acmectl {flag} ")
             for flag in ("-k", "-t")),
           ("authtoken ", r"auth-?token ", "ngrok authtoken "),
           *((f" {verb} ", rf"(?<=\w) {verb} {_SETTING} ", f"acmectl config {verb} token ")
@@ -208,8 +202,6 @@ COMMANDS: tuple[AnchoredRule, ...] = (
            "vault kv put secret/a b="),
           ("vault login ", r"vault login (?!-)", "vault login "),
           ("net use ", r"net use [^\n|;&]{1,100}/user:\S{1,60} ", "net use z: \\\\s\\x /user:app "),
-          ("rabbitmqctl ", r"rabbitmqctl (?:add_user|change_password) \S{1,60} ",
-           "rabbitmqctl add_user app "),
           ("rclone ", r"rclone [^\n|;&]{1,200}? pass[ =]", "rclone config create x webdav pass "),
       )),
     rule("command-secret", "schtasks ", mixed_password,

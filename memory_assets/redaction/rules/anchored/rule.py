@@ -161,6 +161,21 @@ def drawn_or_chosen(value: str) -> bool:
     )
 
 
+def likely_password(value: str) -> bool:
+    """Return True if `value`, where a password stands, has the form of a chosen one, if only a word
+    and a number, or looks drawn."""
+    return (
+        mixed_password(value)
+        and (
+            values.is_worded(value, quoted=False)
+            or values.is_chosen(value)
+            or is_generated(value, _DRAWN)
+            or (values.is_hex(value) and len(value) >= 16)
+        )
+        and _TECHNICAL.match(value) is None
+    )
+
+
 def strong_value(value: str) -> bool:
     """Return True if `value` mixes digits with both cases, or looks random, as only a generated
     password does."""

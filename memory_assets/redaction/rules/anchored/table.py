@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from memory_assets.redaction.rules.anchored.apart import APART
 from memory_assets.redaction.rules.anchored.commands import COMMANDS
 from memory_assets.redaction.rules.anchored.connections import CONNECTIONS
 from memory_assets.redaction.rules.anchored.files import FILES
@@ -27,6 +28,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     spoken_password,
     token_value,
 )
+from memory_assets.redaction.rules.anchored.spoken import SPOKEN
 from memory_assets.redaction.rules.anchored.urls import URLS
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
@@ -223,6 +225,8 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     *CALLS,
     *LOGINS,
     *FILES,
+    *APART,
+    *SPOKEN,
     *PRIVATE_KEYS,
     *PROSE,
     *URLS,

@@ -39,6 +39,8 @@ KEYWORDS: tuple[bytes, ...] = (
     b"key",
     b"auth",
     b"cred",
+    b"salt",
+    b"pepper",
 )
 """Lower-case substrings, one of which every name of kind TOKEN or PASSWORD contains
 (short names such as `sid` and vendors' names are left to the token-run scan)."""
@@ -47,13 +49,13 @@ _PASSWORD_WORDS = word_set(
     "password passwd passphrase pass pwd passcode passwort motdepasse userpass dbpass"
     " rootpass adminpass mypass sshpass userpwd dbpwd pswd pswrd psword passwrd"
     " mysqlpass pgpass postgrespass redispass ftppass smtppass mailpass ldappass sqlpass proxypass"
-    " authpass loginpass wifipass sudopass"
+    " authpass loginpass wifipass sudopass requirepass masterauth"
 )
 _TOKEN_WORDS = word_set(
     "secret secrets token tokens auth authorization credential credentials creds cred"
     " apikey authkey secretkey accesskey privatekey accesstoken authtoken apitoken apisecret"
     " clientsecret appsecret jwt bearer oauth pat dsn sas webhook usersecret consumersecret"
-    " masterkey sessionkey encryptionkey authtok privkey"
+    " masterkey sessionkey encryptionkey authtok privkey salt pepper"
 )
 KEY_QUALIFIERS = word_set(
     "api app access private secret auth account master service deploy license write read"
@@ -69,8 +71,11 @@ _PUBLIC_WORDS = word_set(
     " dedupe hash max min num count total avg special mask pad eos bos unk cls sep stop"
     " input output prompt completion reasoning thinking context cached budget remaining used"
     " next page continuation csrf xsrf sync resume cancellation cancel design color colour"
-    " theme syntax lexer parser per fake mock dummy"
+    " theme syntax lexer parser per fake mock dummy run cursor element react"
 )
+_COPIES = word_set("primary secondary")
+"""Words for one of two keys of an account, which are secrets (`primaryMasterKey`): but a database's
+`primary_key` is none."""
 _TAIL_WORDS = word_set(
     "id ids name names url uri urls path paths file files filename dir directory type types"
     " kind count counts length len size sizes limit limits usage index idx expires expiry"
@@ -164,7 +169,7 @@ def name_kind(name: str) -> NameKind:
         return NameKind.PASSWORD
     if _KEY_OF_MAP.search(name) and parts[-2:-1] and parts[-2] in _PASSWORD_WORDS:
         return NameKind.TOKEN  # a key of a map that has the password, unless it looks drawn
-    if last in _TAIL_WORDS or parts[0] in _VERBS or _PUBLIC_WORDS.intersection(parts):
+    if last in _TAIL_WORDS or parts[0] in _VERBS or is_public(parts):
         return NameKind.PLAIN
     if not _PASSWORD_WORDS.isdisjoint(part for part in parts if part != "pass"):
         return NameKind.PASSWORD
@@ -182,6 +187,20 @@ def name_kind(name: str) -> NameKind:
         return NameKind.TOKEN if known else NameKind.VENDOR
     keylike = last in KEYLIKE and name[-len(last) - 1 : -len(last)] in ("_", "-")
     return NameKind.VENDOR if vendor or keylike else NameKind.PLAIN
+
+
+def is_public(parts: list[str]) -> bool:
+    """Return True if a name of these words, in lower case, says that its value is no secret."""
+    public = _PUBLIC_WORDS.intersection(parts)
+    if public <= _COPIES and parts[-1:] == ["key"] and KEY_QUALIFIERS.intersection(parts[-2:-1]):
+        return False
+    return bool(public)
+
+
+def says_public(name: str) -> bool:
+    """Return True if `name` speaks of a secret's word, but as of something public: a token of a
+    page, a key of a cache."""
+    return is_public([word.lower() for word in _WORD.findall(name[-80:])])
 
 
 def _is_key_joined(word: str) -> bool:

@@ -89,8 +89,18 @@ _DIGEST = re.compile(
     r"(?i)^(?:(?:sha\d{1,3}|md5|h1|blake\w{0,4}|xxh\w{0,4})[-:_=]"
     r"|(?:pip|npm|yarn|pnpm|cargo|maven|gradle|node|venv|poetry|uv|ccache|deps)-(?:\w{1,16}-){0,3}"
     r"[0-9a-f]{32,64}$)"
+    r"|^(?!\S*(?:key|token|secret|live|test|prod|sk|pat)[-_])(?:[a-z][a-z0-9.]{0,16}-){2,8}"
+    r"[0-9a-f]{40,64}$|^-*\w{0,24}boundary|^v\d{1,4}\.\d{1,4}\.\d{1,4}-(?:[\w.]{1,20}\.)?\d{14}-[0-9a-f]{12}(?:\W|$)|^urn:|^[a-z]\w{0,40}::"
+    r"|(?-i:^MI[A-Za-z0-9+/]{1,8}(?:BgkqhkiG9w0BAQEFAAO|0GCSqGSIb3DQEBAQUAA4))"
+    r"|(?-i:^M(?:FkwEwYHKoZIzj0CAQ|HYwEAYHKoZIzj0CAQ|CowBQYDK2Vw))"
 )
+"""Hashes that say so or end the key of a cache, lines between the parts of a form, versions that Go
+makes of commits, names of resources, and public keys in DER (RFC 5280, 8410), which extensions of
+browsers carry."""
 _CHECKSUM = re.compile(r"\b(?i:SHA-?\d{1,3}(?:-?\d{3})?|MD5|BLAKE2\w?|RMD160) \([^()\n]{0,120}$")
+_KEY_OF_ELEMENT = re.compile(
+    r"(?:<[A-Za-z][\w.]{0,40}(?:\s[^<>]{0,60})?\s(?:data-)?|\b(?:React|data-)\s?)key(?:=[{\"'`]{0,3})?$"
+)
 _AGENT_ID = re.compile(
     r"^(?:toolu|msg|req|call|resp|chatcmpl|fp|srvtoolu|rs|fc|run|thread|asst|batch|file|cmpl|gen|ig"
     r"|session|turn|agent|wf|evt|step|ctc|item|ws|mcp|mcpr|lsh|apc|ci)_[A-Za-z0-9]"
@@ -150,6 +160,12 @@ def _is_base64_with_slash(value: str) -> bool:
         is_random(segment, 12) and any(map(str.isupper, segment)) and any(map(str.islower, segment))
         for segment in value.split("/")
     )
+
+
+def is_key_of_element(before: str) -> bool:
+    """Return True if `before`, which may go on after the name, ends in the name of a key that tells
+    an element of a page from its neighbours (`<li key=`, `React key=`)."""
+    return _KEY_OF_ELEMENT.search(before) is not None
 
 
 def is_checksum(before: str, value: str) -> bool:

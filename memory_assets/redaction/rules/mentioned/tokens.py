@@ -18,6 +18,7 @@ from memory_assets.redaction.rules.judging.names import (
     NameKind,
     has_vendor,
     name_kind,
+    says_public,
 )
 
 QUOTES = b"\"'`"
@@ -66,13 +67,14 @@ _QUALIFIED = re.compile(
     r"[ _-]keys?$"
 )
 _SOMETHING_ELSE = re.compile(
-    r"(?i)(?:^|[^a-z])(?:ids?|key|ref|refs|node|nonce|cursor|etag|sri|version|build|name|title|slug"
+    r"(?i)(?:^|[^a-z]|(?-i:(?<=[a-z])(?=[A-Z])))(?:ids?|key|ref|refs|node|nonce|cursor|etag|sri|version|build|name|title|slug"
     r"|path|file|url|uri|href|src|class|classname|image|data|content|body|text|pattern|regex|example"
     r"|sample|tag|branch|model|message|address|account|wallet|contract|cid|boundary|by|output|input"
     r"|expected|actual|snapshot|chars|alphabet|charset|bin|blob|base64|b64|encoded|iv|salt|challenge"
     r"|verifier|public|grep|echo|cat|import|from|require|[ukp]id|jti|sub|aud|cert\w*|ca|crt|pem|bundle"
     r"|png|jpe?g|gif|svg|font|icon|logo|return|assert\w*|equals?|match|contains?|test|it|seed|uuid|guid"
-    r"|index|label|selector|attr\w*|query|state|code|offset|marker|page|checkpoint|snapshot|layer)\W*$"
+    r"|index|label|selector|attr\w*|query|state|code|offset|marker|page|checkpoint|snapshot|layer"
+    r"|x5[ctu]|s256|crv|kty|urn)\W*$|^[nxy]$"
 )
 """Last words of names whose generated values are usually no secrets."""
 _NOT_SECRET = re.compile(
@@ -122,6 +124,8 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         if "\n" in line[-8:] or weak:
             return False
         return values.is_hex(value) and len(value) >= _SHORTEST_HEX
+    if kind is NameKind.PLAIN and says_public(name):
+        return False
     quoted = line[-1] in "\"'`"
     below = line.rfind("\n", 0, len(line) - len(name)) >= 0
     if not (quoted or below) or _SOMETHING_ELSE.search(name) or _NOT_SECRET.search(name):

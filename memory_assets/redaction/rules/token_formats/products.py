@@ -126,7 +126,7 @@ PRODUCTS: tuple[tuple[str, ...], ...] = (
     ("linear-key", "lin_api_{a:40}", "lin_oauth_{a:40,}"),
     ("notion-token", "secret_{a:43}", "ntn_{a:40,}"),
     ("airtable-token", "pat{a:14}.{h:64}"),
-    ("figma-token", "figd_{w:38,}", "figo_{w:38,}", "figr_{w:38,}"),
+    ("figma-token", *(f"fig{k}_{{w:38,}}" for k in words("d o r u oh or uh ur dh dr"))),
     ("hubspot-token", *(f"pat-{r}-{{uuid}}" for r in ("na1", "na2", "na3", "eu1", "ap1"))),
     ("contentful-token", "CFPAT-{w:40,}"),
     ("typeform-token", "tfp_{w:40,}"),

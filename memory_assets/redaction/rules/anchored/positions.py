@@ -1,0 +1,135 @@
+"""Passwords and tokens told by their position behind a command's verb. Rows as in `table.py`.
+
+Nothing names them: what a user is added with, what is piped to a program that keeps secrets, what
+an installer is given.
+"""
+
+from __future__ import annotations
+
+from memory_assets.redaction.rules.anchored.rule import (
+    FILL,
+    HEX,
+    AnchoredRule,
+    argument_password,
+    drawn_value,
+    mixed_password,
+    rule,
+    strong_value,
+    typed_password,
+)
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
+
+_PLAIN = r"[^\s\"'|;&<>()`,$\\]{4,400}"
+_VALUE = rf"[\"']?(?P<secret>(?<=\")[^\"\n$]{{4,200}}|(?<=')[^'\n]{{4,200}}|{_PLAIN})"
+_WORD = r"[^\s\"'|;&<>()]{1,120}"
+_OPTIONS = r"(?:-{1,2}[\w-]{1,24}(?:[ =][^\s|;&-][^\s|;&]{0,60})? ){0,4}?"
+_KEEPS = (
+    r"(?:[^\n|;&]{0,80}(?:\b(?:secrets?|credentials?|env|token) (?:set|put|add|create|versions"
+    r"|store|insert|update)\b|--password-stdin|--passphrase-fd|--with-token|--token-stdin)"
+    r"|(?:sudo )?(?:\w{0,12}passwd|kinit|cryptsetup|kubeseal|pass insert|vault login)\b|sudo -S"
+    r"|gh auth login)"
+)
+"""Programs that take a secret from their input."""
+_INSTALLED_BITS = 12
+
+
+def _installed(value: str) -> bool:
+    """Return True if `value`, an argument of an installer, is a token: no version, path or name."""
+    return values.is_uuid(value) or (
+        mixed_password(value) and is_generated(value, _INSTALLED_BITS) and not values.is_slug(value)
+    )
+
+
+def _not_a_name(value: str) -> bool:
+    """Return True if `value`, where a password is one of several arguments, has digits or signs."""
+    return mixed_password(value) and argument_password(value)
+
+
+def _argument_of_client(value: str) -> bool:
+    """Return True if `value`, the last argument of a client's constructor, was drawn."""
+    return strong_value(value) and argument_password(value) and is_generated(value, _INSTALLED_BITS)
+
+
+POSITIONS: tuple[AnchoredRule, ...] = (
+    *(rule("command-secret", anchor, typed_password,
+           rf"{anchor}(?:-\w{{1,3}} )?(?:[\"']%s(?:\\n)?[\"'] )?[\"']?"
+           rf"(?:[\w.-]{{1,40}}:(?=[^\n]{{4,200}}chpasswd))?"
+           rf"(?P<secret>{_PLAIN}(?:\\n{_PLAIN})?)(?:\\n)?[\"']? ?\| ?{_KEEPS}",
+           f"{anchor}{FILL[:12]} | docker login -u app --password-stdin")
+      for anchor in ("echo ", "printf ")),
+    rule("command-secret", "(echo ", typed_password,
+         rf"\(echo [\"']?(?P<secret>{_PLAIN})[\"']? ?(?:;|&&) ?echo [\"']?(?P=secret)[\"']?\) ?\|",
+         f"(echo {FILL[:12]}; echo {FILL[:12]}) | smbpasswd -s app"),
+    rule("command-secret", "; echo ", typed_password,
+         rf"; ?echo [\"']?(?P<secret>{_PLAIN})[\"']?\) ?\| ?(?:sudo )?\w{{0,12}}passwd",
+         f"(echo {FILL[:12]}; echo {FILL[:12]}) | smbpasswd -s app"),
+    *(rule("command-secret", anchor, typed_password,
+           rf"(?i)(?<![\w-]){anchor}[^\n|;&<]{{0,100}}<<< ?{_VALUE}",
+           f"docker {anchor}create db - <<< {FILL[:12]}")
+      for anchor in ("secret ", "secrets ", "pass ", "passwd ", "credential ")),
+    *(rule("command-secret", anchor, accept, rf"(?i){before}{_VALUE}", f"{sample}{FILL[:16]}")
+      for anchor, before, accept, sample in (
+          ("alias set ", rf"\balias set {_WORD} https?://{_WORD} {_WORD} ", typed_password,
+           "mc alias set b http://s3 app "),
+          ("host add ", rf"\bhost add {_WORD} https?://{_WORD} {_WORD} ", typed_password,
+           "mc config host add b http://s3 app "),
+          ("user add ", rf"\buser add {_WORD} (?!-){_WORD} ", _not_a_name,
+           "mc admin user add b app "),
+          ("user add ", r"\buser add [\w.-]{1,60}:", typed_password, "etcdctl user add app:"),
+          ("add_user ", rf"\badd_user {_WORD} ", _not_a_name, "rabbitmqctl add_user app "),
+          ("change_password ", rf"\bchange_password {_WORD} ", typed_password,
+           "rabbitmqctl change_password app "),
+          ("setuser ", r"\bsetuser \S{1,60} (?:[^\s>]\S{0,60} ){0,8}?>", typed_password,
+           "ACL SETUSER app on >"),
+          ("env:set ", rf"\benv:set {_WORD} ", drawn_value, "netlify env:set A "),
+          ("sh -s -- ", r"\bsh -s -- (?:--?[\w-]{1,24}[ =])?", _installed,
+           "| sudo sh -s -- "),
+          ("install.sh ", rf"install\.sh {_OPTIONS}(?:--?[\w-]{{1,24}}[ =])?", _installed,
+           "./install.sh --enroll "),
+          (" install ", r"(?:(?<=ervice)|(?<=nector)|(?<= agent)|(?<=daemon)|(?<=runner)) install "
+           r"(?:--?[\w-]{1,24}[ =])?", _installed, "cloudflared service install "),
+          ("authorize", rf"\bauthorize[-_]account {_WORD} ", mixed_password,
+           "b2 authorize-account 00 "),
+          ("key import ", rf"\bkey import (?:-\S{{1,20}} )?{_WORD} ", drawn_value,
+           "garage key import GK0 "),
+          ("auth init ", r"\bauth init (?:-t|--access-token)[ =]", drawn_value,
+           "doctl auth init -t "),
+          ("mysqladmin ", rf"\bmysqladmin {_OPTIONS}password ", typed_password,
+           "mysqladmin -u root password "),
+          ("passwd -", r"\bpasswd (?:-\w{1,6} ){1,3}(?:-salt \S{1,40} )?", _not_a_name,
+           "openssl passwd -6 "),
+          ("passwd -", rf"passwd -\w{{0,6}}b\w{{0,6}} {_WORD} {_WORD} ", typed_password,
+           "mosquitto_passwd -b f app "),
+          ("net user ", r"\bnet user (?:/add )?[\w.-]{1,60} (?![/*])(?!\S{3,80} /add)",
+           _not_a_name, "net user app "),
+          ("set password ", r"(?<=user )set password \d{1,3} ", typed_password,
+           "ipmitool user set password 2 "),
+          ("password ", rf"(?<=user )password {_OPTIONS}(?:-p|--password)[ =]", typed_password,
+           "influx user password -n app -p "),
+          (" login ", r"(?<=\w) login [\w.+-]{1,60}@[\w.-]{1,60} (?!-)", _not_a_name,
+           "bw login app@example.com "),
+          ("--enroll", r"--enroll(?:ment)?(?:-token|-key)?[ =]", _installed, "agent --enroll "))),
+    *(rule("login-call", "client(", _argument_of_client,
+           rf"(?i)client\(\s{{0,8}}(?:{quote}[^{quote}\n]{{1,120}}{quote},\s{{0,40}}){{1,3}}"
+           rf"{quote}(?P<secret>[^{quote}\n\\]{{6,200}}){quote}\s{{0,8}}[,)]",
+           f"new Client({quote}ci{quote}, {quote}{FILL[:16]}{quote})")
+      for quote in "\"'"),
+    rule("login-call", "userpassword(", typed_password,
+         r"(?i)userpassword\(\s{0,8}[\"'][^\"'\n]{1,80}[\"'],\s{0,8}"
+         r"[\"'](?P<secret>[^\"'\n]{4,100})[\"']",
+         'db.changeUserPassword("app", "' + FILL[:12] + '")'),
+    rule("command-secret", "::add-mask::", typed_password,
+         r"::add-mask::(?P<secret>[^\s\"'$]{4,400})",
+         "::add-mask::" + FILL[:20]),
+    rule("command-secret", "setcookie ", mixed_password,
+         r"(?<=-)setcookie [\"']?(?P<secret>[^\s\"'$]{8,255})",
+         "erl -setcookie " + FILL[:20]),
+    rule("tls-key-log", "_secret", bool,
+         r"(?i)(?:(?<=exporter)|(?<=traffic))_secret(?:_\d)? "
+         r"(?P<secret>[0-9a-f]{64} [0-9a-f]{64,128})(?!\w)",
+         f"CLIENT_TRAFFIC_SECRET_0 {HEX} {HEX}"),
+    rule("tls-key-log", "client_random ", bool,
+         r"(?i)client_random (?P<secret>[0-9a-f]{64} [0-9a-f]{96})(?!\w)",
+         f"CLIENT_RANDOM {HEX} {HEX}{HEX[:32]}"),
+)  # fmt: skip

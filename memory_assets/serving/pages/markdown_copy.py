@@ -1,0 +1,83 @@
+"""Text of transcripts in a Markdown copy: nothing of it acts where the copy is shown.
+
+Programs that show Markdown take HTML in it for HTML, load the images, and open the links. Outside
+code that becomes text: elements, images, and links that are no web addresses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+_ELEMENT = re.compile(r"<(?=[A-Za-z/!?])")
+_IMAGE = re.compile(r"!(?=\[)")
+_LINK = re.compile(r"\](?=[(\[:])")
+_CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_SCHEME = re.compile(r"(?i)(?!https?:|mailto:)[a-z][a-z0-9+.-]*:|//")
+_CODE = ("fence", "code_block")
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """A parser as forgiving as any: all links count, whatever they lead to."""
+    parser = MarkdownIt("commonmark", {"html": True})
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]
+    return parser
+
+
+def inert(text: str) -> str:
+    """Return Markdown that shows the same, but for HTML, images and links that run something, which
+    are shown as they are written."""
+    if not _acts(text):
+        return text
+    lines = text.split("\n")
+    pieces, at = [], 0
+    for start, end in (*_code_lines(text), (len(lines), len(lines))):
+        if start > at:
+            pieces.append(_escaped("\n".join(lines[at:start]), spare_code=True))
+        if end > start:
+            pieces.append("\n".join(lines[start:end]))
+        at = end
+    result = "\n".join(pieces)
+    return result if not _acts(result) else _escaped(text, spare_code=False)
+
+
+def _escaped(text: str, *, spare_code: bool) -> str:
+    """Return text whose elements, images and links are text; code spans are left alone if told."""
+    if not spare_code:
+        return _of_prose(text)
+    pieces, at = [], 0
+    for span in _CODE_SPAN.finditer(text):
+        pieces += [_of_prose(text[at : span.start()]), span.group()]
+        at = span.end()
+    return "".join([*pieces, _of_prose(text[at:])])
+
+
+def _of_prose(text: str) -> str:
+    text = _ELEMENT.sub("&lt;", text)
+    text = _IMAGE.sub(r"!\\", text)
+    return _LINK.sub(r"\\]", text) if _acts(text) else text
+
+
+def _code_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the lines of each block of code, the first and the one behind the last."""
+    for token in _parser().parse(text):
+        if token.type in _CODE and token.map and not token.level:
+            yield token.map[0], token.map[1]
+
+
+def _acts(text: str) -> bool:
+    """Return True if the text, as Markdown, has an element of HTML, an image, or a link to anything
+    but a web address, a mail address or a part of its own."""
+    return any(map(_is_active, _parser().parse(text)))
+
+
+def _is_active(token: Token) -> bool:
+    if token.type in ("html_block", "html_inline", "image"):
+        return True
+    leads = str(token.attrGet("href") or "") if token.type == "link_open" else ""
+    return _SCHEME.match(leads) is not None or any(map(_is_active, token.children or ()))

@@ -1,0 +1,23 @@
+"""What an ingest suggests to search for: words of a title, never tags or markup."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_assets.cli.ingesting.ingest_command import _MARKUP
+
+
+@pytest.mark.parametrize(
+    "title, words",
+    [
+        ("Rotate <redacted:github-token:0123456789ab> in CI", "Rotate in CI"),
+        ("<command-name>/review</command-name> the **harbor** code", "/review the harbor code"),
+        ("# Fix `parse_id` in [docs](https://x.example/a)", "Fix parse_id in docs"),
+        ("![shot](a.png) a < b and __init__.py", "shot a < b and __init__.py"),
+        ("Cut off <redacted:github-tok", "Cut off"),
+        ("- _why_ does it fail > here", "why does it fail here"),
+    ],
+)
+def test_a_suggestion_has_words_alone(title: str, words: str) -> None:
+    """Names with underscores stay whole."""
+    assert " ".join(_MARKUP.sub(" ", title).split()) == words
