@@ -161,6 +161,11 @@ class Settings(Arguments):
     agents: tuple[str, ...] = argument(
         KNOWN_AGENTS, "Agents to ingest, comma-separated.", reads=_agents
     )
+    exclude: tuple[str, ...] = argument(
+        (),
+        "Globs of directories, projects and agents that are never read, comma-separated.",
+        reads=_listed,
+    )
     chroma_url: str | None = argument(
         None, "A Chroma server to use; unset: a local one that we start ourselves."
     )

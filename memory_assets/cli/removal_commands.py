@@ -76,6 +76,8 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         rendering.print_answer(answer, as_json, ())
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
     _require_idle(settings, found)
+    if asked.exclude and selection.project is not None:
+        _exclude(components, selection.project)
     with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("forgetting", total=None)
         report = forgetting.forget(
@@ -87,6 +89,14 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
+
+
+def _exclude(components: Components, project: str) -> None:
+    """Note that a project and its directories are never read again."""
+    from memory_assets.status.excluded import exclude
+
+    rows = components.catalog.sources.rows(project)
+    exclude(components.data_dir, [project, *sorted({row.directory or project for row in rows})])
 
 
 def _session(any_id: str | None) -> tuple[str | None, str]:

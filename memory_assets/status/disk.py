@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from memory_assets.errors import printable
 from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample
 from memory_assets.settings import Settings
+from memory_assets.status.excluded import NOTHING_EXCLUDED, Exclusions
 from memory_assets.status.other_files import OtherFiles
 from memory_assets.stores.catalog.catalog import Catalog
 
 if TYPE_CHECKING:
-    from memory_assets.transcripts import Unlisted
+    from memory_assets.transcripts import Source, Unlisted
 
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, f"{_SUFFIX}.zst", f"{_SUFFIX}.gz")
@@ -44,6 +45,8 @@ class Disk:
     unlisted: list[Unlisted] = field(default_factory=list)
     others: OtherFiles = field(default_factory=OtherFiles)
     """Files that are no transcripts on record, nor pending."""
+    excluded: int = 0
+    """Files of transcripts that are never read."""
     troubled: bool = False
     """True if a path was found which the readers may not be able to read."""
 
@@ -82,16 +85,21 @@ def _projects(catalog: Catalog) -> tuple[list[str], list[str]]:
     return [project for is_of_sample, project in rows if not is_of_sample], of_sample
 
 
-def look(catalog: Catalog, roots: Roots, data_dir: Path) -> Disk:
+def look(
+    catalog: Catalog, roots: Roots, data_dir: Path, excluded: Exclusions = NOTHING_EXCLUDED
+) -> Disk:
     """Return the state of the files on disk, at the cost of one `stat` per file."""
     known: dict[str, tuple[int, int, bool]] = {}
     projects: dict[str, str] = {}
-    parts = dict[str, str]()
+    parts, left_out = dict[str, str](), set[str]()
     for row in catalog.rows(
-        "SELECT path, size, mtime_ns, gone_at, project, facts ->> '$.parts' FROM sources"
+        "SELECT path, size, mtime_ns, gone_at, project, facts ->> '$.parts', agent,"
+        " IFNULL(directory, '') FROM sources"
     ):
         known[row[0]], projects[row[0]] = (row[1], row[2], row[3] is not None), row[4]
         parts |= dict.fromkeys(json.loads(row[5]) if row[5] else (), row[0])
+        if excluded.cover(row[6], row[4], row[7], row[0]):
+            left_out.add(row[0])
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
     agents: dict[str, tuple[str, Path]] = {}
     visited = set[str]()
@@ -104,17 +112,22 @@ def look(catalog: Catalog, roots: Roots, data_dir: Path) -> Disk:
                 continue
             seen.add(path)
             _count(disk, facts)
-            if noted != (*facts, False):
+            if noted != (*facts, False) and path not in left_out:
                 disk.pending[path] = projects[path], facts[1]
     if unknown or disk.pending or disk.troubled:
-        for path, project in _transcripts(catalog, roots, data_dir, disk.unlisted):
+        for path, project, source in _transcripts(catalog, roots, data_dir, disk.unlisted):
             if path in unknown:
                 del agents[path]
+                where = source.project, source.directory, str(source.path)
+                if excluded.cover(source.agent, *where):
+                    disk.excluded += 1
+                    continue
                 if project is None:
                     continue  # forgotten
                 _count(disk, unknown[path])
                 disk.pending[path] = project, unknown[path][1]
     _add_unread(disk, agents, {*seen, *disk.pending})
+    disk.excluded += len(left_out & seen)
     disk.vanished = sum(
         not gone and bool(path) and path not in seen and is_gone(path)
         for path, (_, _, gone) in known.items()
@@ -195,10 +208,10 @@ def _files(
 
 def _transcripts(
     catalog: Catalog, roots: Roots, data_dir: Path, unlisted: list[Unlisted]
-) -> Iterator[tuple[str, str | None]]:
-    """Yield path and project of each transcript, None for one that was forgotten, or is a further
-    file of a session; append those that cannot be read to `unlisted`. Files that the catalogue
-    knows are not opened."""
+) -> Iterator[tuple[str, str | None, Source]]:
+    """Yield path, project and source of each transcript, no project for one that was forgotten, or
+    is a further file of a session; append those that cannot be read to `unlisted`. Files that the
+    catalogue knows are not opened."""
     from memory_assets.install_key import load_install_key
     from memory_assets.status.found_sources import find_all
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
@@ -212,6 +225,6 @@ def _transcripts(
     for source in find_all(rows, roots, unlisted.append):
         was_forgotten = (source.project, source.session_id) in forgotten
         project = None if was_forgotten else source.project
-        yield str(source.path), project
+        yield str(source.path), project, source
         is_new = str(source.path) not in on_record  # then its parts are counted with the first
-        yield from ((str(path), None if is_new else project) for path in source.parts)
+        yield from ((str(path), None if is_new else project, source) for path in source.parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from memory_assets.paths import Roots, home_variables, is_gone
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status.disk import roots_to_read
+from memory_assets.status.excluded import Exclusions
 from memory_assets.status.found_sources import find_all
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
@@ -34,11 +35,14 @@ _NEAR_MS = 5_000
 @dataclass
 class TranscriptsOnDisk:
     """The transcripts on disk by project, the number of forgotten sessions skipped in each
-    project, and the files and directories that could not be listed, read or named."""
+    project, those excluded, and the files and directories that could not be listed, read or
+    named."""
 
     sources: dict[str, list[Source]] = field(default_factory=dict)
     forgotten: Counter[str] = field(default_factory=Counter)
     unlisted: list[Unlisted] = field(default_factory=list)
+    excluded: list[Source] = field(default_factory=list)
+    """Those that are never read."""
 
 
 def require_directories(components: Components) -> Roots:
@@ -75,7 +79,7 @@ def look_for_sources(components: Components) -> TranscriptsOnDisk:
     forgotten = tombstones(components).forgotten()
     found = TranscriptsOnDisk()
     left_out: set[tuple[str, str]] = set()
-    for source in transcripts_on_disk(components, found.unlisted.append):
+    for source in transcripts_on_disk(components, found.unlisted.append, found.excluded.append):
         session = (source.project, source.session_id)
         if session in forgotten:
             left_out.add(session)
@@ -94,9 +98,15 @@ def walk_once(components: Components) -> dict[str, list[Source]]:
     return found
 
 
-def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator[Source]:
-    """Yield every transcript on disk, including those of forgotten sessions; `note` is called
-    with each file or directory that could not be listed, read or named."""
+def transcripts_on_disk(
+    components: Components,
+    note: Note = ignore,
+    note_excluded: Callable[[Source], None] = lambda source: None,
+) -> Iterator[Source]:
+    """Yield every transcript on disk, including those of forgotten sessions, without those that are
+    excluded, with each of which `note_excluded` is called; `note` is called with each file or
+    directory that could not be listed, read or named."""
+    excluded = Exclusions.of(components.settings)
     rows = components.catalog.sources.rows()
     roots = roots_to_read(components.settings, components.catalog)
     read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
@@ -105,6 +115,9 @@ def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator
     found = find_all(rows, roots, note)
     read_before |= {one.session_id for one in found if one.path.name != HISTORY_FILE}
     for source in found:
+        if excluded.cover(source.agent, source.project, source.directory, str(source.path)):
+            note_excluded(source)
+            continue
         if source.path.name != HISTORY_FILE:
             unnamed.see(source)
         elif source.session_id in read_before or unnamed.is_duplicate(source):
