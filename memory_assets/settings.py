@@ -188,6 +188,11 @@ class Settings(Arguments):
         "Agents to ingest, comma-separated; with a dash before it (`-gemini`), all but this.",
         reads=_agents,
     )
+    exclude: tuple[str, ...] = argument(
+        (),
+        "Globs of directories, projects and agents that are never read, comma-separated.",
+        reads=_listed,
+    )
     chroma_url: str | None = argument(
         None, "A Chroma server to use; unset: a local one that we start ourselves."
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,6 +80,8 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         rendering.print_answer(answer, as_json, ())
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
     _require_idle(settings, found)
+    if asked.exclude and selection.project is not None:
+        _exclude(components, selection.project)
     with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("forgetting", total=None)
         report = forgetting.forget(
@@ -118,11 +121,19 @@ def _still_holding(settings: Settings, text: str) -> list[str]:
     from memory_assets.pipeline.checks.deep_scan import deep_scan
     from memory_assets.redaction.known_secrets import KnownValues
 
-    roots = settings.transcript_roots().values()
+    roots = chain.from_iterable(settings.transcript_roots().values())
     result = deep_scan(
         [settings.data_dir], [("the text", text)], KnownValues(b""), excluded=[*roots]
     )
     return sorted({hit.path for hit in result.hits} | set(result.unreadable))
+
+
+def _exclude(components: Components, project: str) -> None:
+    """Note that a project and its directories are never read again."""
+    from memory_assets.status.excluded import exclude
+
+    rows = components.catalog.sources.rows(project)
+    exclude(components.data_dir, [project, *sorted({row.directory or project for row in rows})])
 
 
 def _session(any_id: str | None) -> tuple[str | None, str]:

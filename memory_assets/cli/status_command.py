@@ -11,6 +11,7 @@ from memory_assets.settings import Settings
 from memory_assets.status import (
     chroma_notes,
     counted,
+    excluded_note,
     held_back,
     in_words,
     lasting,
@@ -47,6 +48,7 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     if archive["retention_unfinished"]:
         yield "Retention is running or was interrupted; `memory retain` completes it."
     yield from sample_note(current)
+    yield from excluded_note(current)
     yield from _runs(current["runs"])
     yield from _watcher(current["watcher"])
     if follower := current["workspaces_watcher"]:

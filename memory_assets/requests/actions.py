@@ -148,5 +148,11 @@ class ForgetRequest(Arguments):
     conversation: str | None = argument(
         None, "A conversation that an agent appended, and its memories.", max_length=200
     )
+    exclude: bool = argument(False, "With --project: never read it again, whatever comes.")
     yes: bool = argument(False, "Do not ask for confirmation.")
     dry_run: bool = argument(False, "Only list what would be removed.")
+
+    def check_together(self) -> None:
+        """Raise `ConfigurationError` for an exclusion without a project."""
+        if self.exclude and self.project is None:
+            raise ConfigurationError("--exclude needs --project: say which one is never read")

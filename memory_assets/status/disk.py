@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from memory_assets.errors import printable
 from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample, split_locator
 from memory_assets.settings import Settings
+from memory_assets.status.excluded import NOTHING_EXCLUDED, Exclusions
 from memory_assets.status.other_files import OtherFiles
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
@@ -51,6 +52,8 @@ class Disk:
     unlisted: list[Unlisted] = field(default_factory=list)
     others: OtherFiles = field(default_factory=OtherFiles)
     """Files that are no transcripts on record, nor pending."""
+    excluded: int = 0
+    """Files of transcripts that are never read."""
     troubled: bool = False
     """True if a path was found which the readers may not be able to read."""
 
@@ -94,16 +97,21 @@ def _projects(catalog: Catalog) -> tuple[list[str], list[str]]:
     return [project for is_of_sample, project in rows if not is_of_sample], of_sample
 
 
-def look(catalog: Catalog, roots: Roots, data_dir: Path) -> Disk:
+def look(
+    catalog: Catalog, roots: Roots, data_dir: Path, excluded: Exclusions = NOTHING_EXCLUDED
+) -> Disk:
     """Return the state of the files on disk, at the cost of one `stat` per file."""
     known: dict[str, tuple[int, int, bool]] = {}
     projects: dict[str, str] = {}
-    parts = dict[str, str]()
+    parts, left_out = dict[str, str](), set[str]()
     for row in catalog.rows(
-        "SELECT path, size, mtime_ns, gone_at, project, facts ->> '$.parts' FROM sources"
+        "SELECT path, size, mtime_ns, gone_at, project, facts ->> '$.parts', agent,"
+        " IFNULL(directory, '') FROM sources"
     ):
         known[row[0]], projects[row[0]] = (row[1], row[2], row[3] is not None), row[4]
         parts |= dict.fromkeys(json.loads(row[5]) if row[5] else (), row[0])
+        if excluded.cover(row[6], row[4], row[7], row[0]):
+            left_out.add(row[0])
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
     agents: dict[str, tuple[str, Path]] = {}
     visited = set[str]()
@@ -117,15 +125,17 @@ def look(catalog: Catalog, roots: Roots, data_dir: Path) -> Disk:
                 continue
             seen.add(path)
             _count(disk, facts)
-            if noted != (*facts, False):
+            if noted != (*facts, False) and path not in left_out:
                 disk.pending[path] = projects[path], facts[1]
     if unknown or disk.pending or disk.troubled:
         for source, project in _transcripts(catalog, of_lines, data_dir, disk.unlisted):
+            is_excluded = _covers(excluded, source)
             for path in map(str, source.files):
                 if path in unknown:
                     del agents[path]
-                    if project is None or path != str(source.path):
-                        continue  # forgotten, or counted with the first
+                    disk.excluded += is_excluded
+                    if is_excluded or project is None or path != str(source.path):
+                        continue  # or forgotten, or counted with the first
                     _count(disk, unknown[path])
                     disk.pending[path] = project, unknown[path][1]
     containers = set[str]()
@@ -134,6 +144,10 @@ def look(catalog: Catalog, roots: Roots, data_dir: Path) -> Disk:
         path, facts = source.locator, (source.size, source.mtime_ns)
         noted = known.get(path)
         containers.add(str(source.path))
+        if _covers(excluded, source):
+            disk.excluded += noted is None  # what is on record is counted with the files below
+            seen |= {path} if noted else set()
+            continue
         if noted is None and project is None:
             continue
         seen.add(path)
@@ -141,6 +155,7 @@ def look(catalog: Catalog, roots: Roots, data_dir: Path) -> Disk:
         if noted != (*facts, False):
             disk.pending[path] = project or projects[path], facts[1]
     _add_unread(disk, agents, {*seen, *disk.pending})
+    disk.excluded += len(left_out & seen)
     disk.vanished = sum(
         not gone
         and bool(path)
@@ -240,6 +255,11 @@ def _transcripts(
     for source in find_all(rows, roots, known, unlisted.append):
         was_forgotten = (source.project, source.session_id) in forgotten
         yield source, None if was_forgotten else source.project
+
+
+def _covers(excluded: Exclusions, source: Source) -> bool:
+    """Return whether a source is never read."""
+    return excluded.cover(source.agent, source.project, source.directory, str(source.path))
 
 
 def remembered(rows: Iterable[SourceRow], tokens: Mapping[str, str] | None = None) -> Remembered:

@@ -18,6 +18,7 @@ from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.settings import Settings
 from memory_assets.status.disk import Disk, look, roots_to_read, sample_beside_own
+from memory_assets.status.excluded import Exclusions
 from memory_assets.status.health import failed_checks
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
@@ -53,7 +54,7 @@ def status(settings: Settings) -> dict[str, Any]:
     agents, stages = catalog.sources.counts_by("agent"), catalog.products.totals()
     versions = _versions(catalog, data_dir)
     vectors = versions.get("embedder") != NO_EMBEDDER
-    disk = look(catalog, roots_to_read(settings, catalog), data_dir)
+    disk = look(catalog, roots_to_read(settings, catalog), data_dir, Exclusions.of(settings))
     quarantined = catalog.quarantine.entries()
     text = account_of(catalog.sources.rows())
     lost = (
@@ -81,6 +82,7 @@ def status(settings: Settings) -> dict[str, Any]:
         "freshness": _freshness(disk, stages, vectors=vectors),
         "quarantined": [{**asdict(each), "passing": each.passing} for each in quarantined],
         "unlisted": [asdict(path) for path in disk.unlisted],
+        "excluded": {"files": disk.excluded, "patterns": list(Exclusions.of(settings).patterns)},
         "sample_projects": sample_beside_own(catalog),
         "archive": {
             **_archive(catalog),

@@ -157,6 +157,17 @@ def sample_note(current: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def excluded_note(current: Mapping[str, Any]) -> Iterator[str]:
+    """Yield that files are never read, and why, if there are patterns that say so."""
+    excluded = current["excluded"]
+    if excluded["patterns"]:
+        files = counted(excluded["files"], "file")
+        yield (
+            f"Excluded (MEMORY_EXCLUDE, excluded.txt): {files} of transcripts, never read: "
+            f"{', '.join(excluded['patterns'])}."
+        )
+
+
 def can_be_helped(current: Mapping[str, Any]) -> bool:
     """Return whether anything is held back that the user can do something about: a failure of
     the environment, or a name that cannot be stored. False for sessions that no run can take in

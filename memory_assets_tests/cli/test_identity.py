@@ -49,7 +49,9 @@ class Machine:
 
     def found(self, words: str, *filters: str) -> list[str]:
         """The ids of the turns that have all the words."""
-        hits = self.told("search", words, *filters)["hits"]
+        answer = self.run("search", words, *filters, "--json")
+        assert answer.returncode in (0, 3), answer.stderr  # 3: nothing found
+        hits = json.loads(answer.stdout)["hits"]
         return [hit["id"] for hit in hits if all(word in hit["text"] for word in words.split())]
 
 
@@ -142,3 +144,46 @@ def test_a_thread_in_the_archive_can_be_resumed(machine: Machine) -> None:
     machine.done("ingest")
     assert machine.found("reed squeal") == [f"session::{thread}::turn::0"]
     machine.done("verify")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["/home/mira/diary", "/home/mira/di*", "~mira/*", "-home-mira-d*", "*DIARY", "codex, *diary"],
+)
+def test_what_is_excluded_is_never_read(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    """By directory, project or agent; ingest and status say how much it is, and nothing waits for
+    it, also of sessions that are on record."""
+    monkeypatch.setenv("MEMORY_EXCLUDE", pattern)
+    write_claude(machine.claude, ONE, "/home/mira/diary/2026", "my secret thought")
+    write_claude(machine.claude, TWO, "/srv/shop", "sell the carrots")
+    known = write_claude(machine.claude, THREE, "/srv/shop", "sell the onions")
+    if "/" not in pattern:
+        write_claude(machine.claude, ONE, "/home/mira/diary", "my secret thought")
+        (machine.claude / "-home-mira-diary-2026" / f"{ONE}.jsonl").unlink()
+    assert "1 transcript not read" in machine.done("ingest")
+    assert machine.found("carrots") and not machine.found("thought")
+    monkeypatch.setenv("MEMORY_EXCLUDE", f"{pattern}, -srv-shop")
+    with known.open("a") as file:
+        for line in claude_lines(THREE, "/srv/shop", "sell the leeks", after=3):
+            file.write(f"{json.dumps(line)}\n")
+    machine.done("ingest")
+    assert machine.found("onions") and not machine.found("leeks")
+    told = machine.told("status")
+    assert told["excluded"]["files"] == 3 and told["freshness"]["pending_files"] == 0
+    assert "never read" in machine.done("status")
+
+
+def test_a_forgotten_project_can_be_excluded_at_once(machine: Machine) -> None:
+    """Nothing of it comes back, nor does what is written there later, by whatever agent."""
+    write_claude(machine.claude, ONE, "/home/mira/diary", "my secret thought")
+    write_claude(machine.claude, TWO, "/srv/shop", "sell the carrots")
+    machine.done("ingest")
+    assert machine.run("forget", "--exclude", "--before", "1d", "--yes").returncode == 2
+    machine.done("forget", "--project", "diary", "--exclude", "--yes")
+    write_claude(machine.claude, THREE, "/home/mira/diary", "another thought")
+    write_codex(machine.codex, 1, "/home/mira/diary", "a third thought")
+    assert "not read" in machine.done("ingest")
+    assert not machine.found("thought") and machine.found("carrots")
+    assert set(machine.told("status")["projects"]) == {"-srv-shop"}

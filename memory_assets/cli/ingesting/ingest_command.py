@@ -65,7 +65,7 @@ def require_transcripts(roots: Roots, found: TranscriptsOnDisk, sessions_on_reco
     Raises:
         NotFound: no root holds a transcript, and nothing is on record.
     """
-    nothing = not (found.sources or found.forgotten or found.unlisted)
+    nothing = not (found.sources or found.forgotten or found.unlisted or found.excluded)
     if nothing and not sessions_on_record and roots:
         raise NotFound(" ".join(starmap(_no_transcripts, roots.items())))
 
@@ -76,6 +76,7 @@ def empty_directories(settings: Settings, found: TranscriptsOnDisk) -> Iterator[
         return  # forgotten sessions are counted by project, not by agent
     agents = {source.agent for sources in found.sources.values() for source in sources}
     agents |= {unlisted.agent for unlisted in found.unlisted}
+    agents |= {excluded.agent for excluded in found.excluded}
     for agent, paths in settings.transcript_roots().items():
         named = f"{agent}=" in "".join(settings.roots)
         if agent in _SETTINGS:
@@ -137,6 +138,9 @@ def _ingest_once(
     if found.forgotten:
         forgotten = overview.counted(found.forgotten.total(), "forgotten session")
         console.print(f"{forgotten} skipped.")
+    if found.excluded:
+        excluded = overview.counted(len(found.excluded), "transcript")
+        console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
     projects = [project_named(components.catalog, each, sources) for each in projects]
     if full:
         _forget_work(components, projects)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -19,6 +19,7 @@ from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status import counted
 from memory_assets.status.disk import remembered, roots_to_read
+from memory_assets.status.excluded import Exclusions
 from memory_assets.status.found_sources import find_all
 from memory_assets.status.remembered import Remembered
 from memory_assets.stores.catalog.records import RECORD_DTYPE
@@ -46,11 +47,14 @@ _NEAR_MS = 5_000
 @dataclass
 class TranscriptsOnDisk:
     """The transcripts on disk by project, the number of forgotten sessions skipped in each
-    project, and the files and directories that could not be listed, read or named."""
+    project, those excluded, and the files and directories that could not be listed, read or
+    named."""
 
     sources: dict[str, list[Source]] = field(default_factory=dict)
     forgotten: Counter[str] = field(default_factory=Counter)
     unlisted: list[Unlisted] = field(default_factory=list)
+    excluded: list[Source] = field(default_factory=list)
+    """Those that are never read."""
 
     def by_agent(self) -> list[str]:
         """Return how many sessions of each agent there are, in words."""
@@ -98,7 +102,8 @@ def look_for_sources(
     left_out: set[tuple[str, str]] = set()
     sources = components.catalog.sources
     known = remembered(sources.rows(), sources.containers())
-    every = list(transcripts_on_disk(components, found.unlisted.append, known, agents))
+    notes = (found.unlisted.append, found.excluded.append)
+    every = list(transcripts_on_disk(components, *notes, known, agents))
     _note_unchanged(components, known, every)
     for source in every:
         session = (source.project, source.session_id)
@@ -136,12 +141,15 @@ def walk_once(components: Components) -> dict[str, list[Source]]:
 def transcripts_on_disk(
     components: Components,
     note: Note = ignore,
+    note_excluded: Callable[[Source], None] = lambda source: None,
     known: Remembered | None = None,
     agents: Container[str] | None = None,
 ) -> Iterator[Source]:
-    """Yield every transcript on disk, including those of forgotten sessions; `note` is called
-    with each file or directory that could not be listed, read or named. `known`: what the ledger
-    has; `agents`: those to look for."""
+    """Yield every transcript on disk, including those of forgotten sessions, without those that are
+    excluded, with each of which `note_excluded` is called; `note` is called with each file or
+    directory that could not be listed, read or named. `known`: what the ledger has; `agents`: those
+    to look for."""
+    excluded = Exclusions.of(components.settings)
     sources = components.catalog.sources
     rows = sources.rows()
     known = known or remembered(rows, sources.containers())
@@ -154,6 +162,9 @@ def transcripts_on_disk(
     found = find_all(rows, roots, known, note)
     read_before |= {one.session_id for one in found if one.path.name != HISTORY_FILE}
     for source in found:
+        if excluded.cover(source.agent, source.project, source.directory, str(source.path)):
+            note_excluded(source)
+            continue
         if source.path.name != HISTORY_FILE:
             unnamed.see(source)
         elif source.session_id in read_before or unnamed.is_duplicate(source):

@@ -1,0 +1,68 @@
+"""What is never read: directories, projects and agents that MEMORY_EXCLUDE, or a forgetting with
+`--exclude`, names."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from memory_assets.paths import on_this_machine
+from memory_assets.project_names import folded, spelled
+from memory_assets.settings import Settings
+
+FILE_NAME = "excluded.txt"
+"""Where in the data directory forgettings note what they exclude: a pattern a line."""
+_SPECIAL = re.compile(r"([*?[])")
+
+
+@dataclass(frozen=True)
+class Exclusions:
+    """Patterns (`*`, `?`, `[...]`) of agents, of projects' names and folders, and of directories,
+    which stand for all that is in them."""
+
+    patterns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Exclusions:
+        """Return those of the settings and of the data directory."""
+        try:
+            noted = (settings.data_dir / FILE_NAME).read_text("utf-8").splitlines()
+        except FileNotFoundError:
+            noted = []
+        return cls(tuple(filter(None, map(_in_one_form, (*settings.exclude, *noted)))))
+
+    def cover(self, agent: str, project: str, directory: str, path: str) -> bool:
+        """Return whether a transcript is of what they exclude: by its agent, its project, the
+        directory of its records in one spelling, or the folder of its file."""
+        if not self.patterns:
+            return False
+        folder = os.path.basename(os.path.dirname(path))  # noqa: PTH119, PTH120 - of every file
+        values = [folded(each) for each in (agent, project, folder, directory) if each]
+        return any(
+            fnmatchcase(value, pattern) or fnmatchcase(value, f"{pattern}/*")
+            for pattern in self.patterns
+            for value in values
+        )
+
+
+NOTHING_EXCLUDED = Exclusions()
+
+
+def exclude(data_dir: Path, names: Iterable[str]) -> None:
+    """Note that these projects and directories are never read again."""
+    path = data_dir / FILE_NAME
+    before = path.read_text("utf-8").splitlines() if path.exists() else []
+    lines = dict.fromkeys([*before, *(_SPECIAL.sub(r"[\1]", name) for name in names)])
+    staging = path.with_name(f"{FILE_NAME}.new")
+    staging.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    staging.replace(path)
+
+
+def _in_one_form(pattern: str) -> str:
+    pattern = pattern.strip()
+    is_path = pattern.startswith("~") or "/" in pattern or "\\" in pattern
+    return folded(spelled(str(on_this_machine(pattern))) if is_path else pattern)
