@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,20 @@ ByProgram = Annotated[bool, "Whether a program asked, and no human."]
 """Columns of several tables."""
 
 
+class Tokens(NamedTuple):
+    """Tokens of a model's answer, as its provider counts them.
+
+    `input` are those that were in no cache, `output` includes those of thinking; `cache_write_hour`
+    are the ones of `cache_write` that are kept for an hour, which costs more.
+    """
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write_hour: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One content block as the agent wrote it: UNREDACTED, held in memory only.
@@ -70,6 +84,8 @@ class Record:
     away-summary, compact-summary, pr-link, interrupt, queued, ...).
     A tool_result carries the `tool_name`, `paths` and `command` of its tool_use.
     `spawned_agent_id` is set on the tool_result of a call that started a subagent.
+    `tokens` (in the order of `Tokens`) are those of the answer that the record is the first of, or
+    by which its count had grown since; so a session's sum is what was spent.
     `content` is the parsed object, or the part of it that has the texts: what copies share.
     Ids that a reader derived from text (`record_identity.py`) are keyed by redaction.
     """
@@ -99,6 +115,7 @@ class Record:
     is_sidechain: bool = False
     message_id: str = ""
     spawned_agent_id: str = ""
+    tokens: tuple[int, ...] = ()
     content: Any = field(default=None, repr=False, compare=False)
 
 
@@ -133,6 +150,11 @@ class RedactedRecord:
     is_sidechain: Annotated[bool, "Whether a subagent wrote it."]
     message_id: Annotated[str, "API message that the block is part of."]
     spawned_agent_id: Annotated[str, "Subagent that the call started."]
+    tokens: Annotated[
+        tuple[int, ...],
+        "Tokens that the answer took: input, output, read from a cache, written to one, and "
+        "of those for an hour. Once an answer.",
+    ]
     redactions: Annotated[Int32, "Secrets and contents replaced in this row."]
     ruleset_version: Annotated[str, "Redaction rules that were applied."]
 
@@ -403,6 +425,30 @@ class RetrievedDocument:
     rank: Annotated[Int32, "Place in the result, from 0."]
     tool_name: Annotated[RedactedText, "Tool that returned it."]
     timestamp: Annotated[datetime | None, "When it was returned."]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUsage:
+    """A row of `session_usage`: what one model's answers in one turn took."""
+
+    id: Annotated[str, "`usage::<session>::<turn>::<model>`."]
+    turn_id: Annotated[str, "Turn in which the model answered."]
+    turn_index: TurnIndex
+    project: Project
+    project_root: ProjectRoot
+    agent: Agent
+    session_id: SessionId
+    model: Annotated[str, "Model that answered; empty where the transcript does not say."]
+    answers: Annotated[Int32, "Answers of the model."]
+    input_tokens: Annotated[int, "Tokens given that were in no cache."]
+    output_tokens: Annotated[int, "Tokens of the answers, thinking included."]
+    cache_read_tokens: Annotated[int, "Tokens given that a cache had."]
+    cache_write_tokens: Annotated[int, "Tokens that were put into a cache."]
+    dollars: Annotated[
+        float | None, "Price by the list of the model's provider; null where it has none."
+    ]
+    seconds: Annotated[float, "From the turn's first record to its last, in its first row; else 0."]
+    timestamp: Annotated[datetime | None, "When the turn began."]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ ALIASES = (
 KEYS = ("embedder_key", "qdrant_api_key", "summarizer_key")
 """Settings that are read from the environment only."""
 _TAG = r"(?:[\w.-]{1,63}/)?[\w.-]{1,63}=[\w.-]{0,63}"
+_PRICE = r"[^\s=,]+=\d+(?:\.\d+)?(?:/\d+(?:\.\d+)?){2,3}"
 _OWNER = r"team:[\w]+|[\w.%+-]+@[\w-]+(?:\.[\w-]+)+"
 """What Dagster takes as a tag and as an owner."""
 
@@ -110,6 +111,14 @@ def _pairs(value: str | Iterable[str]) -> tuple[str, ...]:
     if not all(name and other for name, _, other in (each.partition("=") for each in pairs)):
         raise ConfigurationError("give name=value, several with commas between them")
     return pairs
+
+
+def _prices(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of a list of `model=dollars/dollars/dollars`."""
+    prices = _listed(value)
+    if not all(re.fullmatch(_PRICE, price) for price in prices):
+        raise ConfigurationError("say each price as model=input/output/cache read, in dollars")
+    return prices
 
 
 def _routes(value: str | Iterable[str]) -> tuple[str, ...]:
@@ -276,6 +285,13 @@ class Settings(Arguments):
         "http://127.0.0.1:3000",
         "Address of Dagster's web UI, to which the pages lead.",
         pattern=r"^https?://[^\s\"'<>]+$",
+    )
+    model_prices: tuple[str, ...] = argument(
+        (),
+        "Dollars for a million tokens that the list lacks or has wrong: "
+        "`model=input/output/cache read[/cache write]`, comma-separated.",
+        reads=_prices,
+        max_length=100_000,
     )
     ingest_workers: int | None = argument(
         None, "Processes that work for an ingest or index; unset: one a CPU, if worth it.", gt=0

@@ -40,6 +40,7 @@ _PLAIN = RedactedRecord(
     is_sidechain=False,
     message_id="",
     spawned_agent_id="",
+    tokens=(),
     redactions=0,
     ruleset_version="test",
 )

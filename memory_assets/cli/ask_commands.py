@@ -23,6 +23,7 @@ from memory_assets.requests.questions import (
     ShowRequest,
     TimelineRequest,
     UnlinkRequest,
+    UsageRequest,
 )
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import (
@@ -36,6 +37,8 @@ from memory_assets.serving.answer_lines import (
     sessions_notes,
     timeline_lines,
     timeline_notes,
+    usage_lines,
+    usage_notes,
 )
 from memory_assets.serving.record_lines import page_note, record_lines
 
@@ -114,6 +117,16 @@ def sessions(asked: SessionsRequest, as_json: bool) -> None:
     id, which `memory summarize` and `memory resume` take.
     """
     require(answered(asked, as_json, sessions_lines, sessions_notes)["sessions"])
+
+
+@takes(UsageRequest)
+def usage(asked: UsageRequest, as_json: bool) -> None:
+    """Show what sessions took.
+
+    Tokens, their price by the providers' lists, and time, by model, project, agent, session or day,
+    as the transcripts say. `memory costs` shows what this memory itself asked of models.
+    """
+    require(answered(asked, as_json, usage_lines, usage_notes)["groups"])
 
 
 @takes(CrossQueryRequest)

@@ -170,6 +170,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         ask_commands.search,
         ask_commands.show,
         ask_commands.sessions,
+        ask_commands.usage,
         ask_commands.timeline,
         ask_commands.summarize,
         ask_commands.blame,

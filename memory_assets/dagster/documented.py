@@ -24,6 +24,7 @@ _PAGES = {
     "observations": "observations",
     "session_commits": "commits",
     "retrieved_documents": "mcp",
+    "session_usage": "usage",
     **{index.embeddings.name: "retrieval" for index in INDEXES},
     **{index.stage: "chroma" for index in INDEXES},
     KEYWORD_INDEX: "retrieval",

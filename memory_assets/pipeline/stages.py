@@ -32,6 +32,7 @@ from memory_assets.pipeline.tables.observations import OBSERVED, observe_project
 from memory_assets.pipeline.tables.retrieved_documents import RETRIEVED, find_retrieved
 from memory_assets.pipeline.tables.session_commits import ATTRIBUTED, attribute_project
 from memory_assets.pipeline.tables.session_summaries import SUMMARISED, summarise_project
+from memory_assets.pipeline.tables.session_usage import COUNTED, count_usage
 from memory_assets.pipeline.tables.turn_chunks import (
     CHUNKED,
     PROMPTED,
@@ -176,6 +177,24 @@ _MADE = (
             bounds={"turn_index": AT_LEAST_0, "rank": AT_LEAST_0, "document": NOT_EMPTY},
             one_of=_AGENT,
         ),
+    ),
+    Stage(
+        COUNTED,
+        count_usage,
+        "The tokens that each turn took, by model, with their price and the turn's time.\n\n"
+        "As transcripts say; an answer that is written in several lines counts once. The price is "
+        "that of the providers' lists, and null where they have none.",
+        "sessions",
+        Expectations(
+            bounds={
+                **dict.fromkeys(("turn_index", "input_tokens", "output_tokens"), AT_LEAST_0),
+                **dict.fromkeys(("cache_read_tokens", "cache_write_tokens"), AT_LEAST_0),
+                **dict.fromkeys(("dollars", "seconds"), AT_LEAST_0),
+                "answers": (1.0, None),
+            },
+            one_of=_AGENT,
+        ),
+        retained=True,
     ),
     Stage(
         workspace.CHUNKED,

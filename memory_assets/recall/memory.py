@@ -28,6 +28,7 @@ from memory_assets.requests.questions import (
     ShowRequest,
     StatusRequest,
     TimelineRequest,
+    UsageRequest,
 )
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings, load_settings
@@ -65,6 +66,10 @@ class Memory(Searchable):
                 return {"id": asked.id, "rows": heads, **record_page(self, asked)}
             case TimelineRequest() | SessionRequest() | SessionsRequest() | ResumeRequest():
                 return self._of_sessions(asked)
+            case UsageRequest():
+                from memory_assets.recall.sessions.usage import usage
+
+                return usage(self, asked)
             case CrossQueryRequest():
                 from memory_assets.recall.cross_query.cross_query import cross_query
 

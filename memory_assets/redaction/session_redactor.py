@@ -258,6 +258,7 @@ class SessionRedactor:
             record.is_sidechain,
             message_id,
             spawned_agent_id,
+            record.tokens,
             len(findings),
             self._redactor.ruleset_version,
         )

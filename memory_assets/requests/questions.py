@@ -10,6 +10,7 @@ from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.requests.arguments import Arguments, argument, one_of
 from memory_assets.requests.times import REACH, TIME, Reach, parse_reach, require_order
 
+UsageGroup = Literal["model", "project", "agent", "session", "day"]
 ItemKind = Literal["prompts", "turns", "observations", "commits", "summaries"]
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 MAX_IDS = 20
@@ -122,6 +123,34 @@ class SessionsRequest(Arguments):
     machine: bool = argument(False, "Also sessions in which no person typed anything.")
     n: int = argument(
         20, "Number of sessions.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_SESSIONS
+    )
+
+    def check_together(self) -> None:
+        """Raise `ConfigurationError` for a time range that holds no time."""
+        require_order(self.since, self.until)
+
+
+@dataclass(frozen=True)
+class UsageRequest(Arguments):
+    """A request for the tokens, the price and the time of turns that began between `since` and
+    `until`."""
+
+    answers = (
+        *("project", "by", "prices_of", "sessions", "tokens", "input_tokens", "output_tokens"),
+        *("cache_read_tokens", "cache_write_tokens", "answers", "seconds", "dollars"),
+        *("unpriced", "groups"),
+    )
+
+    by: UsageGroup = argument("model", "What is added up: model, project, agent, session or day.")
+    project: str | None = argument(
+        None, "Only this project; `.` for the current directory's.", max_length=1_000
+    )
+    agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
+    since: datetime | None = argument(
+        None, "Begun from here on: 7d, 12h, 2w, yesterday or a date; local time.", **TIME
+    )
+    until: datetime | None = argument(
+        None, "Begun before this: 7d, 12h, 2w, yesterday or a date; local time.", **TIME
     )
 
     def check_together(self) -> None:

@@ -220,6 +220,9 @@ def session_lines(
     there are where these are only the first ones."""
     yield f"# {answer['session_id']} {answer['agent']} {answer['project']}"
     yield from _fields(answer["summary"] or {}, _IDENTIFYING, 1_000 if there else None)
+    if (used := answer.get("usage")) and used["tokens"]:
+        price = dollars_in_words(used)
+        yield f"usage: {shortened(used['tokens'])} tokens, {price} dollars by list prices"
     for kind in ("turns", "observations", "commits"):
         items = answer[kind]
         yield from (f"- {item['kind']} {item['id']}: {item['text']}" for item in items)
@@ -238,10 +241,52 @@ def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
             f"{counted(each['turns'], 'turn')}{done}  {project_name(each)}"
         )
         of = [each["git_branch"], each["agent"], *each["models"][:1]]
+        if each["usage"]["tokens"]:
+            of.append(f"{shortened(each['usage']['tokens'])} tokens")
         title = each["title"] or "(no title: too little is said in it)"
         yield f"   {title}  [{', '.join(filter(None, of))}]"
     if not answer["sessions"]:
         yield "No session."
+
+
+def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what each model, project, agent, session or day took, and all of them together."""
+    yield f"{'tokens':>9}  {'dollars':>9}  {'time':>9}  {answer['by']}"
+    for each in answer["groups"]:
+        name = project_name(each) if answer["by"] == "project" else each["name"]
+        yield _used(each, name or "(not said)")
+    yield _used(answer, counted(answer["sessions"], "session"))
+
+
+def _used(entry: Mapping[str, Any], name: str) -> str:
+    price = dollars_in_words(entry)
+    return f"{shortened(entry['tokens']):>9}  {price:>9}  {lasting(entry['seconds']):>9}  {name}"
+
+
+def dollars_in_words(entry: Mapping[str, Any]) -> str:
+    """Return a price, with a `+` where models without one are among what it is for."""
+    if entry["unpriced"] and not entry["dollars"]:
+        return "?"
+    return f"{entry['dollars']:,.2f}{'+' if entry['unpriced'] else ''}"
+
+
+def shortened(count: int) -> str:
+    """Return a count in three digits: 950, 12.3 k, 4.56 M."""
+    for size, name in ((10**9, " G"), (10**6, " M"), (10**3, " k")):
+        if count >= size:
+            return f"{count / size:.3g}{name}" if count < 1000 * size else f"{count // size}{name}"
+    return str(count)
+
+
+def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield of which time the prices are, and which models have none."""
+    if not answer["groups"]:
+        yield "No session says what it took."
+        return
+    yield f"Prices as the providers listed them in {answer['prices_of']}, whatever was paid."
+    if answer["unpriced"]:
+        models = ", ".join(name or "(not said)" for name in list(answer["unpriced"])[:5])
+        yield f"Without a price (+): {models}. MEMORY_MODEL_PRICES takes more prices."
 
 
 def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:

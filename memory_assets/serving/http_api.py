@@ -37,6 +37,7 @@ from memory_assets.requests.questions import (
     ShowRequest,
     StatusRequest,
     TimelineRequest,
+    UsageRequest,
 )
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.agent_memory import AgentMemory
@@ -68,6 +69,7 @@ _QUESTIONS: dict[str, tuple[str, type[Arguments]]] = {
     "/turns/{id}": ("A turn in full, with turns around it", ShowRequest),
     "/sessions": ("The sessions on record, newest first", SessionsRequest),
     "/sessions/{id}": ("A session's summary and index", SessionRequest),
+    "/usage": ("The tokens of sessions, their price and time", UsageRequest),
     "/timeline": ("What happened around something", TimelineRequest),
     "/cross-query": (
         "A question across another collection and the sessions; `where.KEY=VALUE` keeps "

@@ -53,6 +53,10 @@ _PATCH_FILE = re.compile(
 _PLACEHOLDERS = {"image": IMAGE, "input_image": IMAGE, "document": DOCUMENT}
 
 
+_MOST_COUNTED = 10**12
+"""No count of tokens is larger; one that is would not fit a column."""
+
+
 def names(words: str) -> frozenset[str]:
     """Return a set of names from one string of them."""
     return frozenset(words.split())
@@ -68,6 +72,12 @@ def object_field(record: dict[str, Any], name: str) -> dict[str, Any]:
     """Return the object at `name`, or an empty one."""
     value = record.get(name)
     return value if isinstance(value, dict) else {}
+
+
+def count_field(record: dict[str, Any], name: str) -> int:
+    """Return a field that is a count, 0 if it is none."""
+    value = record.get(name)
+    return value if isinstance(value, int) and 0 < value < _MOST_COUNTED else 0
 
 
 def parse_time(value: object) -> datetime | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from memory_assets.models import Kind, Record, Role
+from memory_assets.models import Kind, Record, Role, Tokens
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import mark, object_field, paths_in, text_field, type_name
 from memory_assets.transcripts.lines import JsonObject
@@ -22,6 +22,8 @@ UNKNOWN_TAG = "unknown-tag"
 """Subtype of a text that a tag holds which no reader knows."""
 SIDE_QUESTION = "side-question"
 """Subtype of a prompt that a human sent to a subagent; all others there are an agent's."""
+USAGE = "usage"
+"""Subtype of a record that only carries tokens."""
 _TAG = re.compile(r"<([\w-]+)")
 
 Outcome = list[Record] | str
@@ -146,6 +148,15 @@ class Session(ABC):
         if not text.strip():
             return []
         return [self._record(frame, role, kind, text, subtype=subtype, **details)]
+
+    def _with_tokens(self, made: Outcome, frame: Frame, tokens: Tokens) -> Outcome:
+        """Return what one object gave with the tokens of an answer at the first record; one
+        without text carries them where there is none."""
+        if not any(tokens):
+            return made
+        if isinstance(made, str) or not made:
+            made = [self._record(frame, "system", "system", "", subtype=USAGE)]
+        return [replace(made[0], tokens=tuple(tokens)), *made[1:]]
 
     def _said(self, frame: Frame, said: Said) -> list[Record]:
         """Return the record of a text; a prompt is the user's. An unknown tag is counted."""

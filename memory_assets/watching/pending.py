@@ -49,6 +49,15 @@ class Changes:
             self._woken = True
             self._changed.notify_all()
 
+    def gather(self, quiet: float, at_most: float) -> None:
+        """If a path waits, return once none was added for `quiet` seconds, at the latest after
+        `at_most` seconds: the files of one switch of branch are then drained together."""
+        ends = time.monotonic() + at_most
+        with self._changed:
+            while self._paths and not (self._lost or self._woken) and time.monotonic() < ends:
+                if not self._changed.wait(quiet):
+                    return
+
     def drain(self) -> tuple[list[str], bool]:
         """Return the paths that changed since the last call, in the order of their first change,
         and whether some were dropped; clear them."""
@@ -60,13 +69,16 @@ class Changes:
 
 @dataclass(frozen=True)
 class Pace:
-    """Times in seconds. A project runs after `quiet` seconds without a change, at the latest
-    `at_most` after its first change. It runs again no sooner than `rest` times the duration of
-    its last run, so that a busy session leaves room for others. A project that failed waits
-    `first_retry`, doubled each time up to `last_retry`; so does one whose run succeeded but
-    left sessions held back, unless it has live changes."""
+    """Times in seconds. Changes that follow each other within `gather` seconds are looked at
+    together, the first of them after `gather_at_most` at the latest. A project runs after `quiet`
+    seconds without a change, at the latest `at_most` after its first change. It runs again no
+    sooner than `rest` times the duration of its last run, so that a busy session leaves room for
+    others. A project that failed waits `first_retry`, doubled each time up to `last_retry`; so
+    does one whose run succeeded but left sessions held back, unless it has live changes."""
 
-    quiet: float = 0.15
+    gather: float = 0.03
+    gather_at_most: float = 0.3
+    quiet: float = 0.12
     at_most: float = 1.0
     rest: float = 0.5
     most_rest: float = 5.0

@@ -103,6 +103,7 @@ class Watcher:
             chroma_server.touch(self.components.data_dir)
 
     def _take_changes(self) -> None:
+        self.changes.gather(self.pace.gather, self.pace.gather_at_most)
         paths, lost = self.changes.drain()
         if lost:
             self.report("too many changes at once: looking everywhere")

@@ -46,6 +46,7 @@ GRAPH = {
     "observation_collection": {"observation_embeddings"},
     "session_commits": {"redacted_records"},
     "retrieved_documents": {"redacted_records"},
+    "session_usage": {"redacted_records"},
     "keyword_index": {
         "turn_embeddings",
         "prompt_embeddings",
@@ -85,6 +86,7 @@ CHECKS = {
     "observation_collection": {"ids_match_table"},
     "session_commits": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
     "retrieved_documents": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
+    "session_usage": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
     "keyword_index": {"ids_match_tables"},
     "workspace_documents": {
         "no_secrets_remain",

@@ -20,6 +20,7 @@ STAGES = (
     "observations",
     "session_commits",
     "retrieved_documents",
+    "session_usage",
     "turn_embeddings",
     "prompt_embeddings",
     "summary_embeddings",

@@ -13,7 +13,7 @@ from memory_assets_tests.pipeline.conftest import SampleMemory
 
 READING = (
     *("turn_chunks", "user_prompts", "session_summaries", "observations", "session_commits"),
-    "retrieved_documents",
+    *("retrieved_documents", "session_usage"),
 )
 MADE = ("raw_sessions", "redacted_records")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -170,3 +171,40 @@ def test_who_waits_for_changes_can_be_woken() -> None:
     threading.Thread(target=wait, daemon=True).start()
     changes.wake()
     assert woken.wait(10.0)
+
+
+def test_paths_that_follow_each_other_closely_are_drained_together() -> None:
+    """The files of one switch of branch are looked at by one walk."""
+    changes = Changes()
+    changes.add("t0")
+
+    def write_others() -> None:
+        for number in range(1, 20):
+            time.sleep(0.005)
+            changes.add(f"t{number}")
+
+    writer = threading.Thread(target=write_others)
+    writer.start()
+    changes.gather(quiet=0.5, at_most=60)
+    writer.join()
+    assert len(changes.drain()[0]) == 20
+
+
+def test_paths_that_never_cease_are_drained_at_last() -> None:
+    """A program that writes all the time holds nothing up."""
+    changes = Changes()
+    ceased = threading.Event()
+
+    def write_for_ever() -> None:
+        number = 0
+        while not ceased.wait(0.001):
+            changes.add(f"t{number % 1000}")
+            number += 1
+
+    changes.add("t")
+    writer = threading.Thread(target=write_for_ever)
+    writer.start()
+    changes.gather(quiet=30, at_most=0.1)
+    ceased.set()
+    writer.join()
+    assert changes.drain()[0]

@@ -196,6 +196,7 @@ def _record(turn: AgentTurn) -> RedactedRecord:
         is_sidechain=False,
         message_id="",
         spawned_agent_id="",
+        tokens=(),
         redactions=0,
         ruleset_version=turn.ruleset_version,
     )

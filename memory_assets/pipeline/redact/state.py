@@ -28,7 +28,7 @@ _FIELDS = attrgetter(
     *("agent", "session_id", "agent_id", "record_uuid", "parent_uuid", "timestamp", "role"),
     *("kind", "text", "subtype", "tool_name", "tool_use_id", "is_error", "paths", "command"),
     *("cwd", "git_branch", "model", "agent_version", "is_sidechain", "message_id"),
-    "spawned_agent_id",
+    *("spawned_agent_id", "tokens"),
 )
 """All of a record but its place in the file."""
 

@@ -93,10 +93,10 @@ def _compared(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, i
     if same:
         return ("grown" if size > read else "unchanged"), size, lines
     finished = row.facts.get("finished", 0)
-    begins_so = (
+    goes_on = (
         finished and take_fingerprint(contents, finished, key) == row.facts["finished_fingerprint"]
     )
-    return ("grown" if begins_so else "rewritten"), size, lines
+    return ("grown" if goes_on else "rewritten"), size, lines
 
 
 def _line_numbers(contents: Sequence[Content], start: int, end: int) -> tuple[int, int]:

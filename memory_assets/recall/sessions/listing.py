@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.chunking import touched_by
 from memory_assets.recall.names import short_id
 from memory_assets.recall.rows import plain, rows_of
+from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import SessionsRequest
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -110,6 +111,7 @@ def _described(memory: Searchable, row: Mapping[str, Any]) -> dict[str, Any]:
     described = plain(row) | {
         "short_id": short_id(memory, session_id),
         "models": [model for model, _ in models.most_common()],
+        "usage": session_usage(memory.lake, row["project"], session_id),
         "commits": list(row["commits"]),
         "files_modified": list(row["files_modified"]),
     }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.recall.names import session_named
 from memory_assets.recall.not_made import not_made
 from memory_assets.recall.rows import plain, rows_of
+from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
@@ -221,6 +222,7 @@ def session_overview(memory: Stores, session: str) -> dict[str, Any]:
         "project": project,
         "agent": str(summary["agent"]) if summary else items[0].agent,
         "summary": summary,
+        "usage": session_usage(memory.lake, project, session_id),
         **{kind: [item.to_dict() for item in items if item.kind == kind] for kind in _LISTED},
         "missing": missing_kinds(memory.lake, _LISTED),
     }

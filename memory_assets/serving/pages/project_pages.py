@@ -42,7 +42,7 @@ def projects_page(memory: Memory, request: Request) -> Response:
     turns: Counter[date] = Counter()
     for each in found:
         turns.update(each.turns_by_day)
-    heat = heat_map(turns, _last(turns), "turns")
+    heat = heat_map(turns, last_day(turns), "turns")
     projects = [_described(each) for each in found]
     return page(request, "projects.html", projects=projects, heat=heat)
 
@@ -57,7 +57,7 @@ def project_page(memory: Memory, request: Request) -> Response:
         raise NotFound(f"project {name} has no turns in the keyword index")
     (of,) = found
     newest = SearchRequest(project=name, kinds=("summaries",), sort="date", n=_SESSIONS)
-    last = _last(of.turns_by_day)
+    last = last_day(of.turns_by_day)
     shown: dict[str, Any] = {
         "heat": heat_map(of.turns_by_day, last, "turns"),
         "weeks": week_bars(weeks(of.sessions_by_day, last, WEEKS), "sessions"),
@@ -128,7 +128,7 @@ def document_page(memory: Memory, request: Request) -> Response:
     return page(request, "document.html", rows=rows, id=request.path_params["id"])
 
 
-def _last(turns: Counter[date]) -> date:
+def last_day(turns: Counter[date]) -> date:
     """Return the day with which a chart ends: today, or the last one with a turn if that is long
     ago."""
     today = date.today()  # local, as the days are

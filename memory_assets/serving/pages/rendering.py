@@ -15,7 +15,13 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from memory_assets.serving.answer_lines import age, clock, project_name
+from memory_assets.serving.answer_lines import (
+    age,
+    clock,
+    dollars_in_words,
+    project_name,
+    shortened,
+)
 from memory_assets.serving.pages.tags import breakable, marked, with_plain_tags, with_tags
 from memory_assets.serving.visible_text import Frame, visible
 from memory_assets.status import lasting
@@ -31,6 +37,7 @@ NAVIGATION = (
     ("/", "Search"),
     ("/page/sessions", "Sessions"),
     ("/page/projects", "Projects"),
+    ("/page/usage", "Usage"),
     ("/page/observations", "Observations"),
     ("/page/memories", "Memories"),
     ("/page/timeline", "Timeline"),
@@ -76,6 +83,8 @@ def _environment() -> Environment:
         "ago": _ago,
         "breakable": breakable,
         "clock": clock,
+        "dollars": dollars_in_words,
+        "shortened": shortened,
         "diff_lines": diff_lines,
         "lasting": lasting,
         "head": lambda text: one_line(text, 100),

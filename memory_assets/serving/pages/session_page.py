@@ -41,6 +41,7 @@ def session_page(memory: Memory, request: Request) -> Response:
         "whole": False,
         "query": asked,
     }
+    values["usage"] = _usage(memory, found)
     return page(request, "session.html", session=found, **values, **_links(memory))
 
 
@@ -84,6 +85,7 @@ def session_export(memory: Memory, request: Request) -> Response:
         style=Markup(style),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
         frame=framed(),
+        usage=_usage(memory, found),
         **{**_title(found), "up": False, "down": False, "whole": True, "query": ""},
         **_links(memory),
     )
@@ -114,6 +116,12 @@ def _title(found: Conversation) -> dict[str, Any]:
 
     first = next((entry.text for turn in found.turns for entry in turn.entries), "")
     return {"title": found.summary.get("title") or one_line(first, 80) or found.session_id}
+
+
+def _usage(memory: Memory, found: Conversation) -> dict[str, Any]:
+    from memory_assets.recall.sessions.usage import session_usage
+
+    return session_usage(memory.lake, found.project, found.session_id)
 
 
 def _links(memory: Memory) -> dict[str, Any]:

@@ -42,6 +42,7 @@ from memory_assets.serving.pages.session_page import (
     session_page,
     turns_fragment,
 )
+from memory_assets.serving.pages.usage_page import usage_page
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -76,6 +77,7 @@ _PAGES: dict[str, _Page] = {
     "/page/export/{id:path}": session_export,
     "/page/sessions": sessions_page,
     "/page/projects": projects_page,
+    "/page/usage": usage_page,
     "/page/project/{id:path}": project_page,
     "/page/observations": observations_page,
     "/page/memories": memories_page,

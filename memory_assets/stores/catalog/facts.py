@@ -129,6 +129,9 @@ class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, ConversationFacts, to
     collection: str
     embedder: str
     """The collection that a session's rows are in, and the embedder that made their vectors."""
+    tokens: int
+    dollars: float
+    """Session usage: what all turns took, and the price of those that have one."""
     memory_type: str
     """A memory that an agent wrote: its type."""
 

@@ -97,6 +97,7 @@ SESSION_SUMMARIES = Table("session_summaries", models.Summary)
 OBSERVATIONS = Table("observations", models.Observation)
 SESSION_COMMITS = Table("session_commits", models.SessionCommit)
 RETRIEVED_DOCUMENTS = Table("retrieved_documents", models.RetrievedDocument)
+SESSION_USAGE = Table("session_usage", models.SessionUsage)
 COMMIT_LINKS = Table("commit_links", models.CommitLink)
 WORKSPACE_DOCUMENTS = Table("workspace_documents", document_models.WorkspaceDocument)
 WORKSPACE_CHUNKS = Table("workspace_chunks", document_models.WorkspaceChunk)
@@ -123,6 +124,7 @@ TABLES = {
         OBSERVATIONS,
         SESSION_COMMITS,
         RETRIEVED_DOCUMENTS,
+        SESSION_USAGE,
         WORKSPACE_DOCUMENTS,
         WORKSPACE_CHUNKS,
         AGENT_HISTORY,

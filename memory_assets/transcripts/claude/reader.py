@@ -45,7 +45,7 @@ class ClaudeCodeReader(Reader):
 
     left_out = LEFT_OUT
     agent = "claude-code"
-    version = "4"
+    version = "5"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a typed record that names its session, parent or leaf."""

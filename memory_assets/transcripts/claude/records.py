@@ -31,6 +31,7 @@ from memory_assets.transcripts.claude.prompts import (
     session_origin,
 )
 from memory_assets.transcripts.claude.queue import DUPLICATE, PromptQueue, Resolved, queued_text
+from memory_assets.transcripts.claude.tokens import AnswerTokens
 from memory_assets.transcripts.claude.types import (
     ATTACHMENT_NOISE,
     NOISE,
@@ -86,14 +87,18 @@ class ClaudeSession(Session):
         self._origin = UNSAID
         self._unknown_command = ""
         self._warming_up = False
+        self._is_told = False
         self._prompts_below: dict[str, str] = {}
         self._own_files: dict[str, bool] = {}
+        self._tokens = AnswerTokens()
 
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
         name = type_name(record.get("type"))
         self._report.see_type(name)
-        if name == "progress" and (told := self._told_of_subagent(record)) is not None:
+        told = self._told_of_subagent(record) if name == "progress" else None
+        self._is_told = told is not None
+        if told is not None:
             name, record = type_name(told.get("type")), told
         if name in NOISE:
             return self._resolve(NOISE[name])
@@ -199,7 +204,11 @@ class ClaudeSession(Session):
     def _by_type(self, name: str, record: JsonObject, frame: Frame) -> list[Record]:
         if name == "assistant":
             released = self._agent_spoke(record, frame)
-            return released + self._resolve(self._assistant(record, frame))
+            made = self._assistant(record, frame)
+            if not self._is_told:
+                tokens = self._tokens.new(record, is_sidechain=frame.is_sidechain)
+                made = self._with_tokens(made, frame, tokens)
+            return released + self._resolve(made)
         if name == "user":
             return self._user(record, frame)
         if name == "system":

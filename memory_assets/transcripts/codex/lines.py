@@ -24,11 +24,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from memory_assets.models import Tokens
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.fields import (
     IMAGE,
     block_text,
     content_text,
+    count_field,
     names,
     object_field,
     patch_paths,
@@ -67,7 +69,7 @@ DOUBLED_EVENTS = names(
 _ITEM_EVENTS = {"FileChange": "patch_apply_end", "CommandExecution": "exec_command_end"}
 """Completed items that newer builds write in place of these events."""
 NOISE_EVENTS = names(
-    "token_count task_started task_complete turn_started turn_complete turn_aborted "
+    "task_started task_complete turn_started turn_complete turn_aborted "
     "context_compacted sub_agent_activity item_started exec_command_begin "
     "exec_command_output_delta patch_apply_begin mcp_tool_call_begin web_search_begin "
     "background_event stream_error plan_update turn_diff entered_review_mode warning "
@@ -325,3 +327,10 @@ def _json(text: str) -> Any:
     if exceeds_depth(value, MAX_DEPTH):
         return None
     return clean(value) if "\\u0000" in text else value
+
+
+def answer_tokens(usage: JsonObject) -> Tokens:
+    """Return the tokens of a usage object, in which those of a cache are part of the input."""
+    cached = count_field(usage, "cached_input_tokens")
+    given = count_field(usage, "input_tokens")
+    return Tokens(max(given - cached, 0), count_field(usage, "output_tokens"), min(cached, given))

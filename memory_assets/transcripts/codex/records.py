@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.codex.code_mode import (
     PATCH,
@@ -37,6 +37,7 @@ from memory_assets.transcripts.codex.lines import (
     NOISE_LINES,
     OUTPUTS,
     Output,
+    answer_tokens,
     classify_submitted,
     command_line,
     describe_call,
@@ -83,6 +84,7 @@ class CodexSession(Session):
         self._thoughts = RecentTexts()
         self._envelopes = Envelopes(source, report)
         self._title = mark("")
+        self._total = Tokens()
         self._failed_calls: set[str] = set()
         self._known_calls: set[int] = set()
         self._scripts: dict[str, Script] = {}
@@ -99,6 +101,9 @@ class CodexSession(Session):
         if self._envelopes.history.covers(payload, timestamp, self._envelopes.thread):
             self._report.copied += 1
             return self._resolve(COPIED)
+        if kind == "event_msg" and payload.get("type") == "token_count":
+            frame = self._envelopes.frame(line, start, end)
+            return self._resolve(self._counted(object_field(payload, "info"), frame))
         if reason := self._reason_to_drop(kind, payload):
             return self._resolve(reason)
         frame = self._envelopes.frame(line, start, end)
@@ -136,6 +141,16 @@ class CodexSession(Session):
         if payload.get("type") == "reasoning" and not payload.get("summary"):
             return "" if payload.get("content") else "empty"
         return "session-state" if kind in NOISE_LINES else ""
+
+    def _counted(self, info: JsonObject, frame: Frame) -> Outcome:
+        """Return a record of the tokens that were spent since the last count."""
+        total = answer_tokens(object_field(info, "total_token_usage"))
+        spent = answer_tokens(object_field(info, "last_token_usage"))
+        if any(total):
+            if total == self._total:  # only the rate limits changed
+                return "session-state"
+            self._total = total
+        return self._with_tokens("session-state", frame, spent)
 
     # --- items: what the model saw -----------------------------------------------------
 

@@ -36,7 +36,7 @@ class PiReader(Reader):
 
     left_out = LEFT_OUT
     agent = "pi"
-    version = "4"
+    version = "5"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a session header or an entry with a message in it."""

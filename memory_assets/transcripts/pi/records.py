@@ -17,11 +17,12 @@ from collections import OrderedDict
 from datetime import datetime
 from typing import Any
 
-from memory_assets.models import ABANDONED, Record
+from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
     content_text,
+    count_field,
     derived_id,
     mark,
     object_field,
@@ -183,7 +184,7 @@ class PiSession(Session):
             aborted = message.get("stopReason") == "aborted"
             subtype = "interrupt" if aborted else "api-error"
             made += self._one(frame, "system", "system", error, subtype, is_error=not aborted)
-        return made
+        return self._with_tokens(made, frame, _tokens(object_field(message, "usage")))
 
     def _assistant_block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind = block.get("type")
@@ -241,6 +242,11 @@ def prompt_text(text: str) -> str:
     text = _FILE.sub(lambda found: f"@{found.group(1)}", text)
     text = _SKILL.sub(lambda found: f"/skill:{found.group(1)} ", text)
     return text.strip()
+
+
+def _tokens(usage: JsonObject) -> Tokens:
+    fields = ("input", "output", "cacheRead", "cacheWrite")
+    return Tokens(*(count_field(usage, name) for name in fields))
 
 
 def _call(block: JsonObject) -> tuple[str, Call]:

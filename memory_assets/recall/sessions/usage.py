@@ -1,0 +1,107 @@
+"""What sessions took: tokens, their price, and time, of one session or by model, project or day."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.recall.rows import rows_of
+from memory_assets.requests.questions import UsageRequest
+from memory_assets.session_analysis.usage import PRICES_OF
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import SESSION_USAGE
+
+if TYPE_CHECKING:
+    from memory_assets.recall.searchable import Searchable
+
+_TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+_SUMMED = (*_TOKENS, "answers", "seconds")
+_COLUMNS = [
+    *("session_id", "project", "project_root", "agent", "model", "dollars", "timestamp"),
+    *_SUMMED,
+]
+
+
+def session_usage(lake: Lake, project: str, session_id: str) -> dict[str, Any]:
+    """Return what a session took, as in an entry of `usage`; zeros where its transcript does not
+    say."""
+    return _summed(rows_of(lake, SESSION_USAGE, project, session_id))
+
+
+def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
+    """Return what the turns that pass the filters took, as the JSON of `memory usage`: the whole,
+    and `by` model, project, agent, session or local day, the most expensive first, days in order.
+
+    Raises:
+        ConfigurationError, UnknownName: the project is not known, or not unique.
+    """
+    project = memory.project_named(asked.project)
+    rows = [row for row in _rows(memory, project) if _passes(row, asked)]
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(_group(row, asked.by), []).append(row)
+    entries = [
+        {"name": name, **_summed(of), **_named(of[0], asked.by)} for name, of in groups.items()
+    ]
+    if asked.by == "day":
+        entries.sort(key=lambda entry: str(entry["name"]))
+    else:
+        entries.sort(key=lambda entry: (-entry["dollars"], -entry["tokens"], entry["name"]))
+    return {
+        "project": project,
+        "by": asked.by,
+        "prices_of": PRICES_OF,
+        **_summed(rows),
+        "groups": entries,
+    }
+
+
+def _rows(memory: Searchable, project: str | None) -> Iterator[dict[str, Any]]:
+    for name in [project] if project is not None else memory.lake.projects(SESSION_USAGE):
+        yield from memory.lake.read_partition(SESSION_USAGE, name, _COLUMNS).to_pylist()
+
+
+def _passes(row: Mapping[str, Any], asked: UsageRequest) -> bool:
+    time: datetime | None = row["timestamp"]
+    if asked.agent is not None and row["agent"] != asked.agent:
+        return False
+    if asked.since is not None and (time is None or time < asked.since):
+        return False
+    return asked.until is None or (time is not None and time < asked.until)
+
+
+def _group(row: Mapping[str, Any], by: str) -> str:
+    if by == "day":
+        time: datetime | None = row["timestamp"]
+        return time.astimezone().date().isoformat() if time is not None else ""
+    return str(row["session_id" if by == "session" else by])
+
+
+def _named(row: Mapping[str, Any], by: str) -> dict[str, Any]:
+    """Return what names a group for people."""
+    if by not in ("project", "session"):
+        return {}
+    return {"project": row["project"], "project_root": row["project_root"]}
+
+
+def _summed(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the sums of rows; `unpriced` has the tokens of models without a price by model."""
+    sums: Counter[str] = Counter()
+    unpriced: Counter[str] = Counter()
+    dollars, sessions = 0.0, set[tuple[str, str]]()
+    for row in rows:
+        sums.update({name: row[name] for name in _SUMMED})
+        sessions.add((row["project"], row["session_id"]))
+        dollars += row["dollars"] or 0.0
+        if row["dollars"] is None:
+            unpriced[row["model"]] += sum(row[name] for name in _TOKENS)
+    return {
+        "sessions": len(sessions),
+        "tokens": sum(sums[name] for name in _TOKENS),
+        **{name: sums[name] for name in _SUMMED},
+        "seconds": round(sums["seconds"], 1),
+        "dollars": round(dollars, 4),
+        "unpriced": dict(unpriced.most_common()),
+    }

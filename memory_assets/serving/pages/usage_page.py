@@ -1,0 +1,61 @@
+"""What sessions took, by day, model and project."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from memory_assets.errors import MemoryAssetsError
+from memory_assets.requests.questions import UsageGroup, UsageRequest
+from memory_assets.serving.answer_lines import usage_notes
+from memory_assets.serving.http_api import status_of
+from memory_assets.serving.pages.charts import heat_map
+from memory_assets.serving.pages.form import fields, given_arguments
+from memory_assets.serving.pages.project_pages import last_day
+from memory_assets.serving.pages.rendering import page
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+
+_MOST = 25
+"""Rows of a table."""
+
+
+def usage_page(memory: Memory, request: Request) -> Response:
+    """Return tokens, prices and time: of the days as a chart, and in a table for the group that is
+    asked for, else by model and by project."""
+    given = given_arguments(request.query_params)
+    shown: dict[str, Any] = {"answer": None, "problem": "", "most": _MOST}
+    status = 200
+    try:
+        asked = UsageRequest.given("http", given)
+        shown |= _answers(memory, asked, chosen="by" in given)
+    except MemoryAssetsError as error:
+        status, shown["problem"] = status_of(error)[0], str(error)
+        if status >= 500:
+            raise
+    shown["fields"] = fields(UsageRequest, request.query_params)
+    shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
+    return page(request, "usage.html", status, **shown)
+
+
+def _answers(memory: Memory, asked: UsageRequest, *, chosen: bool) -> Mapping[str, Any]:
+    by_day = memory.ask(replace(asked, by="day"))
+    days: Counter[date] = Counter()
+    for entry in by_day["groups"]:
+        if entry["name"]:
+            days[date.fromisoformat(entry["name"])] += entry["tokens"]
+    wanted: list[UsageGroup] = [asked.by] if chosen else ["model", "project"]
+    answers = [memory.ask(replace(asked, by=by)) for by in wanted]
+    return {
+        "answer": answers[0],
+        "answers": answers,
+        "heat": heat_map(days, last_day(days), "tokens"),
+        "notes": list(usage_notes(answers[0])),
+    }
