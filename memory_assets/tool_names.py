@@ -36,7 +36,8 @@ _NAMES: dict[ToolKind, str] = {
     # run commands
     "shell": "bash shell local_shell shell_command exec exec_command execute execute_command"
     " run_command run_commands run_shell_command run_terminal_cmd run_terminal_command"
-    " run_terminal_command_v2 run_in_terminal runinterminal terminal unified_exec",
+    " run_terminal_command_v2"
+    " run_in_terminal runinterminal terminal unified_exec",
 }
 _KINDS: dict[str, ToolKind] = {name: kind for kind, all_ in _NAMES.items() for name in all_.split()}
 _PREFIX = "copilot_"

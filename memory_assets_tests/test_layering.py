@@ -79,7 +79,7 @@ MAY_IMPORT = {
     "pipeline": FOUNDATION | DOMAIN | {"stores", "status"},
     "recall": FOUNDATION | DOMAIN | {"requests", "stores", "status"},
     "serving": FOUNDATION | {"chunking", "requests", "recall", "status", "pipeline"},
-    "watching": FOUNDATION | DOMAIN | {"stores", "pipeline"},
+    "watching": FOUNDATION | DOMAIN | {"stores", "status", "pipeline"},
     "dagster": FOUNDATION | DOMAIN | {"stores", "status", "pipeline"},
 }
 DAGSTER_PACKAGES = {"dagster", "dagster_webserver"}

@@ -89,10 +89,10 @@ class Rendered:
 
     is_whole = True
 
-    def __init__(self, lines: bytes, version: str, settled: int) -> None:
+    def __init__(self, lines: bytes, version: str, finished: int) -> None:
         self._lines = lines
         self.version = version
-        self.settled = settled
+        self.finished = finished
         """Bytes of the lines that stay as they are when the session goes on."""
 
     @classmethod
@@ -104,15 +104,15 @@ class Rendered:
             DamagedTranscript: they are more than fits into memory.
         """
         lines = bytearray()
-        settled = None
+        finished = None
         for row in rows:
             if row is None:
-                settled = len(lines)
+                finished = len(lines)
                 continue
             lines += line_of(row)
             if len(lines) > MAX_RENDERED_BYTES:
                 raise DamagedTranscript(f"{printable(path)}: {_TOO_LARGE}", _TOO_LARGE)
-        return cls(bytes(lines), version, len(lines) if settled is None else settled)
+        return cls(bytes(lines), version, len(lines) if finished is None else finished)
 
     @property
     def size(self) -> int:

@@ -112,10 +112,10 @@ def store_name(make: Make) -> str:
 
 @stores
 def test_what_was_said_stays_where_it_is_as_a_session_grows(tmp_path: Path, make: Make) -> None:
-    """The lines of a session that grew begin with those that were settled; ids stay."""
+    """The lines of a session that grew begin with those that were finished; ids stay."""
     store = make(tmp_path / store_name(make))
     before: list[Record] = []
-    settled = b""
+    finished = b""
     for turn in range(1, 5):
         store.say(f"{ASKED} {turn}", f"{SAID} {turn}")
         [source] = found(store)
@@ -124,8 +124,8 @@ def test_what_was_said_stays_where_it_is_as_a_session_grows(tmp_path: Path, make
         kept = {(one.record_uuid, one.kind, one.text, one.byte_start) for one in before}
         assert {one for one in kept - ids if one[1] != "title"} == set()
         [content] = contents_of(source)
-        assert content.read(0, len(settled)) == settled
-        settled = content.read(0, content.settled)  # type: ignore[attr-defined]
+        assert content.read(0, len(finished)) == finished
+        finished = content.read(0, content.finished)  # type: ignore[attr-defined]
         before = now
     prompts = [one.text for one in before if one.kind == "prompt"]
     assert prompts == [f"{ASKED} {turn}" for turn in range(1, 5)]

@@ -46,7 +46,7 @@ def test_a_session_that_grew_begins_with_the_bytes_that_it_had(tmp_path: Path) -
 def test_what_may_still_change_is_not_settled(tmp_path: Path) -> None:
     """It stands behind what stays as it is."""
     rendered = Rendered.of([ROWS[0], None, ROWS[1]], "v", tmp_path)
-    assert rendered.settled == Rendered.of(ROWS[:1], "v", tmp_path).size < rendered.size
+    assert rendered.finished == Rendered.of(ROWS[:1], "v", tmp_path).size < rendered.size
 
 
 def test_what_json_cannot_say_does_not_stop_a_line() -> None:

@@ -257,9 +257,9 @@ def _rendered_facts(contents: Sequence[Content], key: bytes) -> SourceFacts:
     """Return what audits compare of a session that was rendered; nothing of files."""
     if not isinstance(contents[0], Rendered):
         return {}
-    settled = contents[0].settled
-    digest = take_fingerprint(contents, settled, key)
-    return {"rendered": contents[0].size, "settled": settled, "settled_fingerprint": digest}
+    finished = contents[0].finished
+    digest = take_fingerprint(contents, finished, key)
+    return {"rendered": contents[0].size, "finished": finished, "finished_fingerprint": digest}
 
 
 def _key(source: Source) -> SourceKey:

@@ -92,9 +92,11 @@ def _compared(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, i
         return "unreadable", size, _NO_LINES
     if same:
         return ("grown" if size > read else "unchanged"), size, lines
-    settled = row.facts.get("settled", 0)
-    grown = settled and take_fingerprint(contents, settled, key) == row.facts["settled_fingerprint"]
-    return ("grown" if grown else "rewritten"), size, lines
+    finished = row.facts.get("finished", 0)
+    goes_on = (
+        finished and take_fingerprint(contents, finished, key) == row.facts["finished_fingerprint"]
+    )
+    return ("grown" if goes_on else "rewritten"), size, lines
 
 
 def _line_numbers(contents: Sequence[Content], start: int, end: int) -> tuple[int, int]:

@@ -30,8 +30,8 @@ class SourceFacts(TypedDict, total=False):
     pending_bytes: int
     rendered: int
     """Bytes of the lines that a store's session was rendered to."""
-    settled: int
-    settled_fingerprint: str
+    finished: int
+    finished_fingerprint: str
     """Of them those that stay as they are when the session goes on, and their keyed hash."""
     first_timestamp: str | None
     last_timestamp: str | None
