@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from memory_assets.errors import DamagedTranscript, printable, unreadable
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import Origin, authored
@@ -28,6 +28,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
+    count_field,
     object_field,
     render_value,
     safe_id,
@@ -55,6 +56,7 @@ _HEAD = 1 << 18
 _DIRECTORY = re.compile(
     rb"# Current (?:Workspace|Working) Directory \(((?:[^()\\\n]|\\\\)+)\) Files"
 )
+_METRICS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 _NO_TASK = "it is no list of messages"
 _RESTORE = "delete the task in the editor, or restore it; it is read again when it changes"
 _TYPED = re.compile(
@@ -84,6 +86,7 @@ class ClineReader(RenderingReader):
         LeftOut("message.*.content.image", "", "an image"),
         LeftOut("message.*.id", "", "ids of the program's interface to the model"),
         LeftOut("message.*.content.tool_result.tool_use_id", "", "ids of calls"),
+        LeftOut("row.row.say.text", "", "a request, which repeats the talk", opens='{"request"'),
         LeftOut("row.row.say.images", "", "an image"),
         LeftOut("row.row.*.conversationHistoryIndex", "", "where the model's history has it"),
     )
@@ -279,7 +282,9 @@ class TaskSession(ScreenSession):
         if role == "user" and not is_summary:
             return self._resolve(self._from_user(blocks, frame))
         made = [record for block in blocks for record in self._block(block, frame, is_summary)]
-        return self._resolve(made)
+        metrics = object_field(row, "metrics")
+        tokens = Tokens(*(count_field(metrics, name) for name in _METRICS))
+        return self._resolve(self._with_tokens(made, frame, tokens))
 
     def _from_user(self, blocks: Sequence[JsonObject], frame: Frame) -> list[Record]:
         texts: list[str] = []

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.authorship import PERSON, authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.databases import from_json
 from memory_assets.transcripts.fields import (
     IMAGE,
+    count_field,
     object_field,
     render_value,
     text_field,
@@ -38,6 +39,7 @@ _ERRORS = frozenset(
     }
 )
 _USAGE = frozenset({"api_req_started", "api_req_finished", "deleted_api_reqs"})
+_COUNTS = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
 _NOTICES = frozenset(
     {
         *("checkpoint_created", "checkpoint_saved", "mcp_server_request_started", "load_mcp_docs"),
@@ -108,7 +110,10 @@ class ScreenSession(StoredSession):
             paths = (text_field(changed, "path"),) if isinstance(changed, dict) else ()
             return self._one(frame, "user", "attachment", text, "edit", paths=paths)
         if kind in _USAGE:
-            return USAGE
+            usage: Any = from_json(text)
+            counts = usage if isinstance(usage, dict) else {}
+            tokens = Tokens(*(count_field(counts, name) for name in _COUNTS))
+            return self._with_tokens(USAGE, frame, tokens)
         if kind in _NOTICES:
             return self._one(frame, "system", "system", text, "notice") or NOTICE
         self._report.see_unknown(f"row/{type_name(kind)}")

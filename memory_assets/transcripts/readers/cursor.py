@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import TranscriptError
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.databases import LENGTH, Database, from_json, opened
+from memory_assets.transcripts.databases import LENGTH, Database, from_json, opened, token_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
+    count_field,
     object_field,
     render_value,
     safe_id,
@@ -89,6 +90,10 @@ class CursorReader(DatabaseReader):
         LeftOut("bubble.bubble.ai", "", "ids of the program's interface to the model"),
     )
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: tuple[tuple[Path, str] | None, dict[str, JsonObject]] = (None, {})
+
     def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases in the editor's user data."""
         if (root / _GLOBAL).is_file():
@@ -125,7 +130,7 @@ class CursorReader(DatabaseReader):
     def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a conversation."""
         if source.path.parent.name != "globalStorage":
-            found = _old_conversations(database).get(source.member)
+            found = self._old(database, source.path).get(source.member)
             if found is not None:
                 yield from _rendered(found, _bubbles_in(found), _folder_of(source.path))
             return
@@ -139,6 +144,14 @@ class CursorReader(DatabaseReader):
         bubbles = [by_id.get(text_field(header, "bubbleId")) for header in _headers(data)]
         found_bubbles = [each for each in bubbles if isinstance(each, dict)] or _inline(data)
         yield from _rendered(data, found_bubbles, _directory(data, source.path))
+
+    def _old(self, database: Database, path: Path) -> dict[str, JsonObject]:
+        """Return a workspace's conversations, which are in one value: of the last one that was
+        asked for they are kept until it changes."""
+        token = (path, token_of(path))
+        if self._kept[0] != token:
+            self._kept = (token, _old_conversations(database))
+        return self._kept[1]
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CursorSession:
         """Return the state of reading a conversation."""
@@ -288,7 +301,9 @@ class CursorSession(StoredSession):
         made += self._one(frame, "assistant", "assistant_text", text)
         if tool := object_field(bubble, "toolFormerData"):
             made += self._tool(tool, frame)
-        return made
+        counts = object_field(bubble, "tokenCount")
+        tokens = Tokens(count_field(counts, "inputTokens"), count_field(counts, "outputTokens"))
+        return self._with_tokens(made, frame, tokens)
 
     def _tool(self, tool: JsonObject, frame: Frame) -> list[Record]:
         name, call_id = text_field(tool, "name"), safe_id(tool.get("toolCallId"))

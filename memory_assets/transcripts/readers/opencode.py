@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import TranscriptError
-from memory_assets.models import ABANDONED, Record
+from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
@@ -24,6 +24,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.databases import LENGTH, Database, from_json
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
+    count_field,
     object_field,
     render_value,
     safe_id,
@@ -272,7 +273,8 @@ class OpenCodeSession(StoredSession):
         made: list[Record] = []
         for part in parts:
             made += self._part(part, frame, info, ABANDONED if row.get("reverted") else "")
-        return made + self._error(object_field(info, "error"), frame)
+        made += self._error(object_field(info, "error"), frame)
+        return self._with_tokens(made, frame, _tokens(object_field(info, "tokens")))
 
     def _from_user(self, parts: Sequence[JsonObject], frame: Frame, branch: str) -> list[Record]:
         typed: list[str] = []
@@ -343,6 +345,19 @@ class OpenCodeSession(StoredSession):
         subtype = "interrupt" if aborted else "api-error"
         text = ": ".join(filter(None, (name, text)))
         return self._one(frame, "system", "system", text, subtype, is_error=not aborted)
+
+
+def _tokens(counts: JsonObject) -> Tokens:
+    cache = object_field(counts, "cache")
+    given, read, written = (
+        count_field(counts, "input"),
+        count_field(cache, "read"),
+        count_field(cache, "write"),
+    )
+    output = count_field(counts, "output") + count_field(counts, "reasoning")
+    if total := count_field(counts, "total"):  # in which thoughts are counted once
+        output = max(min(output, total - given - read - written), 0)
+    return Tokens(given, output, read, written)
 
 
 def _file_of(part: JsonObject) -> str:

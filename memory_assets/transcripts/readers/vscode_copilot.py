@@ -16,14 +16,20 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from memory_assets.models import ABANDONED, Record
+from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.databases import from_json
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import object_field, safe_id, text_field, type_name
+from memory_assets.transcripts.fields import (
+    count_field,
+    object_field,
+    safe_id,
+    text_field,
+    type_name,
+)
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.readers.chat_log import LOG, document_of, is_empty, listed
@@ -201,7 +207,10 @@ class ChatSession(StoredSession):
         elapsed = object_field(result, "timings").get("totalElapsed")
         if frame.timestamp and isinstance(elapsed, int | float) and 0 <= elapsed < 1e9:
             frame = replace(frame, timestamp=frame.timestamp + timedelta(milliseconds=elapsed))
-        made += self._answer(row, metadata, frame, branch)
+        counts = ("promptTokens", "outputTokens")
+        tokens = Tokens(*(count_field(metadata, name) for name in counts))
+        answered = self._with_tokens(self._answer(row, metadata, frame, branch), frame, tokens)
+        made += answered if isinstance(answered, list) else []
         if error := text_field(object_field(result, "errorDetails"), "message"):
             made += self._one(frame, "system", "system", error, "api-error", is_error=True)
         elif row.get("isCanceled") is True:

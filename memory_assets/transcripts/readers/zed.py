@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import DamagedTranscript, printable
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
@@ -23,6 +23,7 @@ from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
+    count_field,
     object_field,
     parse_time,
     render_value,
@@ -36,6 +37,10 @@ from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds
 from memory_assets.transcripts.stored_session import StoredSession, moment
 
 _PLACES = (Path("threads.db"), Path("threads", "threads.db"))
+_COUNTS = (
+    *("input_tokens", "output_tokens", "cache_read_input_tokens"),
+    "cache_creation_input_tokens",
+)
 _MOST_BYTES = 512 << 20
 _DAMAGED = "the thread cannot be unpacked"
 _RESTORE = "open it in Zed, or delete it there; it is read again when it changes"
@@ -88,8 +93,15 @@ class ZedReader(DatabaseReader):
         facts |= {"version": thread.get("version"), "model": thread.get("model")}
         yield {"type": "session", **facts}
         messages = thread.get("messages")
+        usage, asked = object_field(thread, "request_token_usage"), ""
         for number, message in enumerate(messages if isinstance(messages, list) else []):
-            yield {"type": "message", "number": number, "body": message}
+            line = {"type": "message", "number": number, "body": message}
+            body = message if isinstance(message, dict) else {}
+            asked = text_field(object_field(body, "User"), "id") or asked
+            if "Agent" in body and asked:  # its request is counted by what it answers
+                line["usage"] = usage.get(asked)
+                asked = ""
+            yield line
         yield None
         yield {"type": "session-state", "id": row["id"], "title": row["summary"]}
 
@@ -145,7 +157,9 @@ class ZedSession(StoredSession):
         user = object_field(body, "User")
         own = user.get("id") or str(row.get("number"))
         frame = self._frame(row, start, end, own, moment(body.get("created_at")))
-        return self._resolve(self._message(body, user, frame))
+        usage = object_field(row, "usage")
+        tokens = Tokens(*(count_field(usage, name) for name in _COUNTS))
+        return self._resolve(self._with_tokens(self._message(body, user, frame), frame, tokens))
 
     def _message(self, body: JsonObject, user: JsonObject, frame: Frame) -> Outcome:
         if user:
