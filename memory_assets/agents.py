@@ -35,7 +35,7 @@ class Agent:
 
     `layout` is where transcripts lie below a directory, in words. In `folders` every file should be
     a transcript; `other_files` are names of files and ends of paths that are none, each with its
-    reason. `documents` are names of sessions that are no files of lines. `resume` is the command
+    reason. `of_lines`: whether every session is a file of lines. `resume` is the command
     that resumes a session: `{session}` is its id, `{path}` its file.
     """
 
@@ -47,7 +47,7 @@ class Agent:
     folders: frozenset[str] = frozenset()
     other_files: tuple[tuple[str, str], ...] = ()
     resume: tuple[str, ...] = ()
-    documents: tuple[str, ...] = ()
+    of_lines: bool = False
 
 
 CLAUDE_CODE = Agent(
@@ -68,6 +68,7 @@ CLAUDE_CODE = Agent(
         ("agent-acompact-*", REQUESTS),
     ),
     ("claude", "--resume", "{session}"),
+    of_lines=True,
 )
 CODEX = Agent(
     "codex",
@@ -86,6 +87,7 @@ CODEX = Agent(
         ("worktrees/*", "working trees of repositories"),
     ),
     ("codex", "resume", "{session}"),
+    of_lines=True,
 )
 PI = Agent(
     "pi",
@@ -96,6 +98,7 @@ PI = Agent(
     frozenset({"sessions"}),
     # Every version of Pi takes the path of the file; only newer ones take an id.
     resume=("pi", "--session", "{path}"),
+    of_lines=True,
 )
 _OTHERS = (
     Agent(
@@ -114,6 +117,7 @@ _OTHERS = (
             ("research/*", NOTES),
         ),
         resume=("copilot", "--resume", "{session}"),
+        of_lines=True,
     ),
     Agent(
         "gemini",
@@ -133,7 +137,6 @@ _OTHERS = (
             ("shell_history", LIST),
         ),
         ("gemini", "--resume", "{session}"),
-        ("session-*.json",),
     ),
     Agent(
         "qwen",
@@ -144,6 +147,7 @@ _OTHERS = (
         frozenset({"chats"}),
         (("memory/*", NOTES),),
         ("qwen", "--resume", "{session}"),
+        of_lines=True,
     ),
     Agent(
         "droid",
@@ -152,6 +156,7 @@ _OTHERS = (
         ("~/.factory/sessions",),
         other_files=(("*.settings.json", "models, which are read with their sessions"),),
         resume=("droid", "--resume", "{session}"),
+        of_lines=True,
     ),
     Agent(
         "openclaw",
@@ -165,6 +170,7 @@ _OTHERS = (
             ("*.deleted.*", COPY),
             ("*.reset.*", COPY),
         ),
+        of_lines=True,
     ),
     Agent(
         "cowork",
@@ -182,6 +188,7 @@ _OTHERS = (
             ("uploads/*", WORKSPACE),
             *CLAUDE_CODE.other_files,
         ),
+        of_lines=True,
     ),
     Agent(
         "opencode",
@@ -252,7 +259,6 @@ _OTHERS = (
         ),
         folders=frozenset({"agent-transcripts"}),
         other_files=(("agent-tools/*", "the rest of an output that the model did not see"),),
-        documents=("*.txt",),
     ),
     Agent(
         "cline",
@@ -276,7 +282,6 @@ _OTHERS = (
         "ATIF documents",
         "*.json",
         ("{share}/devin/cli/transcripts",),
-        documents=("*.json",),
     ),
 )
 AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE_CODE, CODEX, PI, *_OTHERS)}

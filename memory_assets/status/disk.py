@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memory_assets.agents import AGENTS
 from memory_assets.errors import printable
 from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample, split_locator
 from memory_assets.settings import Settings
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, f"{_SUFFIX}.zst", f"{_SUFFIX}.gz")
 _DEPTH = 8
-_OF_LINES = frozenset(
-    (*("claude-code", "codex", "pi", "copilot-cli", "qwen", "droid", "openclaw", "cowork"),)
-)
+_OF_LINES = frozenset(name for name, agent in AGENTS.items() if agent.of_lines)
 """Agents all of whose transcripts are files with these endings; the sessions of the others are
 listed by their readers."""
 _OTHERS = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})

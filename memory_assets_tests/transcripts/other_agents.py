@@ -34,6 +34,7 @@ def copilot_cli() -> list[Line]:
     context = {"cwd": CWD, "gitRoot": CWD, "branch": "main"}
     start = {"sessionId": SESSION, "copilotVersion": "1.0.68", "selectedModel": "m-1"}
     edit = {"path": f"{CWD}/a.py", "old_str": "x", "new_str": "y"}
+    usage = {"inputTokens": 900, "outputTokens": 40, "cacheReadTokens": 300}
     requests = [{"toolCallId": "t1", "name": "edit", "arguments": edit}]
     shell = {"command": "make test"}
     events: list[tuple[str, Line]] = [
@@ -46,7 +47,7 @@ def copilot_cli() -> list[Line]:
         (
             "assistant.message",
             {"messageId": "m1", "model": "m-1", "content": "On it.", "reasoningText": "Edit it."}
-            | {"toolRequests": requests},
+            | {"toolRequests": requests, "outputTokens": 40},
         ),
         ("tool.execution_start", {"toolCallId": "t1", "toolName": "edit", "arguments": edit}),
         (
@@ -62,6 +63,7 @@ def copilot_cli() -> list[Line]:
         ("session.error", {"message": "The service does not answer."}),
         ("system.notification", {"content": "<system_notification>done</system_notification>"}),
         ("abort", {"reason": "user initiated"}),
+        ("session.shutdown", {"modelMetrics": {"m-1": {"usage": usage}}}),
     ]
     lines: list[Line] = [
         {"type": name, "data": data, "id": _uuid(place), "timestamp": _time(place)}
@@ -110,6 +112,7 @@ def gemini() -> list[Line]:
         {
             **model,
             "content": "There is one.",
+            "tokens": {"input": 100, "output": 20, "cached": 50, "thoughts": 5, "total": 125},
             "thoughts": [thought],
             "toolCalls": [{**call, "status": "success", "result": [output]}],
         },
@@ -128,6 +131,7 @@ def qwen() -> list[Line]:
     call = {"functionCall": {"id": "c1", "name": "edit", "args": {"file_path": f"{CWD}/a.py"}}}
     answer = {"functionResponse": {"id": "c1", "name": "edit", "response": {"error": "no such"}}}
     hidden = {"text": "Read it first", "thought": True}
+    usage = {"promptTokenCount": 600, "cachedContentTokenCount": 50, "totalTokenCount": 605}
     body: list[Line] = [
         {"type": "user", "message": {"role": "user", "parts": [{"text": "Fix the list"}]}},
         {"type": "system", "subtype": "ui_telemetry", "systemPayload": {"uiEvent": {}}},
@@ -135,6 +139,7 @@ def qwen() -> list[Line]:
             "type": "assistant",
             "model": "q-1",
             "message": {"role": "model", "parts": [hidden, {"text": "Editing."}, call]},
+            "usageMetadata": usage,
         },
         {
             "type": "tool_result",

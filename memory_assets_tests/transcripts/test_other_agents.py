@@ -333,6 +333,23 @@ def test_a_session_of_the_desktop_has_the_users_folder_and_title(tmp_path: Path)
     assert report.first_timestamp.isoformat() == "2026-06-01T08:00:00+00:00"
 
 
+@pytest.mark.parametrize(
+    ("agent", "tokens"),
+    [
+        ("copilot-cli", [(0, 40, 0, 0, 0), (600, 0, 300, 0, 0)]),
+        ("gemini", [(50, 25, 50, 0, 0)]),
+        ("qwen", [(550, 5, 50, 0, 0)]),
+    ],
+)
+def test_tokens_are_those_of_each_answer(
+    tmp_path: Path, agent: str, tokens: list[tuple[int, ...]]
+) -> None:
+    """What was cached is apart from what was given. Copilot says what it gave when it ends."""
+    put(tmp_path, agent)
+    records = read(found(tmp_path, agent)[0])
+    assert [record.tokens for record in records if record.tokens] == tokens
+
+
 @agents
 def test_what_stands_beside_a_session_may_be_broken(tmp_path: Path, agent: str) -> None:
     """Or missing: the session is read all the same."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
@@ -20,6 +20,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     content_text,
+    count_field,
     object_field,
     parse_time,
     record_id,
@@ -46,7 +47,7 @@ class AtifReader(RenderingReader):
     """Reads documents in ATIF."""
 
     agent = "atif"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("", "", "steps that repeat others after a compaction", dropped=_COPIED),
         LeftOut("agent", "", "the program's name, settings and descriptions of tools"),
@@ -144,7 +145,8 @@ class AtifSession(Session):
             return UNKNOWN_TYPE
         made += [self._call(call, frame) for call in _objects(row.get("tool_calls"))]
         results = object_field(row, "observation").get("results")
-        return made + [self._result(result, frame) for result in _objects(results)]
+        made += [self._result(result, frame) for result in _objects(results)]
+        return self._with_tokens(made, frame, _tokens(object_field(row, "metrics")))
 
     def _call(self, call: JsonObject, frame: Frame) -> Record:
         arguments, call_id = call.get("arguments"), safe_id(call.get("tool_call_id"))
@@ -154,6 +156,13 @@ class AtifSession(Session):
     def _result(self, result: JsonObject, frame: Frame) -> Record:
         call_id = safe_id(result.get("source_call_id"))
         return self._answered(frame, call_id, content_text(result.get("content")))
+
+
+def _tokens(metrics: JsonObject) -> Tokens:
+    """Return what a step took; what was cached is among the prompt."""
+    given, cached = count_field(metrics, "prompt_tokens"), count_field(metrics, "cached_tokens")
+    output = count_field(metrics, "completion_tokens")
+    return Tokens(max(given - cached, 0), output, min(cached, given))
 
 
 def _objects(value: Any) -> list[JsonObject]:

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
+    count_field,
     object_field,
     parse_time,
     record_id,
@@ -55,7 +57,7 @@ _DROPPED = {
         (
             *("assistant.turn_start", "assistant.turn_end", "assistant.usage", "assistant.intent"),
             *("session.model_change", "session.mode_changed", "session.permissions_changed"),
-            *("session.compaction_start", "session.truncation", "session.shutdown"),
+            *("session.compaction_start", "session.truncation"),
             *("session.idle", "session.usage_info", "session.context_changed"),
             *("subagent.started", "subagent.completed", "subagent.selected", "subagent.failed"),
             *("permission.requested", "permission.completed", "skill.invoked"),
@@ -71,7 +73,7 @@ class CopilotCliReader(Reader):
     """Reads the sessions of GitHub Copilot CLI."""
 
     agent = "copilot-cli"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("", "1.0.64-1", "what the user's own hooks got", dropped=_HOOK),
         LeftOut("", "1.0.64-1", "the program's instructions to the model", dropped=_INSTRUCTIONS),
@@ -128,6 +130,7 @@ class CopilotSession(Session):
     def __init__(self, source: Source, report: ReadReport) -> None:
         super().__init__(source, report)
         self._cwd = self._branch = self._model = self._version = self._title = ""
+        self._totals: dict[str, Tokens] = {}
 
     def take(self, event: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this event gives."""
@@ -167,7 +170,10 @@ class CopilotSession(Session):
         if name == "user.message":
             return self._from_user(data, frame)
         if name == "assistant.message":
-            return self._from_assistant(data, frame)
+            made = self._from_assistant(data, frame)
+            return self._with_tokens(made, frame, Tokens(output=count_field(data, "outputTokens")))
+        if name == "session.shutdown":
+            return self._given_tokens(data, frame) or _STATE
         if name == "assistant.reasoning":
             return self._thought(text_field(data, "content"), frame)
         if name == "tool.execution_start":
@@ -222,6 +228,22 @@ class CopilotSession(Session):
         for request in requests if isinstance(requests, list) else []:
             if isinstance(request, dict):
                 made += self._call(request, "name", frame)
+        return made
+
+    def _given_tokens(self, data: JsonObject, frame: Frame) -> list[Record]:
+        """Return what the models were given since the program was last ended, which only its end
+        says; what they made stands at each message."""
+        made: list[Record] = []
+        for name, metrics in object_field(data, "modelMetrics").items():
+            usage = object_field(metrics, "usage") if isinstance(metrics, dict) else {}
+            given, cached = count_field(usage, "inputTokens"), count_field(usage, "cacheReadTokens")
+            written = count_field(usage, "cacheWriteTokens")
+            total = Tokens(max(given - cached, 0), 0, cached, written)
+            model = safe_name(name)
+            before, self._totals[model] = self._totals.get(model, Tokens()), total
+            new = Tokens(*(max(now - then, 0) for now, then in zip(total, before, strict=True)))
+            one = self._with_tokens([], replace(frame, model=model), new)
+            made += [] if isinstance(one, str) else one
         return made
 
     def _thought(self, text: str, frame: Frame) -> list[Record]:

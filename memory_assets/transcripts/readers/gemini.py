@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from memory_assets.models import ABANDONED, Record
+from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
@@ -29,6 +29,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.content import Content, Rendered
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
+    count_field,
     mark,
     object_field,
     parse_time,
@@ -76,7 +77,7 @@ class GeminiReader(Reader):
     """Reads Gemini CLI's sessions."""
 
     agent = "gemini"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("", "", "a message as it grew; its last version is kept", dropped=_SUPERSEDED),
         LeftOut("*.toolCalls.resultDisplay", "", "a result as it is shown"),
@@ -216,7 +217,8 @@ class GeminiSession(Session):
         if name == "user":
             return self._from_user(message.get("content"), frame)
         if name == "gemini":
-            return self._from_model(message, frame)
+            made = self._from_model(message, frame)
+            return self._with_tokens(made, frame, _tokens(object_field(message, "tokens")))
         if name in _NOTICES:
             text = spoken(message.get("content"))
             return self._one(frame, "system", "system", text, "notice", is_error=name == "error")
@@ -267,6 +269,13 @@ class GeminiSession(Session):
         failed = status not in ("", "success") or any(failed for _, failed in answers)
         agent = safe_id(call.get("agentId"))
         yield self._answered(frame, call_id, text, made, is_error=failed, spawned_agent_id=agent)
+
+
+def _tokens(usage: JsonObject) -> Tokens:
+    """Return what an answer took; what was cached is among the input."""
+    given, cached = count_field(usage, "input"), count_field(usage, "cached")
+    thoughts, output = count_field(usage, "thoughts"), count_field(usage, "output")
+    return Tokens(max(given - cached, 0), output + thoughts, min(cached, given))
 
 
 def replayed(lines: Iterator[Located]) -> Replay:

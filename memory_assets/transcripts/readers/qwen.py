@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memory_assets.models import ABANDONED, Record
+from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import PERSON, UNSAID, Origin, authored
@@ -18,6 +18,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.branches import abandoned_entries
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
+    count_field,
     mark,
     object_field,
     parse_time,
@@ -65,7 +66,7 @@ class QwenReader(Reader):
     """Reads Qwen Code's sessions."""
 
     agent = "qwen"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("", "", "a conversation as it was compressed", dropped=_COMPRESSED),
         LeftOut("", "0.18.1", "figures of calls and answers, which are kept", dropped=_TELEMETRY),
@@ -126,7 +127,9 @@ class QwenSession(Session):
         elif name == "user" or subtype == _HUMAN:
             outcome = self._from_user(record, subtype, frame)
         elif name == "assistant":
-            outcome = self._from_model(object_field(record, "message").get("parts"), frame)
+            made = self._from_model(object_field(record, "message").get("parts"), frame)
+            tokens = _tokens(object_field(record, "usageMetadata"))
+            outcome = self._with_tokens(made, frame, tokens)
         elif name == "tool_result":
             outcome = self._tool_results(record, frame)
         elif name == "system":
@@ -223,6 +226,19 @@ class QwenSession(Session):
             return _DROPPED[subtype]
         self._report.see_unknown(f"system/{type_name(subtype)}")
         return UNKNOWN_TYPE
+
+
+def _tokens(usage: JsonObject) -> Tokens:
+    """Return what an answer took; what was cached is among the prompt, and all that is not the
+    prompt was made."""
+    given, cached = (
+        count_field(usage, "promptTokenCount"),
+        count_field(usage, "cachedContentTokenCount"),
+    )
+    made = count_field(usage, "candidatesTokenCount") + count_field(usage, "thoughtsTokenCount")
+    total = count_field(usage, "totalTokenCount")
+    output = total - given if total > given else made
+    return Tokens(max(given - cached, 0), output, min(cached, given))
 
 
 def _is_qwen(record: JsonObject) -> bool:
