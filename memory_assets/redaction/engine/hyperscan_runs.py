@@ -102,13 +102,11 @@ class RunClues:
                         begin, decoded = _base64_around(data, start, end)
                         if _BLOB.search(data, begin, decoded) is not None:
                             asks = ENCODED
-                    if not asks and _HEX_TEXT.search(data, start, end) is not None:
-                        asks = ENCODED
-            if may_be_shape(data[start - 1 : start], data[end : end + 1], length):
+                    asks = asks or ENCODED * (_HEX_TEXT.search(data, start, end) is not None)
+            after = data[end : end + 1]
+            if may_be_shape(data[start - 1 : start], after, length):
                 first = max(start - _SHAPE_BEFORE, 0)
-                in_parts = (start and data[start - 1] in _JOINTS) or data[
-                    end : end + 1
-                ] in _PART_ENDS
+                in_parts = (start and data[start - 1] in _JOINTS) or after in _PART_ENDS
                 last = end + self._shape_after if in_parts else end
                 reports = shapes(data[first:last])
                 if reports:
