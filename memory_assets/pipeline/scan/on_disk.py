@@ -109,11 +109,15 @@ def transcripts_on_disk(
     excluded = Exclusions.of(components.settings)
     rows = components.catalog.sources.rows()
     roots = roots_to_read(components.settings, components.catalog)
-    read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
+    read_before = {
+        row.session_id for row in rows if not row.agent_id and row.file_name != HISTORY_FILE
+    }
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
     found = find_all(rows, roots, note)
-    read_before |= {one.session_id for one in found if one.path.name != HISTORY_FILE}
+    read_before |= {
+        one.session_id for one in found if one.agent_id is None and one.path.name != HISTORY_FILE
+    }
     for source in found:
         if excluded.cover(source.agent, source.project, source.directory, str(source.path)):
             note_excluded(source)
