@@ -26,7 +26,7 @@ from memory_assets.models import Chunk, Prompt, Turn
 from memory_assets.redacted_text import compose, content_hash, join, require_redacted
 
 # Changes whenever the same turn would give other chunks.
-CHUNKER_VERSION = "4"
+CHUNKER_VERSION = "5"
 MAX_TOKENS = 256
 """Word pieces of a passage, special ones included; measured best (docs/chunking.md)."""
 

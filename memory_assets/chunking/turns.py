@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 
 from memory_assets.chunking.recalled import is_recalled
 from memory_assets.models import MEMORY_INPUT, RedactedRecord, Turn
@@ -19,13 +19,17 @@ def build_turns(
     own file order, before, after or between. A subagent's records are placed after the
     call that spawned it. Records before the first prompt belong to turn 0 if they have text
     of the assistant or a note of the human, else to no turn. A session without a prompt is one
-    turn with `prompt` None if it has such text, else no turn. Answers of this memory are left out,
+    turn with `prompt` None if it has such text, else no turn; one that has only subagents is a turn
+    for each of them. Answers of this memory are left out,
     unless `recalled` keeps them.
     """
     ordered = _with_subagents_in_place(
         record for record in records if recalled or not is_recalled(record)
     )
     starts = [place for place, record in enumerate(ordered) if record.kind == "prompt"]
+    if ordered and not starts and all(record.agent_id is not None for record in ordered):
+        yield from _turns_of_agents(ordered, first_index)
+        return
     if not starts:
         if _says_something(ordered):
             yield Turn(ordered[0].session_id, first_index, None, tuple(ordered))
@@ -39,6 +43,25 @@ def build_turns(
     ):
         prompt = ordered[start]
         yield Turn(prompt.session_id, index, prompt, tuple(ordered[begin:end]))
+
+
+def _turns_of_agents(records: Sequence[RedactedRecord], first_index: int) -> Iterator[Turn]:
+    """Yield a turn for each subagent that says something, with those that it spawned, in the order
+    in which they began: their main session is gone."""
+    spawner = {r.spawned_agent_id: r.agent_id for r in records if r.spawned_agent_id}
+    of_agent: dict[str | None, list[RedactedRecord]] = {}
+    for record in records:
+        top, passed = record.agent_id, {record.agent_id}
+        while top is not None and (above := spawner.get(top)) not in (None, *passed):
+            passed.add(top := above)
+        of_agent.setdefault(top, []).append(record)
+    never = datetime.max.replace(tzinfo=UTC)
+    began = sorted(
+        of_agent.values(), key=lambda own: next(filter(None, (r.timestamp for r in own)), never)
+    )
+    for index, own in enumerate(began, first_index):
+        if _says_something(own):
+            yield Turn(own[0].session_id, index, None, tuple(own))
 
 
 def _says_something(records: Iterable[RedactedRecord]) -> bool:

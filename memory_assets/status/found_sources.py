@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError, printable
-from memory_assets.paths import Roots, project_of
+from memory_assets.paths import Roots, is_gone, project_of
 from memory_assets.project_names import ProjectNames, folded, spelled
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.tombstones import is_unique
@@ -27,6 +27,7 @@ from memory_assets.transcripts import (
     Unlisted,
     discover,
     ignore,
+    is_compressed,
     plain_name,
 )
 from memory_assets.transcripts.lines import read_head
@@ -131,9 +132,7 @@ def _joined(sources: Sequence[Source], rows: Iterable[SourceRow], note: Note) ->
     groups: dict[FileKey, list[Source]] = {}
     for source in sources:
         groups.setdefault(_file_key(source), []).append(source)
-    on_record = {
-        (row.agent, row.session_id, row.agent_id): row for row in rows if row.facts.get("parts")
-    }
+    on_record = {(row.agent, row.session_id, row.agent_id): row for row in rows}
     made = []
     for source in sources:
         group = groups.pop(_file_key(source), None)
@@ -141,7 +140,9 @@ def _joined(sources: Sequence[Source], rows: Iterable[SourceRow], note: Note) ->
             continue
         whole = group[0] if len(group) == 1 else _one_of(group)
         row = on_record.get((whole.agent, whole.session_id, whole.agent_id or ""))
-        if row is None or not _lost_parts(row, whole):
+        if row is not None and _is_stub(row, whole):
+            made.append(replace(whole, agent_id=f"{whole.agent_id or 'main'}~1"))
+        elif row is None or not _lost_parts(row, whole):
             made.append(whole)
         elif whole.mtime_ns > row.mtime_ns:
             note(Unlisted(whole.agent, printable(str(whole.path)), _LOST_PART, _RESTORE))
@@ -182,7 +183,24 @@ def _begun(source: Source) -> str:
     return written[1].decode("utf-8", "replace") if written else ""
 
 
+def _is_stub(row: SourceRow, source: Source) -> bool:
+    """Whether a session's file was deleted, and what is in another place is less than it: a title
+    or a mark that an agent left there, which does not stand for the session."""
+    return (
+        row.path not in ("", *map(str, source.files))
+        and is_unique(source.session_id)
+        and source.path.name != HISTORY_FILE
+        and source.size < row.size
+        and not row.facts.get("parts")
+        and not any(map(is_compressed, source.files))
+        and is_gone(row.path)
+    )
+
+
 def _lost_parts(row: SourceRow, source: Source) -> Counter[str]:
     """Return the names of files that a source had when it was read, and has no longer."""
-    had = Counter(plain_name(Path(path).name) for path in (row.path, *row.facts["parts"]))
+    parts = row.facts.get("parts", ())
+    if not parts:
+        return Counter()
+    had = Counter(plain_name(Path(path).name) for path in (row.path, *parts))
     return had - Counter(plain_name(path.name) for path in source.files)

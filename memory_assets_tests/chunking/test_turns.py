@@ -96,3 +96,33 @@ def test_answers_of_this_memory_are_in_a_turn_only_if_asked_for(script: Script) 
     script.prompt("one").add("tool_result", "an old answer", tool="mcp__memory__recall").says("two")
     assert _texts(*build_turns(script.records)) == ["one", "two"]
     assert _texts(*build_turns(script.records, recalled=True)) == ["one", "an old answer", "two"]
+
+
+def test_subagents_without_their_session_are_a_turn_each(script: Script) -> None:
+    """In the order in which they began, whatever the order of their files; one that comes later
+    gets a turn of its own, and the others keep theirs."""
+    script.says("looked", agent_id="b").says("counted", agent_id="a").says("again", agent_id="b")
+    before = list(build_turns(script.records))
+    assert [_texts(turn) for turn in before] == [["looked", "again"], ["counted"]]
+    assert [turn.turn_index for turn in before] == [0, 1]
+    script.says("painted", agent_id="c")
+    by_file = sorted(script.records, key=lambda record: str(record.agent_id))
+    after = list(build_turns(by_file))
+    assert [turn.id for turn in after[:2]] == [turn.id for turn in before]
+    assert _texts(after[2]) == ["painted"]
+
+
+def test_a_subagent_that_says_nothing_keeps_its_number(script: Script) -> None:
+    """Of a session that is gone: when it says something, no other turn changes its id."""
+    script.add("system", "look around", agent_id="a").says("counted", agent_id="b")
+    (turn,) = build_turns(script.records)
+    assert turn.turn_index == 1
+    script.says("found it", agent_id="a")
+    assert [one.turn_index for one in build_turns(script.records)] == [0, 1]
+
+
+def test_subagents_beside_a_human_are_no_turns_of_their_own(script: Script) -> None:
+    """As long as anything of the main session is there."""
+    script.prompt("go").says("looked", agent_id="a").says("counted", agent_id="b")
+    (turn,) = build_turns(script.records)
+    assert _texts(turn) == ["go", "looked", "counted"]

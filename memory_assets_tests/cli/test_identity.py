@@ -187,3 +187,47 @@ def test_a_forgotten_project_can_be_excluded_at_once(machine: Machine) -> None:
     assert "not read" in machine.done("ingest")
     assert not machine.found("thought") and machine.found("carrots")
     assert set(machine.told("status")["projects"]) == {"-srv-shop"}
+
+
+def _with_subagents(machine: Machine, session: str) -> Path:
+    inner = machine.claude / "-home-mira-reed" / session / "subagents"
+    for number, said in enumerate(("open the bellows", "oil the pedals")):
+        lines = claude_lines(session, "/home/mira/reed", said, agent=f"a{number}", after=number)
+        write_lines(inner / f"agent-a{number}.jsonl", lines)
+    return write_claude(machine.claude, session, "/home/mira/reed", "find the reed squeal")
+
+
+def test_a_session_outlives_the_cleaning_up_of_its_file(machine: Machine) -> None:
+    """Which leaves subagents, and now and then a title in another folder."""
+    path = _with_subagents(machine, ONE)
+    machine.done("ingest")
+    before = machine.found("reed squeal")
+    path.unlink()
+    machine.done("ingest")
+    title = {"type": "custom-title", "customTitle": "Squeals", "sessionId": ONE}
+    write_lines(machine.claude / "-home-mira-organ" / path.name, [title])
+    for command in (["ingest"], ["ingest", "--full"], ["ingest"]):
+        machine.done(*command)
+        assert machine.found("reed squeal") == before == [f"session::{ONE}::turn::0"]
+    machine.done("verify")
+
+
+def test_subagents_are_kept_whose_session_nobody_has(machine: Machine) -> None:
+    """As turns of their own, beside the prompts that the history still has of it."""
+    _with_subagents(machine, ONE).unlink()
+    machine.done("ingest")
+    found = [machine.found(words) for words in ("bellows", "pedals")]
+    assert found == [[f"session::{ONE}::turn::0"], [f"session::{ONE}::turn::1"]]
+    entry = {
+        "display": "find the reed squeal",
+        "timestamp": 1_772_352_000_000,
+        "project": "/home/mira/reed",
+        "sessionId": ONE,
+    }
+    write_lines(machine.claude.parent / "history.jsonl", [entry])
+    machine.done("ingest")
+    (prompt,) = machine.found("reed squeal")
+    assert "squeal" in machine.done("show", prompt)
+    for words in ("bellows", "pedals"):
+        assert len(machine.found(words)) == 1
+    machine.done("verify")

@@ -205,3 +205,28 @@ def test_every_line_and_text_is_accounted_for(samples: Path, root: str, agent: s
         unexplained = report.account.balance().unexplained
         assert unexplained == {}, (sample.source.locator, unexplained)
         assert report.unknown_types == {}, sample.source.locator
+        assert report.account is not None
+        unexplained = report.account.balance().unexplained
+        assert unexplained == {}, (sample.source.locator, unexplained)
+        assert report.unknown_types == {}, sample.source.locator
+
+
+@pytest.mark.parametrize("root", ["opencode/export", "qwen/.qwen", "gemini/.gemini"])
+def test_answers_took_what_their_messages_say(samples: Path, root: str) -> None:
+    """All kinds of tokens together are the total that the agent itself wrote."""
+    for sample in sessions_below(samples, root, ROOTS[root]):
+        text = sample.source.path.read_text()
+        try:
+            document = json.loads(text)
+            written = document["messages"]
+        except (ValueError, KeyError):
+            written = [json.loads(line) for line in text.splitlines()]
+        total = sum(map(_total, written))
+        assert sum(sum(record.tokens[:4]) for record in sample.records) == total
+
+
+def _total(message: dict[str, Any]) -> int:
+    """Return the total that a message says that it took."""
+    said = message.get("info", message)
+    counted = said.get("tokens") or said.get("usageMetadata") or {}
+    return int(counted.get("total") or counted.get("totalTokenCount") or 0)

@@ -156,11 +156,15 @@ def transcripts_on_disk(
     roots = roots_to_read(components.settings, components.catalog)
     if agents is not None:
         roots = {agent: paths for agent, paths in roots.items() if agent in agents}
-    read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
+    read_before = {
+        row.session_id for row in rows if not row.agent_id and row.file_name != HISTORY_FILE
+    }
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
     found = find_all(rows, roots, known, note)
-    read_before |= {one.session_id for one in found if one.path.name != HISTORY_FILE}
+    read_before |= {
+        one.session_id for one in found if one.agent_id is None and one.path.name != HISTORY_FILE
+    }
     for source in found:
         if excluded.cover(source.agent, source.project, source.directory, str(source.path)):
             note_excluded(source)

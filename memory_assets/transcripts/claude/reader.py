@@ -76,7 +76,8 @@ class ClaudeCodeReader(Reader):
         for project, has_usable_name in walk.projects(found):
             identify = partial(_identified, project.name)
             for source in walk.sources(_files(walk, project.path), known, identify):
-                present.add(source.session_id)
+                if source.agent_id is None:
+                    present.add(source.session_id)
                 if has_usable_name:
                     yield source
         if found.name == "projects" and walk.complete:
