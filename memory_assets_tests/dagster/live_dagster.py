@@ -148,14 +148,13 @@ def memory_dev(directory: Path, *, first: Sequence[str] = (), **more: str) -> It
 
 
 def copy_of_a_session(transcripts: Path, project: str, digit: str = "2") -> None:
-    """Make a project of a copy of a session, with ids of its own that begin with a digit or two."""
+    """Make a project of a copy of a session, with ids of its own."""
     projects = transcripts / "claude" / "projects"
     (source,) = (projects / TIDEPOOL).glob("5c8e7a13*.jsonl")
     (projects / project).mkdir()
-    mark = (digit * 8)[:8]
-    text = source.read_text().replace("5c8e7a13", mark)
+    text = source.read_text().replace("5c8e7a13", digit * 8)
     text = text.replace('"uuid":"', f'"uuid":"{digit}f')
-    (projects / project / source.name.replace("5c8e7a13", mark)).write_text(text)
+    (projects / project / source.name.replace("5c8e7a13", digit * 8)).write_text(text)
 
 
 def processes_in(data_dir: Path) -> dict[int, str]:
