@@ -81,8 +81,9 @@ def commits_made(
         for made in made_in(record, command):
             found[made.subject] = (made, record, command)
     start = 0
+    ends = {id(record): number for number, record in enumerate(turn.records, 1)}
     for made, record, command in found.values():
-        end = next(n for n, one in enumerate(turn.records) if one is record) + 1
+        end = ends[id(record)]
         own = turn.records[start:end]
         before = [] if start else list(earlier)
         start = end

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from memory_assets.models import RedactedRecord
 from memory_assets.observations.moments import Moment, Type, only_tests, quoted
@@ -42,6 +44,7 @@ _BARE = Phrase(
     r".*invalid hunk.*|.*apply_patch.*|.*sandbox denied.*|.*operation not permitted.*)\W*$"
 )
 _ENDING = re.compile(r"[.:; ]+\Z")
+_ANY_TARGET, _ALL_TARGETS = "\0any", "\0all"
 _HEAD_LIMIT = 110
 _COMMAND_LIMIT = 70
 
@@ -74,18 +77,46 @@ def fixes(session: SessionTurns, said: Mapping[str, Sequence[Said]]) -> Iterator
     records = [record for turn in session.turns for record in turn.records]
     place = {id(record): number for number, record in enumerate(records)}
     ended: dict[int, list[Run]] = {}
-    for number, run in enumerate(runs):
-        for later in range(number + 1, len(runs) if _tells(run) else 0):
-            success = runs[later]
-            if not success.failed and success.covers(run) and _where(success) == _where(run):
-                ended.setdefault(later, []).append(run)
-                break
+    for number, later in _ends(runs):
+        ended.setdefault(later, []).append(runs[number])
     for last, failures in sorted(ended.items()):
         success = runs[last]
         between = records[place[id(failures[0].record)] : place[id(success.record)] + 1]
         moment = _moment(session, success, failures, between, said)
         if moment is not None:
             yield moment
+
+
+def _ends(runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
+    """Yield the number of each error that tells something, with that of the first later success, in
+    the same directory, that covers it. Successes are looked up by what they can cover: a turn may
+    have tens of thousands of runs."""
+    told = [number for number, run in enumerate(runs) if _tells(run)]
+    programs = {runs[number].key[0] for number in told}
+    places: dict[tuple[str, str, str], list[int]] = {}
+    for number, run in enumerate(runs):
+        program, targets = run.key
+        if run.failed or program not in programs:
+            continue
+        where = _where(run)
+        for target in {_ANY_TARGET, _ALL_TARGETS if run.covers_all else "", *targets} - {""}:
+            places.setdefault((where, program, target), []).append(number)
+    for number in told:
+        run = runs[number]
+        program, targets = run.key
+        by_target = (
+            places.get((_where(run), program, target), ()) for target in targets or (_ANY_TARGET,)
+        )
+        everything = places.get((_where(run), program, _ALL_TARGETS), ())
+        later = [
+            next(
+                (at for at in islice(found, bisect(found, number), None) if runs[at].covers(run)),
+                len(runs),
+            )
+            for found in (min(by_target, key=len), everything)
+        ]
+        if min(later) < len(runs):
+            yield number, min(later)
 
 
 def _tells(run: Run) -> bool:

@@ -116,8 +116,12 @@ class Run:
     def covers(self, other: Run) -> bool:
         """Return True if success of this run shows that `other` would succeed."""
         (name, targets), (other_name, other_targets) = self.key, other.key
-        everything = not targets or bool(targets & _EVERYTHING)
-        return name == other_name and (everything or other_targets <= targets)
+        return name == other_name and (self.covers_all or other_targets <= targets)
+
+    @property
+    def covers_all(self) -> bool:
+        """Whether its program ran on all that there is."""
+        return not self.key[1] or bool(self.key[1] & _EVERYTHING)
 
     @property
     def normal(self) -> str:

@@ -106,20 +106,24 @@ def _results_after_calls(turn: Turn) -> Turn:
     for record in turn.records:
         if record.kind == "tool_use":
             calls.add(record.tool_use_id)
-        elif record.kind == "tool_result" and record.tool_use_id not in calls | {""}:
+        elif (
+            record.kind == "tool_result" and record.tool_use_id and record.tool_use_id not in calls
+        ):
             early[record.tool_use_id] = record
     moved = {call_id: early[call_id] for call_id in early.keys() & calls}
     if not moved:
         return turn
-    records = [record for record in turn.records if record not in moved.values()]
-    for at in reversed(range(len(records))):
-        call = records[at]
+    elsewhere = {id(result) for result in moved.values()}
+    records: list[RedactedRecord] = []
+    for call in reversed(turn.records):
+        if id(call) in elsewhere:
+            continue
         if call.kind == "tool_use" and (result := moved.pop(call.tool_use_id, None)):
-            named = replace(
-                result, tool_name=call.tool_name, command=call.command, paths=call.paths
+            records.append(
+                replace(result, tool_name=call.tool_name, command=call.command, paths=call.paths)
             )
-            records.insert(at + 1, named)
-    return replace(turn, records=tuple(records))
+        records.append(call)
+    return replace(turn, records=tuple(reversed(records)))
 
 
 @dataclass(slots=True)

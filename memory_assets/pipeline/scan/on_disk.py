@@ -54,7 +54,7 @@ class TranscriptsOnDisk:
     forgotten: Counter[str] = field(default_factory=Counter)
     unlisted: list[Unlisted] = field(default_factory=list)
     excluded: list[Source] = field(default_factory=list)
-    """Those that are never read."""
+    """The transcripts that are never read."""
 
     def by_agent(self) -> list[str]:
         """Return how many sessions of each agent there are, in words."""

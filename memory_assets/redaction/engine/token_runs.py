@@ -48,7 +48,7 @@ _ASSIGNED_TO = re.compile(
         (?P<name> [\w.\-]{1,48} (?: [ ] [\w.\-]{1,24} ){0,3} )"""
 )
 _RESOURCE = re.compile(r"(?<!\w)[au]rn:\S*$")
-"""The beginning of a resource's name, which says of what it is and holds no secret."""
+"""The beginning of a resource's name (ARN, URN), which holds no secret."""
 _LONG_PIECE = re.compile(r"[A-Za-z0-9]{12}")
 """Occurs in every machine-made value; searching for it is cheap."""
 PREFIXED_BODY = (
