@@ -20,6 +20,7 @@ from pathlib import Path
 
 from dev_data import unpack
 
+from memory_assets.agents import AGENTS
 from memory_assets.errors import TranscriptError
 from memory_assets.stores.catalog.text_account import version_key
 from memory_assets.transcripts import (
@@ -61,13 +62,13 @@ def main() -> int:
         balances = {
             (name, agent): _balance(source for source in sources if source.agent == agent)
             for name, sources in sets.items()
-            for agent in _ROOTS
+            for agent in AGENTS
             if any(source.agent == agent for source in sources)
         }
         numbers = {name: Counter(source.agent for source in sets[name]) for name in sets}
     _print_sums(balances, numbers)
     print(f"\n{unread} files of other agents are of formats that no reader knows.")
-    of_agents = {agent: Balance() for agent in _ROOTS}
+    of_agents = {agent: Balance() for _, agent in balances}
     for (_, agent), balance in balances.items():
         of_agents[agent].add(balance)
     _print_reasons(of_agents)
