@@ -20,6 +20,7 @@ from pathlib import Path
 
 from dev_data import unpack
 
+from memory_assets.agents import AGENTS
 from memory_assets.errors import TranscriptError
 from memory_assets.stores.catalog.text_account import version_key
 from memory_assets.transcripts import (
@@ -55,19 +56,21 @@ def main() -> int:
         sets = {
             "dev": list(_transcripts(dev)),
             "growth": list(_recognised(dev.glob("*/growth/**/*"))),
-            "other agents": list(_recognised(others.rglob("*"))),
+            "samples": list(_samples(others)),
         }
-        unread = sum(path.is_file() for path in others.rglob("*")) - len(sets["other agents"])
+        unread = sum(
+            path.is_file() for folder in _folders(others, False) for path in folder.rglob("*")
+        )
         balances = {
             (name, agent): _balance(source for source in sources if source.agent == agent)
             for name, sources in sets.items()
-            for agent in _ROOTS
+            for agent in AGENTS
             if any(source.agent == agent for source in sources)
         }
         numbers = {name: Counter(source.agent for source in sets[name]) for name in sets}
     _print_sums(balances, numbers)
-    print(f"\n{unread} files of other agents are of formats that no reader knows.")
-    of_agents = {agent: Balance() for agent in _ROOTS}
+    print(f"\n{unread} files are samples of agents that no reader knows.")
+    of_agents = {agent: Balance() for _, agent in balances}
     for (_, agent), balance in balances.items():
         of_agents[agent].add(balance)
     _print_reasons(of_agents)
@@ -79,6 +82,19 @@ def _transcripts(unpacked: Path) -> Iterator[Source]:
     for repository in sorted(unpacked.iterdir()):
         for agent, inner in _ROOTS.items():
             yield from discover({agent: (repository / inner,)})
+
+
+def _folders(samples: Path, known: bool) -> list[Path]:
+    """Return the folders of samples, which are named after agents: of those known, or the rest."""
+    folders = (path for path in sorted(samples.iterdir()) if path.is_dir())
+    return [path for path in folders if (path.name in AGENTS) is known]
+
+
+def _samples(samples: Path) -> Iterator[Source]:
+    """Yield the sessions in the folder of each agent: any directory in it may be the agent's."""
+    for folder in _folders(samples, True):
+        places = (folder, *(path for path in sorted(folder.rglob("*")) if path.is_dir()))
+        yield from discover({folder.name: places})
 
 
 def _recognised(paths: Iterator[Path]) -> Iterator[Source]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -18,8 +17,23 @@ from memory_assets.redaction.rules.formats import sample_characters
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(memory_assets.__file__).parent
-AN_AGENT = {"pi", "PiReader", "pi_dir", "PI_DIR"}
-"""What the code calls one of the agents."""
+READ = """
+import json
+from memory_assets.settings import load_settings
+from memory_assets.transcripts import ReadReport, discover, read_session
+
+roots = load_settings(agents="acorn").transcript_roots()
+(source,) = discover(roots)
+report = ReadReport()
+records = list(read_session(source.path, source=source, report=report))
+print(json.dumps({
+    "roots": {agent: [str(path) for path in paths] for agent, paths in roots.items()},
+    "source": [source.agent, source.project, source.session_id],
+    "records": [[one.kind, one.text, one.is_error] for one in records],
+    "unknown": dict(report.unknown_types),
+    "conserved": report.conserved,
+}))
+"""
 REDACT = """
 import sys
 from memory_assets.redaction import RedactionSettings, load_redactor
@@ -76,25 +90,46 @@ def _recipe(heading: str) -> str:
     return text.split(f"## {heading}\n")[1].split("\n### ")[0]
 
 
-def _words(module: Path) -> set[str]:
-    """The names and the string constants of a module."""
-    return {
-        str(getattr(node, field))
-        for node in ast.walk(ast.parse(module.read_text()))
-        for field in ("value", "id", "name", "arg", "attr")
-        if isinstance(getattr(node, field, None), str)
-    }
-
-
-def test_the_recipe_for_a_reader_names_every_module_that_knows_the_agents() -> None:
-    """Outside of its own folder, an agent is named in the modules that step 4 lists."""
-    knowing = {
-        module.relative_to(ROOT).as_posix()
-        for module in PACKAGE.rglob("*.py")
-        if module.parent.name != "pi" and _words(module) & AN_AGENT
-    }
-    registering = _recipe("Add a reader").split("4. Register it")[1].split("\n5. ")[0]
-    assert set(re.findall(r"memory_assets/[\w/]+\.py", registering)) == knowing
+def test_adding_a_reader_takes_three_files(tmp_path: Path) -> None:
+    """Followed in a copy of the package, the recipe reads the sessions of an agent that nobody knew
+    before, from its place: found, read, resumed, and chosen by its name."""
+    copy = tmp_path / "scratch"
+    shutil.copytree(PACKAGE, copy / "memory_assets", ignore=shutil.ignore_patterns("__pycache__"))
+    assert len(set(_follow(_recipe("Add a reader"), copy))) == 3
+    session = tmp_path / "home" / ".acorn" / "sessions" / "a-1.jsonl"
+    session.parent.mkdir(parents=True)
+    lines: list[dict[str, object]] = [
+        {"type": "session", "acorn": 1, "directory": "/home/ada/engine", "title": "The lantern"},
+        {"type": "asked", "text": "how does the lantern burn?"},
+        {"type": "asked", "by": "hook", "text": "be brief"},
+        {"type": "said", "text": "With oil.", "model": "oak-1"},
+        {"type": "call", "call": "c", "name": "bash", "input": {"command": "trim wick"}},
+        {"type": "result", "call": "c", "text": "no wick", "failed": True},
+        {"type": "leaf"},
+    ]
+    session.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    told = subprocess.run(
+        [sys.executable, "-c", READ],
+        env={**os.environ, "PYTHONPATH": str(copy), "HOME": str(tmp_path / "home")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr[-2000:]
+    found = json.loads(told.stdout)
+    assert found["roots"] == {"acorn": [str(session.parent)]}
+    assert found["source"] == ["acorn", "-home-ada-engine", "a-1"]
+    assert found["records"] == [
+        ["title", "The lantern", False],
+        ["prompt", "how does the lantern burn?", False],
+        ["system", "be brief", False],
+        ["assistant_text", "With oil.", False],
+        ["tool_use", "command: trim wick", False],
+        ["tool_result", "no wick", True],
+    ]
+    assert found["unknown"] == {"leaf": 1}
+    assert found["conserved"]
 
 
 def test_the_recipe_for_a_redaction_rule_is_one_row(tmp_path: Path) -> None:
@@ -197,13 +232,14 @@ def test_adding_an_asset_takes_five_files(tmp_path: Path) -> None:
     assert told["hits"] == ["question::5f0c7a1e-3b52-4d7a-9d8b-1c2e3f405162::0"]
 
 
-def test_the_code_of_a_recipe_is_as_ours(tmp_path: Path) -> None:
+@pytest.mark.parametrize("recipe", ["Add an asset", "Add a reader"])
+def test_the_code_of_a_recipe_is_as_ours(tmp_path: Path, recipe: str) -> None:
     """What it adds passes what `make check` runs: the linter, the formatter, the types."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     shutil.copytree(
         PACKAGE, tmp_path / "memory_assets", ignore=shutil.ignore_patterns("__pycache__")
     )
-    touched = _follow(_recipe("Add an asset"), tmp_path)
+    touched = _follow(_recipe(recipe), tmp_path)
     for command in (
         ["ruff", "check", "memory_assets"],
         ["ruff", "format", "--check", "memory_assets"],
