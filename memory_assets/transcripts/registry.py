@@ -78,9 +78,10 @@ def discover(
     for agent in roots:
         reader_by_agent(agent)
     for reader in READERS:
-        found: set[tuple[Path, str]] = set()
+        found: set[tuple[Path, str, str | None]] = set()
         for root in roots.get(reader.agent, ()):
             for source in reader.discover(root, known, note):
-                if (place := (source.path, source.session_id)) not in found:
+                place = source.path, source.session_id, source.agent_id
+                if place not in found:
                     found.add(place)
                     yield source
