@@ -69,9 +69,23 @@ class _Projects:
         }
         """Earlier versions put the files of one session into several projects, where they stay."""
         self._names = ProjectNames.of_record({(row.project, row.directory or "") for row in rows})
-        for row in rows:
-            if row.agent == _CLAUDE_CODE and not row.agent_id and row.directory:
-                self._note_folder(Path(row.path).parent.name, row.directory, row.project)
+        self._claims: dict[str, set[str]] = {}
+        """Folders that are not called after it, by the directory that sessions in them name."""
+        self._at_home: set[str] = set()
+        """Directories after which a folder is called that is there."""
+        in_folders = [
+            (_folder_of(row.path), row.directory, row.project)
+            for row in rows
+            if row.agent == _CLAUDE_CODE and not row.agent_id and row.directory
+        ]
+        for folder, directory, _ in in_folders:
+            self._claim(folder, directory)
+        for _, one in self._found:
+            is_main = one.agent == _CLAUDE_CODE and one.agent_id is None and one.directory
+            if is_main and self._claim(_folder_of(str(one.path)), one.directory):
+                self._at_home.add(one.directory)
+        for folder, directory, project in in_folders:
+            self._note_folder(folder, directory, project)
         self._of_session: dict[tuple[str, str], tuple[str, str]] = {}
 
     def given(self) -> list[Source]:
@@ -99,13 +113,21 @@ class _Projects:
         if source.directory:
             self._names.note(project, source.directory)
             if _is_moved(source):
-                self._note_folder(source.path.parent.name, source.directory, project)
+                self._note_folder(_folder_of(str(source.path)), source.directory, project)
         if is_known:
             self._of_session[session] = project, source.directory
         return replace(source, project=project)
 
+    def _claim(self, folder: str, directory: str) -> bool:
+        """Return whether a folder is called after a directory; note it if it is not."""
+        is_own = _is_called_after(folder, directory)
+        if not is_own:
+            self._claims.setdefault(directory, set()).add(folder)
+        return is_own
+
     def _note_folder(self, folder: str, directory: str, project: str) -> None:
-        if not _is_called_after(folder, directory):
+        """Note a folder that was renamed: it is the only one with sessions of a directory."""
+        if self._claims.get(directory) == {folder} and directory not in self._at_home:
             self._names.note_folder(folder, project)
 
 
@@ -116,8 +138,12 @@ def _is_moved(source: Source) -> bool:
         and source.agent_id is None
         and bool(source.directory)
         and source.path.name != HISTORY_FILE
-        and not _is_called_after(source.path.parent.name, source.directory)
+        and not _is_called_after(_folder_of(str(source.path)), source.directory)
     )
+
+
+def _folder_of(path: str) -> str:
+    return os.path.basename(os.path.dirname(path))  # noqa: PTH119, PTH120 - of every file
 
 
 def _is_called_after(folder: str, directory: str) -> bool:

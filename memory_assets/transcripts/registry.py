@@ -115,11 +115,12 @@ def discover(
     for agent in roots:
         reader_by_agent(agent)
     for reader in READERS:
-        found: set[tuple[str, str]] = set()
+        found: set[tuple[str, str, str | None]] = set()
         several = isinstance(reader, SeveralReader)
         for root in roots.get(reader.agent, ()):
             for source in reader.discover(root, known, note):
-                where = (source.agent_id or "") if several else source.locator
-                if (place := (where, source.session_id)) not in found:
+                where = "" if several else source.locator
+                place = where, source.session_id, source.agent_id
+                if place not in found:
                     found.add(place)
                     yield source

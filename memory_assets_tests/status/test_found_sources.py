@@ -253,3 +253,19 @@ def test_sessions_whose_names_are_not_unique_stay_apart(disk: Disk) -> None:
     assert disk.projects() == {"-srv-one", "-srv-two"}
     shutil.rmtree(disk.claude / "-srv-one")
     assert [one.project for one in disk.found()] == ["-srv-two"]
+
+
+def test_sessions_that_only_name_another_directory_move_no_folder(disk: Disk) -> None:
+    """Two folders, or a folder beside the directory's own: what else is in them stays apart."""
+    for number, folder in enumerate(("-srv-one", "-srv-two"), start=1):
+        session = f"22222222-aaaa-4aaa-8aaa-00000000000{number}"
+        write_claude(disk.claude, session, "/srv/else", "where?", folder=folder)
+    write_claude(disk.claude, ONE, "/srv/one", "here")
+    write_claude(disk.claude, TWO, "/srv/two", "there")
+    assert disk.projects() == {"-srv-else", "-srv-one", "-srv-two"}
+    write_claude(disk.claude, THREE, "/srv/own", "own")
+    odd = "33333333-aaaa-4aaa-8aaa-000000000001"
+    write_claude(disk.claude, odd, "/srv/own", "odd", folder="-srv-three")
+    later = "33333333-aaaa-4aaa-8aaa-000000000002"
+    write_claude(disk.claude, later, "/srv/three", "later")
+    assert disk.projects() >= {"-srv-own", "-srv-three"}
