@@ -20,6 +20,7 @@ from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json, takes
 from memory_assets.errors import ConfigurationError, StoreBusy, UnknownName
 from memory_assets.paths import is_gone
+from memory_assets.project_names import spelled
 from memory_assets.requests.actions import ForgetRequest
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
@@ -64,6 +65,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         project=_project(components, asked.project)
         if asked.workspace is None
         else Workspace(asked.workspace, Path()).partition,
+        directory=spelled(asked.project) if asked.project and "/" in asked.project else None,
         file=asked.file,
         tag=asked.containing_tag,
         text=text,

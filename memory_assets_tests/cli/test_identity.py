@@ -4,12 +4,16 @@ files lie."""
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory_assets.project_names import spelled
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.transcript_files import (
     claude_lines,
@@ -103,6 +107,24 @@ def test_directories_of_one_slug_are_searched_and_forgotten_apart(machine: Machi
     machine.done("forget", "--project", store, "--yes")
     assert machine.done("ingest") and machine.done("verify")
     assert len(machine.found("payroll")) == 2 == len(machine.told("sessions")["sessions"])
+
+
+def test_a_directory_is_forgotten_alone_where_two_became_one_project(
+    machine: Machine, tmp_path: Path
+) -> None:
+    """As an earlier version made it: both had one folder."""
+    news, store = "/home/mira/work/新聞", "/home/mira/work/暫存"
+    write_claude(machine.claude, ONE, news, "round the payroll amounts")
+    machine.done("ingest")
+    with closing(Catalog(tmp_path / "memory" / "catalog.db")) as catalog:
+        (row,) = catalog.sources.rows()
+        other = replace(row, session_id=TWO, path="", directory=spelled(store))
+        catalog.sources.put(other)
+    for path, session in ((news, ONE), (store, TWO)):
+        (listed,) = machine.told("forget", "--project", path, "--dry-run")["sessions"]
+        assert listed["session_id"] == session
+    both = machine.told("forget", "--project", "新聞", "--dry-run")["sessions"]
+    assert {each["session_id"] for each in both} == {ONE, TWO}
 
 
 @pytest.mark.parametrize("spelling", ["C:\\work\\Kiln", "c:\\work\\Kiln", "C:/work/kiln/", "kiln"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
-from memory_assets.paths import is_gone
+from memory_assets.paths import is_gone, project_of
 from memory_assets.pipeline.agent_memory.forgetting import journal_keys, memories_from
 from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
@@ -47,6 +47,8 @@ class Selection:
 
     session: str | None = None
     project: str | None = None
+    directory: str | None = None
+    """The path, in its one spelling, by which the project is meant."""
     tag: str | None = None
     text: str | None = field(default=None, repr=False)
     before: datetime | None = None
@@ -95,6 +97,8 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
         wanted &= _by_id(components, known, selection.session)
     if selection.project is not None:
         wanted &= {key for key in known if key[0] == selection.project}
+    if selection.directory is not None:
+        wanted -= _of_others(components, selection.directory)
     if selection.file is not None:
         wanted = {key for key in wanted if _is_document(key, selection.file)}
     if selection.conversation is not None:
@@ -187,6 +191,18 @@ def _by_id(components: Components, known: Iterable[SessionKey], wanted: str) -> 
         listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
         raise ConfigurationError(f"{wanted!r} begins {len(names)} sessions: {listed}")
     return begun
+
+
+def _of_others(components: Components, directory: str) -> set[SessionKey]:
+    """Return the sessions of other directories with the same slug, with which an earlier version
+    made one project of this one."""
+    slug = project_of(directory)
+    others: set[SessionKey] = set()
+    own: set[SessionKey] = set()
+    for row in components.catalog.sources.rows():
+        if row.directory and project_of(row.directory) == slug:
+            (own if row.directory == directory else others).add((row.project, row.session_id))
+    return others - own
 
 
 def _is_document(key: SessionKey, pattern: str) -> bool:
