@@ -74,7 +74,10 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     )
     found = select(components, selection)
     console = rendering.open_console(stderr=as_json)
-    answer: dict[str, Any] = {"sessions": [_as_json(each) for each in found], "forgotten": False}
+    listed = [_as_json(each) for each in found]
+    if text:  # what is printed is kept by terminals, and by the transcript of an agent that asks
+        listed = [{**each, "title": each["title"].replace(text, "[...]")} for each in listed]
+    answer: dict[str, Any] = {"sessions": listed, "forgotten": False}
     if not as_json:
         rendering.print_lines(_selected(answer["sessions"]))
         rendering.print_lines([_WHOLE.format(part)] if part else ())

@@ -1,0 +1,86 @@
+"""`memory forget --containing`: a secret that redaction missed, and the sessions that hold it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory_assets_tests.transcript_files import write_claude
+
+HOLDER, OTHER = (f"77777777-aaaa-4aaa-8aaa-00000000000{number}" for number in (1, 2))
+PLAIN = "the gate opens for quartz heron nineteen"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> dict[str, str]:
+    """A memory of two sessions, one of which holds a text that no rule finds."""
+    claude = tmp_path / "claude" / "projects"
+    write_claude(claude, HOLDER, "/home/mira/repo", f"remember that {PLAIN}", "close the gate")
+    write_claude(claude, OTHER, "/home/mira/repo", "paint the buoys")
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path / "home"),
+        "MEMORY_DATA_DIR": str(tmp_path / "memory"),
+        "MEMORY_EMBEDDER": "none",
+        "MEMORY_PROJECTS_DIR": str(claude),
+    }
+    assert _memory(environment, "ingest").returncode == 0
+    return environment
+
+
+def _memory(
+    environment: dict[str, str], *arguments: str, given: str = ""
+) -> subprocess.CompletedProcess[str]:
+    program = str(Path(sys.executable).with_name("memory"))
+    return subprocess.run(
+        [program, *arguments],
+        env=environment,
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def _files_with(environment: dict[str, str], text: str) -> list[Path]:
+    everything = Path(environment["MEMORY_DATA_DIR"]).rglob("*")
+    return [path for path in everything if path.is_file() and text.encode() in path.read_bytes()]
+
+
+def test_a_piped_text_and_its_sessions_leave_no_byte(machine: dict[str, str]) -> None:
+    """Only the session that holds it goes, the answer never repeats the text, and another ingest
+    does not bring it back."""
+    done = _memory(machine, "forget", "--containing", "--yes", "--json", given=f"{PLAIN}\n")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert [each["session_id"] for each in answer["sessions"]] == [HOLDER]
+    assert answer["forgotten"] and answer["stays"]["still_holding"] == []
+    assert PLAIN not in done.stdout + done.stderr
+    assert _memory(machine, "ingest").returncode == 0
+    assert _files_with(machine, PLAIN) == []
+    listed = json.loads(_memory(machine, "sessions", "--json").stdout)["sessions"]
+    assert [each["session_id"] for each in listed] == [OTHER]
+
+
+def test_a_dry_run_only_lists(machine: dict[str, str]) -> None:
+    """Part of the text, plain, is enough to find the session."""
+    done = _memory(machine, "forget", "--containing", "--dry-run", "--json", given="quartz heron")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert [each["session_id"] for each in answer["sessions"]] == [HOLDER]
+    assert not answer["forgotten"]
+    listed = json.loads(_memory(machine, "sessions", "--json").stdout)["sessions"]
+    assert len(listed) == 2
+
+
+def test_no_text_is_refused(machine: dict[str, str]) -> None:
+    """An empty text would be in every session."""
+    done = _memory(machine, "forget", "--containing", "--yes", given="\n")
+    assert done.returncode == 2 and "no text was given" in done.stderr
+    assert len(json.loads(_memory(machine, "sessions", "--json").stdout)["sessions"]) == 2
