@@ -131,8 +131,8 @@ class OpenCode(Store):
         times = {"time_created": at, "time_updated": at}
         insert(database, "message", id=own, session_id=session, data=data, **times)
         for place, part in enumerate(parts):
-            number = crc32(f"{own}/{place}".encode())
-            ids = {"id": f"prt_{number:08x}", "message_id": own, "session_id": session}
+            part_id = f"prt_{at:013}{place}_{crc32(own.encode()):08x}"
+            ids = {"id": part_id, "message_id": own, "session_id": session}
             insert(database, "part", **ids, data=part, **times)
 
     def add_turn(

@@ -28,7 +28,9 @@ from memory_assets.transcripts import (
     state_of,
 )
 from memory_assets.transcripts import databases as opening
-from memory_assets.transcripts.stored import nanoseconds
+from memory_assets.transcripts.readers.cursor import CursorReader
+from memory_assets.transcripts.readers.opencode import OpenCodeReader
+from memory_assets.transcripts.stored import DatabaseReader, nanoseconds
 from memory_assets.transcripts.stored_session import moment
 from memory_assets.transcripts.wal import with_wal
 from memory_assets_tests.transcripts.agent_stores import (
@@ -438,17 +440,17 @@ def test_a_session_that_goes_on_after_a_compaction_repeats_nothing(tmp_path: Pat
 def test_only_rows_of_conversations_are_asked_for(tmp_path: Path) -> None:
     """Cursor keeps its tokens in the same database, OpenCode what it shares sessions with."""
     asked: list[str] = []
-    for store, secret in (
-        (Cursor(tmp_path / "c"), "cursorAuth"),
-        (OpenCode(tmp_path / "o"), "share"),
-    ):
+    kept: tuple[tuple[Store, DatabaseReader, str], ...] = (
+        (Cursor(tmp_path / "c"), CursorReader(), "cursorAuth"),
+        (OpenCode(tmp_path / "o"), OpenCodeReader(), "share"),
+    )
+    for store, reader, secret in kept:
         store.say(ASKED, SAID)
         with opening.opened(store.path) as database:
             database._connection.set_trace_callback(asked.append)
-            reader = reader_by_agent(store.agent)
-            members = list(reader.members(database, store.path))  # type: ignore[attr-defined]
+            members = list(reader.members(database, store.path))
             [source] = found(store)
-            list(reader.member_rows(database, source))  # type: ignore[attr-defined]
+            list(reader.member_rows(database, source))
         assert len(members) == 1
         assert not any(secret in sql for sql in asked)
     assert asked
