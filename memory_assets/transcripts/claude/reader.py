@@ -127,7 +127,10 @@ def _is_transcript(name: str) -> bool:
 
 
 def _identified(folder: str, path: Path) -> Identified:
-    head = read_head(path)
+    try:
+        head = read_head(path)
+    except TranscriptError:  # its reading says why, and is tried again
+        return folder, *_identify(path, partial(read_head, path)), ""
     return folder, *_identify(path, lambda: head), _directory(folder, head)
 
 
