@@ -194,7 +194,6 @@ _MADE = (
             },
             one_of=_AGENT,
         ),
-        retained=True,
     ),
     Stage(
         workspace.CHUNKED,

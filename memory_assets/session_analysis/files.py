@@ -44,6 +44,8 @@ def tool_kind(record: RedactedRecord) -> str:
     kind = kind_of_tool(record.tool_name)
     if kind == "write" and record.tool_name.endswith(_EDITORS) and _VIEWS.search(record.text):
         return "read"
+    if kind == "shell" and "__" in record.tool_name and not record.command:
+        return ""  # of a server that executes something else
     if kind == "list":
         return "search"
     return kind or ("shell" if record.command else "")

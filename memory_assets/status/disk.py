@@ -137,22 +137,9 @@ def look(
                         continue  # or forgotten, or counted with the first
                     _count(disk, unknown[path])
                     disk.pending[path] = project, unknown[path][1]
-    containers = set[str]()
     stored = {agent: paths for agent, paths in roots.items() if agent not in _OF_LINES}
-    for source, project in _transcripts(catalog, stored, data_dir, disk.unlisted) if stored else ():
-        path, facts = source.locator, (source.size, source.mtime_ns)
-        noted = known.get(path)
-        containers.add(str(source.path))
-        if _covers(excluded, source):
-            disk.excluded += noted is None  # what is on record is counted with the files below
-            seen |= {path} if noted else set()
-            continue
-        if noted is None and project is None:
-            continue
-        seen.add(path)
-        _count(disk, facts)
-        if noted != (*facts, False):
-            disk.pending[path] = project or projects[path], facts[1]
+    in_stores = _transcripts(catalog, stored, data_dir, disk.unlisted) if stored else ()
+    containers = _look_at_stores(disk, in_stores, known, projects, seen, excluded)
     _add_unread(disk, agents, {*seen, *disk.pending})
     disk.excluded += len(left_out & seen)
     disk.vanished = sum(
@@ -163,6 +150,34 @@ def look(
         for path, (_, _, gone) in known.items()
     )
     return disk
+
+
+def _look_at_stores(
+    disk: Disk,
+    found: Iterable[tuple[Source, str | None]],
+    known: Mapping[str, tuple[int, int, bool]],
+    projects: Mapping[str, str],
+    seen: set[str],
+    excluded: Exclusions,
+) -> Set[str]:
+    """Count the sessions of stores that are no files of lines, note those that are on record in
+    `seen`, and return the paths of the stores."""
+    containers = set[str]()
+    for source, project in found:
+        path, facts = source.locator, (source.size, source.mtime_ns)
+        noted = known.get(path)
+        containers.add(str(source.path))
+        if _covers(excluded, source):
+            disk.excluded += noted is None  # what is on record is counted with the files
+            seen |= {path} if noted else set()
+            continue
+        if noted is None and project is None:
+            continue
+        seen.add(path)
+        _count(disk, facts)
+        if noted != (*facts, False):
+            disk.pending[path] = project or projects[path], facts[1]
+    return containers
 
 
 def _add_unread(disk: Disk, agents: Mapping[str, tuple[str, Path]], read: Set[str]) -> None:

@@ -33,6 +33,8 @@ class Exclusions:
             noted = (settings.data_dir / FILE_NAME).read_text("utf-8").splitlines()
         except FileNotFoundError:
             noted = []
+        except OSError:  # nothing is read, and nothing is lost, until it is known what may be
+            noted = ["*"]
         return cls(tuple(filter(None, map(_in_one_form, (*settings.exclude, *noted)))))
 
     def cover(self, agent: str, project: str, directory: str, path: str) -> bool:

@@ -148,12 +148,13 @@ def memory_dev(directory: Path, *, first: Sequence[str] = (), **more: str) -> It
 
 
 def copy_of_a_session(transcripts: Path, project: str, digit: str = "2") -> None:
-    """Make a project of a copy of a session, with ids of its own."""
+    """Make a project of a copy of a session, with ids and a directory of its own."""
     projects = transcripts / "claude" / "projects"
     (source,) = (projects / TIDEPOOL).glob("5c8e7a13*.jsonl")
     (projects / project).mkdir()
     text = source.read_text().replace("5c8e7a13", digit * 8)
     text = text.replace('"uuid":"', f'"uuid":"{digit}f')
+    text = re.sub(r'"cwd":"[^"]*"', f'"cwd":"{project.replace("-", "/")}"', text)
     (projects / project / source.name.replace("5c8e7a13", digit * 8)).write_text(text)
 
 

@@ -142,7 +142,7 @@ def test_one_appended_turn_changes_one_session_at_every_stage(memory: SampleMemo
     rows_written = memory.reports["session_collection", memory.harbor].rows_written
     assert rows_written == len(new)
     written = {key for key, each in memory.stamps().items() if stamps.get(key) != each}
-    assert len(written) == 11
+    assert len(written) == 12
     assert {session_id for _, _, session_id in written} == {memory.flaky}
     memory.assert_collections_equal_the_lake()
     assert memory.behind() == []

@@ -321,8 +321,8 @@ def test_what_is_left_out_is_told_where_nothing_else_answers(spoken: SampleMemor
     """A search of a project of programs alone does not look empty."""
     memory = Memory(spoken.settings)
     answer = memory.search("harp", mode="keyword", project=OBSERVERS)
-    assert (answer.hits, answer.machine) == ((), 3)
-    told = "3 turns of programs left out; `memory search --machine` has them, too."
+    assert (answer.hits, answer.machine) == ((), 1)
+    told = "1 turn of programs left out; `memory search --machine` has them, too."
     assert told in search_notes(answer.to_dict())
     assert memory.search("harp", mode="keyword", project=OBSERVERS, machine=True).machine == 0
 

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.paths import project_of
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
@@ -37,7 +38,6 @@ from memory_assets_tests.own_files import own_file
 
 NOW = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
 FIRST, SECOND = "1f6b1f04-27d5-4c38-b0e9-f14d2a7c5e60", "2a6b1f04-27d5-4c38-b0e9-f14d2a7c5e61"
-PROJECT = "-shop"
 LINES = [f"def gate_of_oak_{n}(key): return open_with(key, {n})" for n in range(4)]
 STAGES = (
     scan.scan_project,
@@ -60,6 +60,11 @@ class Shop:
     def repository(self) -> Path:
         """Where the repository is."""
         return self.root / "shop"
+
+    @property
+    def project(self) -> str:
+        """The name of its project."""
+        return project_of(str(self.repository))
 
     def git(self, *arguments: str, at: datetime = NOW) -> str:
         """Run git at a time."""
@@ -90,7 +95,7 @@ class Shop:
     def ingest(self) -> None:
         """Run the stages."""
         for stage in STAGES:
-            stage(self.components, PROJECT)
+            stage(self.components, self.project)
 
     def memory(self) -> Memory:
         """The memory as a reader has it."""
@@ -118,7 +123,7 @@ class Shop:
             lines.append(
                 _record(session_id, 2 * number + 1, "user", later, [answer], self.repository)
             )
-        path = self.root / "projects" / PROJECT / f"{session_id}.jsonl"
+        path = self.root / "projects" / self.project / f"{session_id}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
@@ -274,11 +279,11 @@ def test_sessions_of_the_last_days_are_looked_at_again_when_the_repository_chang
     shop.git("switch", "--quiet", "-c", "other", shop.shas["begin"])
     shop.git("cherry-pick", shop.shas["gate"], at=NOW + timedelta(minutes=55))
     picked = shop.git("rev-parse", "HEAD").strip()
-    report = commits.attribute_project(shop.components, PROJECT)
+    report = commits.attribute_project(shop.components, shop.project)
     assert report.changed == 2
-    rows = shop.components.lake.read_partition(SESSION_COMMITS, PROJECT).to_pylist()
+    rows = shop.components.lake.read_partition(SESSION_COMMITS, shop.project).to_pylist()
     assert picked in {row["commit"] for row in rows}
-    assert commits.attribute_project(shop.components, PROJECT).unchanged
+    assert commits.attribute_project(shop.components, shop.project).unchanged
 
 
 def test_without_the_repository_the_sessions_word_remains(shop: Shop, tmp_path: Path) -> None:
@@ -315,7 +320,7 @@ def test_a_link_by_hand_outweighs_all_and_survives_the_catalogue(shop: Shop) -> 
     shop.components = Components(shop.components.settings)
     give(shop.components, engines)
     shop.ingest()
-    assert len(links_of(shop.components, PROJECT, SECOND)) == 1
+    assert len(links_of(shop.components, shop.project, SECOND)) == 1
     assert shop.sessions("README.md") == {SECOND: ("by-hand", None)}
 
 
@@ -333,7 +338,7 @@ def test_a_commit_that_no_repository_has_is_linked_by_force_alone(shop: Shop) ->
         link_commit(shop.components, SECOND, "deadbee", shop.repository)
     with pytest.raises(NotFound, match=r"no commit 'main~99'"):
         link_commit(shop.components, SECOND, "main~99", shop.repository, force=True)
-    assert links_of(shop.components, PROJECT, SECOND) == []
+    assert links_of(shop.components, shop.project, SECOND) == []
     link = link_commit(shop.components, SECOND, "deadbee", shop.repository, force=True)
     assert (link.evidence, link.subject) == ("by-hand-unchecked", "")
     assert shop.sessions("deadbee") == {SECOND: ("by-hand-unchecked", None)}
@@ -359,7 +364,7 @@ def test_a_link_is_removed_by_its_commit(shop: Shop) -> None:
     assert unlink_commit(shop.components, SECOND, "HEAD~1", shop.repository).subject
     with pytest.raises(NotFound, match=r"not linked to 'HEAD~1'; its links: [0-9a-f]{12}$"):
         unlink_commit(shop.components, SECOND, "HEAD~1", shop.repository)
-    (left,) = links_of(shop.components, PROJECT, SECOND)
+    (left,) = links_of(shop.components, shop.project, SECOND)
     assert unlink_commit(shop.components, SECOND, left.commit, Path("/")) == left
     with pytest.raises(NotFound, match="its links: none"):
         unlink_commit(shop.components, SECOND, "HEAD", shop.repository)
@@ -368,13 +373,13 @@ def test_a_link_is_removed_by_its_commit(shop: Shop) -> None:
 def test_links_of_earlier_versions_are_read(shop: Shop) -> None:
     """They have neither subject nor evidence."""
     link = link_commit(shop.components, SECOND, "HEAD", shop.repository)
-    path = own_file(shop.components.lake, COMMIT_LINKS, PROJECT, SECOND)
+    path = own_file(shop.components.lake, COMMIT_LINKS, shop.project, SECOND)
     arrow = pq.read_table(path)
     pq.write_table(arrow.drop_columns(["subject", "evidence"]), path)
     assert shop.sessions("HEAD") == {SECOND: ("by-hand", None)}
     assert "(linked by hand)" in whole(shop.memory(), link.id)["text"]
     link_commit(shop.components, SECOND, "HEAD~1", shop.repository)
-    before, after = links_of(shop.components, PROJECT, SECOND)
+    before, after = links_of(shop.components, shop.project, SECOND)
     assert (before.evidence, before.subject) == ("by-hand", "") and after.subject
 
 

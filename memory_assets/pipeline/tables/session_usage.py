@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import blake2b
 
-from memory_assets.errors import NotFound
 from memory_assets.models import SessionUsage
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
@@ -19,7 +18,6 @@ from memory_assets.session_analysis.usage import (
     usage,
     with_prices,
 )
-from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import SESSION_USAGE
 
@@ -28,8 +26,7 @@ _VERSION = f"usage-1+{PRICES_OF}"
 
 def count_usage(components: Components, project: str) -> StageReport:
     """Make the rows of the sessions whose records, prices or version changed, and return the
-    report, with the tokens of all sessions and what those with a price cost. A retained session
-    keeps its rows."""
+    report, with the tokens of all sessions and what those with a price cost."""
     report = derive_table(components, project, COUNTED)
     facts = components.catalog.products.of_project(SESSION_USAGE.name, project).values()
     report.details["tokens"] = sum(product.facts.get("tokens", 0) for product in facts)
@@ -39,24 +36,14 @@ def count_usage(components: Components, project: str) -> StageReport:
 
 
 def _usage(components: Components, source: Product) -> Made:
-    if RETAINED in source.facts:
-        rows = _stored_rows(components, source)
-    else:
-        session = components.sessions.session(source)
-        prices = with_prices(components.settings.model_prices)
-        rows = [_row(session, used, prices) for used in usage(session)] if session else []
+    session = components.sessions.session(source)
+    prices = with_prices(components.settings.model_prices)
+    rows = [_row(session, used, prices) for used in usage(session)] if session else []
     tokens = sum(
         row.input_tokens + row.output_tokens + row.cache_read_tokens + row.cache_write_tokens
         for row in rows
     )
     return rows, {"tokens": tokens, "dollars": sum(row.dollars or 0.0 for row in rows)}
-
-
-def _stored_rows(components: Components, source: Product) -> list[SessionUsage]:
-    try:
-        return components.lake.read_rows(SESSION_USAGE, source.project, source.session_id)
-    except NotFound:
-        return []
 
 
 def _row(session: SessionTurns, used: ModelUsage, prices: Mapping[str, Price]) -> SessionUsage:

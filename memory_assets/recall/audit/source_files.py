@@ -76,7 +76,7 @@ def _compared(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, i
         *(row.agent, row.project, row.session_id, row.agent_id or None),
         *(Path(path), row.size, row.mtime_ns),
         tuple(map(Path, row.facts.get("parts", ()))),
-        member,
+        member=member,
     )
     read = row.facts.get("rendered", row.size)
     complete = read - row.facts.get("pending_bytes", 0)
