@@ -96,9 +96,10 @@ def test_any_value_in_any_column(make: Make, seed: int, replacements: list[Any])
 def damage_rows(
     database: sqlite3.Connection, table: str, at: random.Random, replacements: list[Any]
 ) -> None:
-    """Replace some values of a table; some constraints refuse some of them."""
+    """Replace some values of a table; some constraints refuse some of them. Keys come last: an
+    integer one is the number that the row is found by."""
     about = database.execute(f"PRAGMA table_info({table})").fetchall()
-    columns = [row[1] for row in sorted(about, key=lambda row: row[5])]  # keys last: they are rowids
+    columns = [row[1] for row in sorted(about, key=lambda row: row[5])]
     for (number,) in database.execute(f"SELECT rowid FROM {table}").fetchall():
         for column in columns:
             if at.random() > 0.3:

@@ -39,7 +39,17 @@ names = st.sampled_from(
 objects = st.dictionaries(names, values, max_size=5)
 mutations = st.lists(st.tuples(st.floats(0, 0.999), values), min_size=1, max_size=4)
 
-readers = pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.agent)
+FILE = "rollout-s.jsonl"
+
+
+def reads_lines(reader: Reader) -> bool:
+    """Return whether a file of lines is read as it is. Stores that are rendered are damaged as such
+    in `test_agent_stores_fuzzed`."""
+    return not reader.renders(Source(reader.agent, "p", "s", None, Path(FILE), 0, 0))
+
+
+LINE_READERS = [reader for reader in READERS if reads_lines(reader)]
+readers = pytest.mark.parametrize("reader", LINE_READERS, ids=lambda reader: reader.agent)
 
 
 def claude_specimens(lines: Any) -> None:
@@ -114,10 +124,41 @@ def pi_specimens(lines: Any) -> None:
     lines.entry("session_info", name="Title")
 
 
+def goose_specimens() -> list[dict[str, Any]]:
+    """Return a line of every shape that the Goose reader has a rule for in a file."""
+    call = {"status": "success", "value": {"name": "shell", "arguments": {"command": "make"}}}
+    done = {"status": "success", "value": {"content": [{"type": "text", "text": "ok"}]}}
+    said: list[dict[str, Any]] = [
+        {"type": "thinking", "thinking": "hm", "signature": "x"},
+        {"type": "redactedThinking", "data": "x"},
+        {"type": "text", "text": "so"},
+        {"type": "toolRequest", "id": "t1", "toolCall": call},
+        {"type": "frontendToolRequest", "id": "t2", "toolCall": call},
+        {"type": "toolConfirmationRequest", "id": "t1", "toolName": "shell"},
+        {"type": "systemNotification", "msg": "Compacted."},
+    ]
+    answers: list[dict[str, Any]] = [
+        {"type": "toolResponse", "id": "t1", "toolResult": done},
+        {"type": "toolResponse", "id": "t2", "toolResult": {"status": "error", "error": "no"}},
+    ]
+    typed: list[dict[str, Any]] = [{"type": "text", "text": "start"}, {"type": "image", "data": ""}]
+    hidden = {"userVisible": False}
+    at = 1_780_300_800
+    return [
+        {"working_dir": "/x", "description": "Title", "message_count": 4},
+        {"id": "m1", "role": "user", "created": at, "content": typed},
+        {"id": "m2", "role": "assistant", "created": at + 1, "content": said},
+        {"id": "m3", "role": "user", "created": at + 2, "content": answers},
+        {"role": "user", "created": at + 3, "content": typed, "metadata": hidden},
+    ]
+
+
 def specimens(agent: str, build: Any) -> list[dict[str, Any]]:
     """Return the specimens of one agent as parsed objects."""
     if agent in LINES:
         return LINES[agent]()
+    if agent == "goose":
+        return goose_specimens()
     name, fill = {
         "claude-code": ("claude", claude_specimens),
         "codex": ("codex", codex_specimens),
@@ -140,7 +181,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 def check(reader: Any, content: bytes, agent_id: str | None) -> ReadReport:
     """Read `content` with `reader` and check accounts, numbering and texts."""
     with TemporaryDirectory() as folder:
-        path = Path(folder, "rollout-s.jsonl")
+        path = Path(folder, FILE)
         path.write_bytes(content)
         report = ReadReport()
         source = Source(reader.agent, "p", "s", agent_id, path, len(content), 0)

@@ -37,7 +37,8 @@ _DATABASE = "sessions.db"
 _FOLDER = "sessions"
 _PERSONS = frozenset({"user", "terminal", "acp", "gateway"})
 """Types of sessions that a person talks in."""
-_SILENT = frozenset({"redactedThinking", "toolConfirmationRequest", "actionRequired"})
+_SILENT = ("redactedThinking", "toolConfirmationRequest", "actionRequired")
+"""A tuple, as the type that is looked up can be any value."""
 
 
 class GooseReader(DatabaseReader):

@@ -64,7 +64,8 @@ LEFT JOIN (SELECT session_id, count(*) AS number, max(time_updated) AS newest,
 ORDER BY session.id
 """
 _STATE = "session-state"
-_SILENT = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent", "compaction"})
+_SILENT = ("step-start", "step-finish", "snapshot", "patch", "agent", "compaction")
+"""A tuple, as the type that is looked up can be any value."""
 _SHOWN = "a result as it is shown"
 _FILES = "a file that is on disk; its name is kept"
 _IDS = "ids of the program's interface to the model"

@@ -273,7 +273,9 @@ class ChatSession(StoredSession):
             text = _text_in(part.get("pastTenseMessage"))
             yield self._answered(frame, call_id, text, is_error=failed)
         elif kind == "textEditGroup":
-            edits = [edit for group in part.get("edits") or [] for edit in listed(group)]
+            groups = part.get("edits")
+            groups = groups if isinstance(groups, list) else []
+            edits = [edit for group in groups for edit in listed(group)]
             text = "\n".join(text_field(edit, "text") for edit in edits)
             given = {"path": _path_in(part.get("uri")), "content": text}
             yield self._call(frame, "", "textEditGroup", given)
