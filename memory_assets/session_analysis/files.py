@@ -15,6 +15,8 @@ from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, se
 from memory_assets.tool_names import kind_of_tool
 
 MOST_FILES = 60
+_SERVER = "mcp__"
+"""What Claude Code puts before the names of tools of MCP servers."""
 _EDITORS = ("str_replace_editor", "str_replace_based_edit_tool", "text_editor")
 """Tools that show a file, too, where their command says so."""
 _VIEWS = re.compile(r"^command: view$", re.MULTILINE)
@@ -44,7 +46,7 @@ def tool_kind(record: RedactedRecord) -> str:
     kind = kind_of_tool(record.tool_name)
     if kind == "write" and record.tool_name.endswith(_EDITORS) and _VIEWS.search(record.text):
         return "read"
-    if kind == "shell" and "__" in record.tool_name and not record.command:
+    if kind == "shell" and record.tool_name.startswith(_SERVER) and not record.command:
         return ""  # of a server that executes something else
     if kind == "list":
         return "search"
