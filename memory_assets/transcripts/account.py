@@ -155,7 +155,8 @@ class _Place:
 
     def row_of(self, text: str) -> LeftOut | None:
         """Return the row that leaves a text here out."""
-        return next((row for row in self.declared if text.startswith(row.opens)), None)
+        opening = text.lstrip()
+        return next((row for row in self.declared if opening.startswith(row.opens)), None)
 
     def path(self) -> str:
         """Return the keys to here; "*" for those that may be data."""
@@ -206,6 +207,8 @@ class Account:
         self._balance = Balance()
         self._found: set[int] = set()
         """Hashes of texts that the reader took: of this process alone, never stored."""
+        self._dropped: dict[int, LeftOut] = {}
+        """Hashes of texts of dropped objects, which a later object may have again."""
         self._texts: list[str] = []
         self._pending: list[tuple[_Leaf, list[_Leaf], str]] = []
         self._held = 0
@@ -219,7 +222,10 @@ class Account:
         texts = self.made(made)
         balance, found = self._balance, self._found
         if dropped and (row := self._elsewhere.get(dropped)):
-            size = sum(_size(leaf.text) for leaf in _leaves(parsed, self._root))
+            size = 0
+            for leaf in _leaves(parsed, self._root):
+                size += _size(leaf.text)
+                self._dropped.setdefault(hash(leaf.text), row)
             balance.total += size
             balance.left_out.setdefault(row, Tally()).add(size, (version,))
             return
@@ -259,6 +265,9 @@ class Account:
         if pending:
             self._note_lines()
         for whole, rest, version in pending:
+            if row := self._dropped.get(hash(whole.text)):
+                balance.left_out.setdefault(row, Tally()).add(_size(whole.text), (version,))
+                continue
             if not self._missing(whole.text):
                 continue
             for place, text in rest:
@@ -330,7 +339,8 @@ class Account:
         if _stands_in(text, texts):
             self._found.add(hash(text))
             return []
-        if place.declared and (row := place.row_of(text)):
+        row = place.row_of(text) if place.declared else None
+        if row := row or self._dropped.get(hash(text)):
             self._balance.left_out.setdefault(row, Tally()).add(_size(text), (version,))
             return []
         parts = _parts(leaf) if depth < _MOST_NESTED else [leaf]

@@ -122,6 +122,24 @@ def test_objects_that_another_source_has_are_left_out_by_the_readers_reason() ->
     assert _unexplained(account.balance()) == {"text": len(OTHER)}
 
 
+@pytest.mark.parametrize("order", [1, -1], ids=["later", "before"])
+def test_a_text_that_stands_in_a_dropped_object_too_is_left_out_for_the_same_reason(
+    order: int,
+) -> None:
+    """Such as the history of another thread, which a compaction repeats; others are not."""
+    row = LeftOut("", "", "of another thread", dropped="copied-history")
+    account = Account((row,))
+    objects: list[tuple[dict[str, Any], str]] = [
+        ({"text": SENTENCE}, "copied-history"),
+        ({"again": [SENTENCE, OTHER]}, ""),
+    ]
+    for parsed, dropped in objects[::order]:
+        account.compare(parsed, [], dropped=dropped, version="1.0")
+    balance = account.balance()
+    assert balance.left_out[row].bytes == 2 * len(SENTENCE)
+    assert _unexplained(balance) == {"again": len(OTHER)}
+
+
 @pytest.mark.parametrize(
     "key", ["/home/ann/secret.txt", "0b1e-77aa-99", "käse", "a b", "x.y", "<ann>"]
 )

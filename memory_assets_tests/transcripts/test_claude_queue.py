@@ -135,7 +135,7 @@ def test_a_prompt_taken_back_is_none(claude: ClaudeLines, read: Read) -> None:
     claude.user("still there?")
     found = read(claude)
     assert found.said == ["start", "still there?"]
-    assert found.report.dropped["queued-withdrawn"] == 1
+    assert found.report.dropped["queued-withdrawn"] == 2
 
 
 def test_humans_go_before_machines(claude: ClaudeLines, read: Read) -> None:

@@ -160,6 +160,22 @@ def test_editor_context_is_cut_from_the_prompt(
     assert read(codex).said == ["fix it"]
 
 
+def test_files_that_a_person_named_in_an_editor_stand_beside_the_prompt(
+    codex: CodexLines, read: Read
+) -> None:
+    """They are the person's, with their paths; headings of other context are not."""
+    codex.prompt(
+        "\n# Files mentioned by the user:\n\n## a plan.md: /srv/a plan.md\n\n"
+        "## b.mp4: C:\\v\\b.mp4\n\n## My request for Codex:\nfix it\n"
+    )
+    codex.prompt("# Context from my IDE setup:\n\n## c: d\n\n## My request for Codex:\nand this\n")
+    records = read(codex).records
+    assert [record.text for record in records if record.kind == "prompt"] == ["fix it", "and this"]
+    (listed,) = (record for record in records if record.kind == "attachment")
+    assert listed.paths == ("/srv/a plan.md", "C:\\v\\b.mp4")
+    assert "## a plan.md: /srv/a plan.md" in listed.text
+
+
 @pytest.mark.parametrize(
     "text",
     [

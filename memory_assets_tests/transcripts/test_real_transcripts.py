@@ -14,7 +14,14 @@ from typing import Any
 import pytest
 
 from memory_assets.models import Record
-from memory_assets.transcripts import ReadReport, Source, discover, read_session
+from memory_assets.transcripts import (
+    Account,
+    ReadReport,
+    Source,
+    discover,
+    read_session,
+    reader_by_agent,
+)
 from memory_assets.transcripts.lines import GLUED
 
 MORE_PROMPTS_THAN_COUNTED = {
@@ -59,7 +66,7 @@ def everything(dev_transcripts: Path) -> list[Read]:
     for owner in sorted(path for path in dev_transcripts.iterdir() if path.is_dir()):
         roots = {"claude-code": owner / "claude", "codex": owner / "codex", "pi": owner / "pi"}
         for source in discover({agent: [root] for agent, root in roots.items()}):
-            report = ReadReport()
+            report = ReadReport(account=Account(reader_by_agent(source.agent).left_out_of(source)))
             records = list(read_session(source.path, source=source, report=report))
             key = str(source.path.relative_to(dev_transcripts))
             found.append(Read(source, report, records, facts[key]))
@@ -73,6 +80,16 @@ def test_every_transcript_is_found(everything: list[Read]) -> None:
         "codex": 41,
         "pi": 9,
     }
+
+
+def test_no_text_is_in_a_place_that_no_reader_knows(everything: list[Read]) -> None:
+    """What a walk over the objects finds is on record or left out for a reason."""
+    unexplained = {}
+    for read in everything:
+        assert read.report.account is not None
+        if paths := read.report.account.balance().unexplained:
+            unexplained[read.source.path.name] = sorted(paths)
+    assert unexplained == {}
 
 
 def test_every_object_and_every_line_is_accounted_for(everything: list[Read]) -> None:

@@ -1,6 +1,7 @@
 """What Claude Code writes and its reader leaves out on purpose."""
 
 from memory_assets.transcripts.account import LeftOut
+from memory_assets.transcripts.claude.queue import WITHDRAWN
 
 _PIXELS = "pixels of an image, or pages of a document that is no text"
 _HARNESS = "lists of tools, skills and agents, and reminders, by the program for the model"
@@ -61,6 +62,12 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("system.api_error", "2.1.179", _NOTICE),
     LeftOut("system.bridge_status", "2.1.101", _NOTICE),
     LeftOut("user.toolUseResult", "2.1.91", _COPIES, "InputValidationError:"),
+    LeftOut(
+        "progress.data.agent_progress.message.user.toolUseResult",
+        "2.1.22",
+        _COPIES,
+        "InputValidationError:",
+    ),
     LeftOut("user.toolUseResult.filePath", "2.0.75", _COPIES),
     LeftOut("user.toolUseResult.url", "2.1.9", _COPIES),
     LeftOut("user.toolUseResult.create", "2.0.75", _COPIES),
@@ -80,6 +87,8 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut(
         "progress.data.bash_progress", "2.1.9", "an output as it grew; all of it is the result"
     ),
+    LeftOut("", "2.1.9", "a queued text that its writer took back", dropped=WITHDRAWN),
+    LeftOut("queue-operation.content", "2.1.3", "the command that ends the program", "/exit"),
     LeftOut("queue-operation.content", "2.1.5", _NOTICE, "<task-notification>"),
     LeftOut("queue-operation.content", "2.1.49", _NOTICE, '{"task_id"'),
 )

@@ -30,7 +30,13 @@ from memory_assets.transcripts.claude.prompts import (
     record_origin,
     session_origin,
 )
-from memory_assets.transcripts.claude.queue import DUPLICATE, PromptQueue, Resolved, queued_text
+from memory_assets.transcripts.claude.queue import (
+    DUPLICATE,
+    WITHDRAWN,
+    PromptQueue,
+    Resolved,
+    queued_text,
+)
 from memory_assets.transcripts.claude.tokens import AnswerTokens
 from memory_assets.transcripts.claude.types import (
     ATTACHMENT_NOISE,
@@ -430,6 +436,7 @@ class ClaudeSession(Session):
         if operation == "enqueue":
             return self._release(self._queue.enqueue(queued_text(record, frame)))
         resolved: list[Resolved] = []
+        dropped = "queue-operation"
         if operation == "remove":
             resolved = self._queue.remove()
         elif operation == "dequeue":
@@ -437,9 +444,10 @@ class ClaudeSession(Session):
         elif operation == "popAll":
             taken = classify_queued(content_text(record.get("content"))).text
             resolved = self._queue.pop_all(taken)
+            dropped = WITHDRAWN if resolved else dropped
         else:
             self._report.see_unknown(f"queue-operation/{type_name(operation)}")
-        return self._resolve("queue-operation") + self._release(resolved)
+        return self._resolve(dropped) + self._release(resolved)
 
     def _release(self, resolved: list[Resolved]) -> list[Record]:
         made: list[Record] = []

@@ -9,6 +9,7 @@ _DIFF = "the lines around a patch, and where it applies; its call is kept"
 _COPIES = "what is shown of a call and its result, whose items are kept"
 _PIXELS = "pixels of an image"
 _FRAMES = "what stands around an image"
+_ABOVE_REQUEST = "what an editor puts above a request; the request and files named are kept"
 _TYPED = "response_item.payload.message.user.content.input_text.text"
 
 LEFT_OUT: tuple[LeftOut, ...] = (
@@ -20,6 +21,17 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("response_item.payload.message.*.content.input_image", "0.126.0-alpha.8", _PIXELS),
     LeftOut(_TYPED, "0.126.0-alpha.8", _FRAMES, "<image name="),
     LeftOut(_TYPED, "0.126.0-alpha.8", _FRAMES, "</image>"),
+    *(
+        LeftOut(place, since, _ABOVE_REQUEST, opens)
+        for place in (_TYPED, "event_msg.payload.user_message.message")
+        for since, opens in (
+            ("0.142.2", "## Code review guidelines:"),
+            ("0.126.0-alpha.8", "# Files mentioned by the user:"),
+            ("", "# Context from my IDE setup:"),
+            ("", "## Prior conversation with Codex:"),
+            ("", "# Review findings:"),
+        )
+    ),
     LeftOut("response_item.payload.message.developer", "0.118.0", _INSTRUCTIONS),
     LeftOut("compacted.payload.replacement_history.message.developer", "0.118.0", _INSTRUCTIONS),
     LeftOut("compacted.payload.replacement_history.compaction.id", "0.142.2", _IDS),

@@ -82,6 +82,10 @@ NOISE_EVENTS = names(
     "deprecation_notice shutdown_complete model_reroute"
 )
 _REQUEST_HEADING = re.compile(r"^#{1,4} My request for Codex:?[ \t]*$", re.MULTILINE)
+_MENTIONED = re.compile(
+    r"^# Files mentioned by the user:[ \t]*\n(?:\s*## [^\n]+: [^\n]+\n)+", re.MULTILINE
+)
+_MENTIONED_PATH = re.compile(r"^## [^\n]+?: (.+?)[ \t]*$", re.MULTILINE)
 _ABOVE = re.compile(
     r"(?>(?:# AGENTS\.md instructions[^\n]*\n\s*)?"
     r"<(INSTRUCTIONS|user_instructions|environment_context|recommended_plugins)>.*?</\1>\s*)++"
@@ -166,6 +170,16 @@ def _request(text: str) -> str:
         return text
     headings = list(_REQUEST_HEADING.finditer(text))
     return (text[headings[-1].end() :].strip() if headings else "") or text
+
+
+def mentioned_files(text: str) -> tuple[str, list[str]]:
+    """Return the list of files that an editor put above a request because the user named them, and
+    their paths; nothing where there is none."""
+    heading = _REQUEST_HEADING.search(text)
+    listed = _MENTIONED.search(text, 0, heading.start()) if heading else None
+    if listed is None:
+        return "", []
+    return listed.group().strip(), _MENTIONED_PATH.findall(listed.group())
 
 
 def event_text(event: JsonObject) -> str:

@@ -49,7 +49,7 @@ class CodexReader(Reader):
 
     left_out = LEFT_OUT
     agent = "codex"
-    version = "6"
+    version = "7"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a typed payload, or a bare item of the oldest files."""

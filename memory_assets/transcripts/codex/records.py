@@ -45,6 +45,7 @@ from memory_assets.transcripts.codex.lines import (
     event_text,
     item_text,
     line_name,
+    mentioned_files,
     parse_arguments,
     parse_output,
     unwrap,
@@ -299,7 +300,7 @@ class CodexSession(Session):
     def _event(self, payload: JsonObject, frame: Frame, name: str) -> list[Record]:
         kind, event = event_of(payload)
         if kind == "user_message":
-            return self._submitted(classify_submitted(event_text(event)), frame)
+            return self._submitted(event_text(event), frame)
         if kind == "agent_message":
             return self._agent_event(text_field(event, "message"), frame)
         if kind == "agent_reasoning":
@@ -322,12 +323,19 @@ class CodexSession(Session):
             notice = UNKNOWN_TYPE
         return released + self._resolve(notice)
 
-    def _submitted(self, said: Said, frame: Frame) -> list[Record]:
+    def _submitted(self, text: str, frame: Frame) -> list[Record]:
+        said = classify_submitted(text)
         keep, doubled = self._doubles.user_event(said.text)
         self._report.dropped[DOUBLED] += doubled
         if not keep:
             return self._resolve(DOUBLED)
-        return self._release() + self._resolve(self._said(frame, said))
+        made = self._said(frame, said)
+        listed, paths = mentioned_files(text)
+        if listed:
+            uuid = derived_id("codex", "", "files", frame.record_uuid)
+            beside = replace(frame, record_uuid=uuid, content={"files": listed})
+            made += self._one(beside, "user", "attachment", listed, "file", paths=tuple(paths))
+        return self._release() + self._resolve(made)
 
     def _agent_event(self, text: str, frame: Frame) -> list[Record]:
         if not text.strip():
