@@ -219,8 +219,7 @@ class Partition:
         if segment.entries.keys() <= without:
             segment.path.unlink()
             return True
-        kept = (self._packed(segment, name) for name in segment.entries if name not in without)
-        segments.write(segment.path, segment.metadata.schema.to_arrow_schema(), kept)
+        segments.drop(segment, without, self._cache)
         return True
 
     def _packed(self, segment: Segment, session_id: str) -> Packed:

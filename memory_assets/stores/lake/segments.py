@@ -17,7 +17,7 @@ import os
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -151,12 +151,16 @@ class SegmentCache:
     def rows(self, segment: Segment, session_id: str, files: ExitStack) -> SessionRows:
         """Return a session's rows in a segment; `files` closes it."""
         entry = segment.entries[session_id]
-        file = _open(segment.path, segment.identity, files)
-        read_group = partial(self._group, segment, file)
-        extent = Extent(segment.metadata, segment.groups, read_group, entry.first, entry.rows)
+        extent = self.extent(segment, entry.first, entry.rows, files)
         share = segment.identity[2] * entry.rows // max(segment.metadata.num_rows, 1)
         facts = FileFacts(entry.rows, share, entry.footer.get(OUTPUT_HASH, ""))
         return SessionRows(segment.path, [extent], facts, entry.footer)
+
+    def extent(self, segment: Segment, first: int, rows: int, files: ExitStack) -> Extent:
+        """Return rows of a segment, whosever they are; `files` closes it."""
+        file = _open(segment.path, segment.identity, files)
+        read_group = partial(self._group, segment, file)
+        return Extent(segment.metadata, segment.groups, read_group, first, rows)
 
     def _group(
         self, segment: Segment, file: pa.OSFile, number: int, columns: list[str] | None
@@ -206,23 +210,48 @@ def next_path(directory: Path) -> Path:
 def write(path: Path, schema: pa.Schema, sessions: Iterable[Packed]) -> int:
     """Replace the segment at `path` by one of these sessions; return its bytes."""
     directory: list[dict[str, object]] = []
-    written = time.time_ns()
-    footer = {_WRITTEN: str(written)}
 
-    def rows() -> Iterator[pa.Table]:
+    def parts() -> Iterator[pa.Table]:
         for session in sessions:
             yield from session.parts
-            directory.append(
-                {
-                    "session_id": session.session_id,
-                    "rows": sum(map(len, session.parts)),
-                    "stamp": session.stamp,
-                    "footer": session.footer,
-                }
-            )
+            rows = sum(map(len, session.parts))
+            directory.append(_listed_as(session.session_id, rows, session.stamp, session.footer))
 
+    return _write(path, schema, parts(), directory)
+
+
+def drop(segment: Segment, session_ids: Set[str], cache: SegmentCache) -> None:
+    """Replace a segment by one without these sessions. Neighbours that stay are moved as one."""
+    directory: list[dict[str, object]] = []
+    runs: list[tuple[int, int]] = []
+    for name, entry in segment.entries.items():
+        if name in session_ids:
+            continue
+        directory.append(_listed_as(name, entry.rows, entry.stamp, entry.footer))
+        end = entry.first + entry.rows
+        runs.append((runs.pop()[0] if runs and runs[-1][1] == entry.first else entry.first, end))
+    with ExitStack() as files:
+        rows = cache.extent(segment, 0, segment.metadata.num_rows, files)
+        parts = (part for first, end in runs for part in rows.slices(first, end, None))
+        _write(segment.path, segment.metadata.schema.to_arrow_schema(), parts, directory)
+
+
+def _listed_as(
+    session_id: str, rows: int, stamp: str, footer: Mapping[str, str]
+) -> dict[str, object]:
+    """Return a session's entry in a directory, as it is written."""
+    return {"session_id": session_id, "rows": rows, "stamp": stamp, "footer": footer}
+
+
+def _write(
+    path: Path, schema: pa.Schema, parts: Iterable[pa.Table], directory: Sequence[object]
+) -> int:
+    """Replace the segment at `path` by one of these rows; return its bytes. `directory` is
+    complete when all parts were taken."""
+    written = time.time_ns()
+    footer = {_WRITTEN: str(written)}
     with staged(path) as staging:
-        write_file(staging, schema, rows(), lambda: footer | {_SESSIONS: json.dumps(directory)})
+        write_file(staging, schema, parts, lambda: footer | {_SESSIONS: json.dumps(directory)})
         os.utime(staging, ns=(written, written))
         size = staging.stat().st_size
         staging.replace(path)
