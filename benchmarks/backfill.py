@@ -4,9 +4,9 @@
 
 Generates lifelike transcripts, makes a partition of each project, and launches the backfill
 that the page's button sends: all assets of all these partitions. The sensor is stopped. While
-Dagster's daemon works, the runs under way are counted, and the memory of their processes. At
-the end the run succeeded, nothing is left to do, every check of `memory
-verify` holds, and every turn in the files is found; else the exit code is 1.
+Dagster's daemon works, the runs under way are counted. Then the same backfill is launched
+again, and its CPU seconds are counted. At the end both runs succeeded, nothing is left to do,
+every check of `memory verify` holds, and every turn in the files is found; else the exit code is 1.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ def main() -> None:
 
 
 def _measured(root: Path, options: argparse.Namespace) -> bool:
-    from benchmarks import lifelike
+    from benchmarks import lifelike, process_tree
 
+    process_tree.adopt_orphans()
     size = int(options.megabytes * 1e6)
     lifelike.generate(root / "home", 1, size, options.sessions, options.projects)
     os.environ.update(
@@ -91,10 +92,14 @@ def _measured(root: Path, options: argparse.Namespace) -> bool:
             assets = [{"path": list(spec.key.path)} for asset in ASSETS for spec in asset.specs]
             backfill = _launch({"assetSelection": assets, "partitionNames": names})
             most, statuses = _watched(instance, backfill, 1, daemon.pid)
+            seconds = time.monotonic() - started
+            again = _launch({"assetSelection": assets, "partitionNames": names})
+            before = process_tree.snapshot()
+            statuses += _watched(instance, again, 1, daemon.pid)[1]
+            spent = process_tree.snapshot().total - before.total
         finally:
             daemon.send_signal(signal.SIGINT)
             daemon.wait(60)
-    seconds = time.monotonic() - started
     allowed = 2  # dagster.yaml: concurrency.runs.max_concurrent_runs
     print(
         f"{len(names)} projects, {size / 1e6:.0f} MB, vectors: {options.embed}: {seconds:.0f} s, "
@@ -103,10 +108,11 @@ def _measured(root: Path, options: argparse.Namespace) -> bool:
     components = Components(settings)
     stages = [components.catalog.products.of_stage(name) for name in STEPS]
     workers = {made.run_id for stage in stages for made in stage.values()}
+    print(f"the same backfill again, nothing changed: {spent:.1f} CPU s of the daemon and its run")
     print(f"{len(workers)} of the runs made the partitions of all")
     clean = _reconciled(components, names)
     chroma_server.stop(settings.data_dir)
-    return clean and most <= allowed and statuses == Counter(SUCCESS=1)
+    return clean and most <= allowed and statuses == Counter(SUCCESS=2)
 
 
 def _dagster(*arguments: str) -> None:
