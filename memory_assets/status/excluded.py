@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from memory_assets.errors import ConfigurationError
 from memory_assets.paths import on_this_machine
 from memory_assets.project_names import folded, spelled
 from memory_assets.settings import Settings
@@ -28,13 +29,23 @@ class Exclusions:
 
     @classmethod
     def of(cls, settings: Settings) -> Exclusions:
-        """Return those of the settings and of the data directory."""
+        """Return those of the settings and of the data directory.
+
+        Raises:
+            ConfigurationError: what the data directory excludes cannot be read; until it can,
+                nothing may be ingested.
+        """
+        path = settings.data_dir / FILE_NAME
         try:
-            noted = (settings.data_dir / FILE_NAME).read_text("utf-8").splitlines()
+            noted = path.read_text("utf-8").splitlines()
         except FileNotFoundError:
             noted = []
-        except OSError:  # nothing is read, and nothing is lost, until it is known what may be
-            noted = ["*"]
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(
+                f"cannot read {path}, which names what is never ingested"
+                f" ({getattr(error, 'strerror', None) or 'it is not UTF-8'});"
+                " make it readable, or correct it, and try again"
+            ) from error
         return cls(tuple(filter(None, map(_in_one_form, (*settings.exclude, *noted)))))
 
     def cover(self, agent: str, project: str, directory: str, path: str) -> bool:

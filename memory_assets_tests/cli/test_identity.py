@@ -30,10 +30,11 @@ class Machine:
 
     def __init__(self, root: Path) -> None:
         self.claude, self.codex = root / "claude" / "projects", root / "codex"
+        self.memory = root / "memory"
         for path in (self.claude, self.codex / "sessions"):
             path.mkdir(parents=True)
         environment = {
-            "MEMORY_DATA_DIR": str(root / "memory"),
+            "MEMORY_DATA_DIR": str(self.memory),
             "MEMORY_EMBEDDER": "none",
             "MEMORY_PROJECTS_DIR": str(self.claude),
             "MEMORY_CODEX_DIR": str(self.codex),
@@ -209,6 +210,22 @@ def test_a_forgotten_project_can_be_excluded_at_once(machine: Machine) -> None:
     assert "not read" in machine.done("ingest")
     assert not machine.found("thought") and machine.found("carrots")
     assert set(machine.told("status")["projects"]) == {"-srv-shop"}
+
+
+def test_nothing_is_read_until_it_is_known_what_may_be(machine: Machine) -> None:
+    """A list of what is excluded that cannot be read stops an ingest, which says what to do;
+    what is on record is still found."""
+    write_claude(machine.claude, ONE, "/home/mira/diary", "my secret thought")
+    write_claude(machine.claude, TWO, "/srv/shop", "sell the carrots")
+    machine.done("ingest")
+    machine.done("forget", "--project", "diary", "--exclude", "--yes")
+    listed = machine.memory / "excluded.txt"
+    listed.write_bytes(b"\xff\xfe" + listed.read_bytes())
+    write_claude(machine.claude, THREE, "/home/mira/diary", "another thought")
+    stopped = machine.run("ingest")
+    assert stopped.returncode == 2
+    assert f"cannot read {listed}" in stopped.stderr and "correct it" in stopped.stderr
+    assert not machine.found("thought") and machine.found("carrots")
 
 
 def _with_subagents(machine: Machine, session: str) -> Path:

@@ -161,7 +161,7 @@ def test_the_order_is_always_the_same(tmp_path: Path) -> None:
     assert names == sorted(names)
 
 
-def test_ten_thousand_files_take_less_than_two_seconds(tmp_path: Path) -> None:
+def test_ten_thousand_files_take_less_than_a_second(tmp_path: Path) -> None:
     """Discovery of Claude Code's files reads names, stats and heads only."""
     for project in range(50):
         folder = tmp_path / f"-p{project}"
@@ -170,4 +170,4 @@ def test_ten_thousand_files_take_less_than_two_seconds(tmp_path: Path) -> None:
             os.close(os.open(folder / f"{session}.jsonl", os.O_CREAT | os.O_WRONLY))
     began = time.process_time()
     assert sum(1 for _ in discover({"claude-code": (tmp_path,)})) == 10_000
-    assert time.process_time() - began < 2.0
+    assert time.process_time() - began < 1.0
