@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -51,10 +52,12 @@ def test_the_exit_code_says_whether_all_is_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept_in", ["XDG_CACHE_HOME", "XDG_CONFIG_HOME"])
 def test_what_onnxruntime_left_is_said(
-    kept_in: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kept_in: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled_rules: Path
 ) -> None:
     """A device id and events that an earlier version recorded, in the cache or, as on macOS, beside
     the configuration; other programs share them, so it is the user who deletes them."""
+    shutil.copytree(compiled_rules, tmp_path / "other")
+    shutil.copytree(compiled_rules, tmp_path / "cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
     monkeypatch.setenv(kept_in, str(tmp_path / "cache"))
     settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
