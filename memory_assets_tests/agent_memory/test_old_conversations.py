@@ -142,7 +142,7 @@ def test_small_conversations_are_cut_together(old: Agents) -> None:
     assert retain(old.components).cut == 6
     names = ["old", *(f"old-{number}" for number in range(5))]
     lake = old.components.lake
-    assert len({path for name in names for path in lake.files(AGENT_HISTORY, PLAIN, name)}) == 1
+    assert len({lake.file(AGENT_HISTORY, PLAIN, name) for name in names}) == 1
     ingest(old)
     assert [places(old, name) for name in names] == [KEPT] * 6
 

@@ -24,7 +24,7 @@ class FoundRows:
     ) -> None:
         self._components, self._key = components, (project, check)
         stamps = components.lake.partition(table, project).stamps()
-        self._states = {name: hash((more, *stamps.get(name, ()))) for name in {*stamps, *sessions}}
+        self._states = {name: hash((more, stamps.get(name))) for name in {*stamps, *sessions}}
         before = components.rows_found.get(self._key, {})
         self.rows = {
             name: rows for name, (state, rows) in before.items() if self._states.get(name) == state

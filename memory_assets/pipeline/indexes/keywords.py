@@ -129,7 +129,7 @@ def _differences(
     blocks = index.places(kind, project) if index else {}
     incarnation = index.incarnation if index else ""
     states = {
-        name: hash((incarnation, *stamps.get(name, ()), *blocks.get(name, ())))
+        name: hash((incarnation, stamps.get(name), *blocks.get(name, ())))
         for name in stamps.keys() | blocks.keys()
     }
     before = components.matching_keywords.get((project, kind), {})
