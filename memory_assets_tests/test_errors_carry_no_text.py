@@ -30,7 +30,7 @@ from memory_assets.pipeline.checks import expectations
 from memory_assets.pipeline.checks.deep_scan import deep_scan
 from memory_assets.pipeline.checks.value_search import ValueSearch
 from memory_assets.pipeline.redact import session_redaction as session_passes
-from memory_assets.pipeline.scan import on_disk, reading
+from memory_assets.pipeline.scan import on_disk, raw_sessions
 from memory_assets.pipeline.stage import session_cache as session_reading
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.read_records import ReadRecords
@@ -179,7 +179,7 @@ def _writing(failing: Callable[..., Any]) -> tuple[tuple[Any, str, Any], ...]:
 
 
 FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
-    "reading facts": (RECORDS[:1], ((reading, "read_session", loud),)),
+    "reading facts": (RECORDS[:1], ((raw_sessions, "read_session", loud),)),
     "reading records": (
         RECORDS,  # read again, as where what was read is too large to keep
         ((ReadRecords, "take", lambda *_: None), (session_passes, "read_session", loud)),

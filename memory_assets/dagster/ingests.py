@@ -20,7 +20,7 @@ from memory_assets.dagster.op_events import OpEvents
 from memory_assets.dagster.partitions import requests_to_add, runs_under_way
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
-from memory_assets.pipeline.ingest.run_ends import note_run_ends
+from memory_assets.pipeline.ingest.noted_run import note_run_ends
 from memory_assets.stores.runs.names import PART_TAG, RECORD_JOB, batch_config, batch_tags
 
 _AT_ONCE = 20

@@ -23,7 +23,7 @@ from memory_assets.dagster.instance_runs import delete_run, ended_runs, runs_by_
 from memory_assets.dagster.partitions import runs_under_way
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
-from memory_assets.pipeline.ingest.run_ends import note_run_ends
+from memory_assets.pipeline.ingest.noted_run import note_run_ends
 from memory_assets.stores.runs.names import (
     AGENT_MEMORY_JOB,
     BACKFILL_TAG,

@@ -18,7 +18,7 @@ from memory_assets.pipeline.agent_memory.calls import AgentCalls
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
-from memory_assets.pipeline.removal import forget, old_conversations, retention
+from memory_assets.pipeline.removal import forget, retention
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.redaction import value_hash
@@ -142,7 +142,7 @@ def test_small_conversations_are_cut_together(old: Agents) -> None:
     assert retain(old.components).cut == 6
     names = ["old", *(f"old-{number}" for number in range(5))]
     lake = old.components.lake
-    assert len({path for name in names for path in lake.files(AGENT_HISTORY, PLAIN, name)}) == 1
+    assert len({lake.file(AGENT_HISTORY, PLAIN, name) for name in names}) == 1
     ingest(old)
     assert [places(old, name) for name in names] == [KEPT] * 6
 
@@ -315,7 +315,7 @@ def test_a_journal_that_is_lost_knows_what_was_cut(old: Agents, lost: tuple[str,
 def test_without_a_journal_the_lake_keeps_its_turns(old: Agents) -> None:
     """Also those of a conversation that was noted for cutting, or cut in the journal alone; they
     are due when the journal is there again."""
-    assert killed(old, old_conversations, "make_history", 0) == -signal.SIGKILL
+    assert killed(old, retention, "make_history", 0) == -signal.SIGKILL
     assert len(AgentJournal(old.data_dir / FILE_NAME).turns("old")) == 12
     again = lose(old, FILE_NAME)
     assert retain(again.components).cut == 0
@@ -331,7 +331,7 @@ def test_cut_in_the_journal_alone_the_lake_follows(old: Agents) -> None:
     """Killed between the two, the next ingest does not put back what was cut, and keeps the
     summaries; the next call leaves no byte of it."""
     before, cut = summaries(old), gone(old)
-    assert killed(old, old_conversations, "make_history", 0) == -signal.SIGKILL
+    assert killed(old, retention, "make_history", 0) == -signal.SIGKILL
     assert places_in_lake(old, "old") == [*range(20)]
     ingest(old)
     assert places(old, "old") == KEPT and summaries(old) == before
@@ -344,7 +344,7 @@ STEPS: tuple[tuple[Any, str, int], ...] = (
     (CutTurns, "cut", 0),
     (Batch, "publish", 0),
     (AgentJournal, "compact", 0),
-    (old_conversations, "make_history", 0),
+    (retention, "make_history", 0),
     (retention, "forget_vectors", 0),
     (forget, "rewrite_files", 0),
     (retention, "forget_keywords", 0),

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.agent_memory import promotion, session_promotion
+from memory_assets.pipeline.agent_memory import session_promotion
+from memory_assets.pipeline.agent_memory import upkeep as nightly
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport, keep_up
 from memory_assets_tests.agent_memory.test_session_promotion import APP, DAY, PROJECT, THEN, Upkeep
@@ -69,7 +70,7 @@ def test_a_conversation_that_is_forgotten_while_it_is_read(
     gateway.append_history("c-quay", "user", SAID, 0, THEN)
     upkeep.take_in()
     with monkeypatch.context() as patch:
-        assert night_while(upkeep, patch, promotion, "sentences", conversation="c-quay")
+        assert night_while(upkeep, patch, nightly, "sentences", conversation="c-quay")
     assert upkeep.remembered() == {}
     assert upkeep.files_with("heliotrope") == [] == upkeep.files_with("c-quay")
 

@@ -20,7 +20,7 @@ from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.instance_runs import delete_run, runs_by_id
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.checks.checks import checks_of
-from memory_assets.pipeline.ingest.run_ends import note_run_ends
+from memory_assets.pipeline.ingest.noted_run import note_run_ends
 from memory_assets.pipeline.plan.plan import plan
 from memory_assets.pipeline.removal.forget import Names, forget
 from memory_assets.pipeline.removal.selection import Selection, select

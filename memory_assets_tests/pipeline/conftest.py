@@ -205,14 +205,14 @@ class SampleMemory:
             if "locks" not in path.parts
         }
 
-    def stamps(self) -> dict[tuple[str, str, str], list[str]]:
+    def stamps(self) -> dict[tuple[str, str, str], str]:
         """What identifies the rows of each session in each table, wherever they are."""
         lake = self.components.lake
         return {
-            (table.name, project, session_id): stamps
+            (table.name, project, session_id): stamp
             for table in TABLES.values()
             for project in lake.projects(table)
-            for session_id, stamps in lake.partition(table, project).stamps().items()
+            for session_id, stamp in lake.partition(table, project).stamps().items()
         }
 
     def assert_collections_equal_the_lake(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.tables import deferral, turn_chunks
+from memory_assets.pipeline.tables import derive, turn_chunks
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 STAGES = (
@@ -252,7 +252,7 @@ def test_the_summary_of_a_long_session_waits_for_it_to_rest(
 ) -> None:
     """While it grows by little its summary stays, and that is no work; when it has rested
     it is made again."""
-    monkeypatch.setattr(deferral, "_SHORT_ROWS", 1)
+    monkeypatch.setattr(derive, "_SHORT_ROWS", 1)
     stages = ["raw_sessions", "redacted_records", "session_summaries"]
     (before,) = _summaries(memory)
     memory.append(memory.flaky, "only one more thing", "done, too")

@@ -11,7 +11,7 @@ import pytest
 from filelock import FileLock
 
 from memory_assets.errors import NotFound, StoreBusy, StoreError
-from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.redacted_text import seal
 from memory_assets.stores.lake.schemas import TABLES, TURN_CHUNKS
 from memory_assets.stores.vector_store import CollectionVersions

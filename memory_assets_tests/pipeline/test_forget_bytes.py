@@ -29,7 +29,7 @@ from memory_assets.errors import StoreBusy
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan import on_disk
-from memory_assets.pipeline.scan.reading import read_file
+from memory_assets.pipeline.scan.raw_sessions import read_file
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import open_memory
 from memory_assets.redacted_text import seal

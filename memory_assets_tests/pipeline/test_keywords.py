@@ -11,7 +11,7 @@ import pytest
 
 from memory_assets.pipeline.checks.checks import forget_notes
 from memory_assets.pipeline.checks.verify import keywords_match
-from memory_assets.pipeline.indexes import keyword_rows, keywords
+from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.ingest.passes import PASSES, Task, failed_asset, run_task
 from memory_assets.pipeline.stage.components import Components
@@ -61,8 +61,7 @@ def test_other_terms_make_the_index_again(
 ) -> None:
     """As a version that splits text otherwise; ids stay, and nothing else is behind."""
     assert memory.behind() == []
-    for module in (keywords, keyword_rows):
-        monkeypatch.setattr(module, "TERMS_VERSION", "next")
+    monkeypatch.setattr(keywords, "TERMS_VERSION", "next")
     assert {work.reason for work in memory.behind()} == {"keyword_index behind turn_chunks"}
     for project in memory.projects():
         assert keywords.index_keywords(memory.components, project).rows_written

@@ -12,7 +12,6 @@ import pytest
 from memory_assets.errors import RedactionFailed, TranscriptError
 from memory_assets.models import Record
 from memory_assets.pipeline.scan import raw_sessions as scan
-from memory_assets.pipeline.scan import reading
 from memory_assets.redaction import RecordRedaction, Redactor, SessionRedactor
 from memory_assets.transcripts import READER_VERSIONS, read_session
 from memory_assets_tests.pipeline.conftest import SampleMemory
@@ -208,7 +207,7 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
     memory.append(memory.flaky, *NEW_TURN)
     for path in memory.transcripts.rglob("agent-*.jsonl"):
         path.touch()
-    monkeypatch.setattr(reading, "read_session", unreadable)
+    monkeypatch.setattr(scan, "read_session", unreadable)
     memory.run()
     (held,) = memory.components.catalog.quarantine.entries()
     assert (held.session_id, held.stage) == (memory.flaky, "raw_sessions")
@@ -218,7 +217,7 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
     (work,) = memory.behind()
     assert work.held_back and work.reason == "1 session held back, to be tried again"
 
-    monkeypatch.setattr(reading, "read_session", read_session)
+    monkeypatch.setattr(scan, "read_session", read_session)
     memory.run()
     assert memory.components.catalog.quarantine.entries() == []
     assert memory.reports["raw_sessions", memory.harbor].changed == 2
@@ -239,7 +238,7 @@ def test_a_file_that_no_reading_can_take_in_waits_until_it_or_its_reader_changes
         return read_session(path, **rest)
 
     memory.append(memory.flaky, *NEW_TURN)
-    monkeypatch.setattr(reading, "read_session", failing)
+    monkeypatch.setattr(scan, "read_session", failing)
     memory.run(LAKE_STAGES[:1])
     (held,) = memory.components.catalog.quarantine.entries()
     assert "(ValueError)" in held.reason and not held.passing

@@ -72,8 +72,8 @@ def test_what_passed_its_checks_is_not_checked_again_when_it_is_packed(
     assert _scanned(wordy) == 0
     monkeypatch.setattr(partition, "_MOST_SMALL_FILES", 1)
     wordy.run()
-    (packed,) = components.lake.files(REDACTED_RECORDS, project, wordy.flaky)
-    assert SEGMENT.fullmatch(packed.name)
+    packed = components.lake.file(REDACTED_RECORDS, project, wordy.flaky)
+    assert packed is not None and SEGMENT.fullmatch(packed.name)
     assert _scanned(wordy) == 0
 
 
@@ -88,7 +88,8 @@ def test_a_damaged_segment_is_made_again_once_it_is_moved_away(
     """As its error says."""
     memory, project = wordy, wordy.harbor
     state = memory.lake_state()
-    (segment,) = memory.components.lake.files(REDACTED_RECORDS, project, memory.flaky)
+    segment = memory.components.lake.file(REDACTED_RECORDS, project, memory.flaky)
+    assert segment is not None
     segment.write_bytes(b"PAR1 torn")
     with pytest.raises(DamagedFile, match=f"memory ingest --full --project={project}"):
         memory.lake_state()

@@ -186,11 +186,9 @@ def test_a_file_changed_behind_our_back_is_scanned_again(
     it all the same: in a run if its time changed, in `memory verify` whatever it looks like."""
     components, project = wordy.components, wordy.harbor
     assert _verify(wordy, capfd)[0] == exit_codes.FINE
-    (path,) = {
-        path
-        for session in components.lake.sessions(table, project)
-        for path in components.lake.files(table, project, session)
-    }
+    sessions = components.lake.sessions(table, project)
+    (path,) = {components.lake.file(table, project, session) for session in sessions}
+    assert path is not None
     assert SEGMENT.fullmatch(path.name)
     before = path.stat()
     _put_into_a_row(path, f"export GITHUB_TOKEN={TOKEN}")
@@ -210,7 +208,8 @@ def test_what_was_changed_stays_unscanned_when_it_is_moved(wordy: SampleMemory) 
     """A writer that moves an altered segment's sessions vouches for none of them."""
     components, project, table = wordy.components, wordy.harbor, REDACTED_RECORDS
     assert no_secrets_remain(components, project, table).passed
-    (path,) = components.lake.files(table, project, wordy.flaky)
+    path = components.lake.file(table, project, wordy.flaky)
+    assert path is not None
     _put_into_a_row(path, f"export GITHUB_TOKEN={TOKEN}")
     *_, last = components.lake.sessions(table, project)
     components.lake.delete(table, project, last)

@@ -159,13 +159,13 @@ def test_no_name_leads_outside_the_lake(lake: Lake, rows: Rows, tmp_path: Path, 
 
 @given(first=st.text(min_size=1, max_size=12), second=st.text(min_size=1, max_size=12))
 @UNHURRIED
-def test_two_names_never_share_a_file(first: str, second: str) -> None:
+def test_two_projects_never_share_a_directory(first: str, second: str) -> None:
     """Encoding loses nothing."""
     lake = Lake(Path("lake"))
     try:
-        paths = {lake.partition(USER_PROMPTS, "p").own_path(name) for name in (first, second)}
+        paths = {lake.partition_dir(USER_PROMPTS, name) for name in (first, second)}
     except UnicodeEncodeError:
-        return  # a lone surrogate is the name of no file
+        return  # a lone surrogate is the name of no directory
     assert len(paths) == len({first, second})
 
 
@@ -184,7 +184,7 @@ ODD_NAMES = {
 
 @pytest.mark.parametrize("name", ODD_NAMES.values(), ids=ODD_NAMES)
 def test_any_name_is_that_of_a_project_and_of_sessions(lake: Lake, rows: Rows, name: str) -> None:
-    """Written alone, in a segment and with a tail, listed, twins apart, and removed."""
+    """Written alone and with others, listed, twins apart, and removed."""
     twin = f"{name}z"
     made = [rows.row(USER_PROMPTS, str(number)) for number in range(3)]
     for session in (name, twin):
@@ -218,7 +218,7 @@ def test_a_write_that_fails_leaves_the_old_file_whole(
 ) -> None:
     """Before the first row, within a batch or after one: same bytes, nothing left over."""
     lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS, "old")])
-    path = lake.partition(USER_PROMPTS, "p").own_path("s")
+    (path,) = _files(lake.root)
     before = path.read_bytes()
 
     def failing() -> Iterator[Any]:
@@ -296,7 +296,8 @@ def test_a_file_says_what_it_was_made_from(lake: Lake, rows: Rows) -> None:
 def test_the_footer_of_a_damaged_file_names_the_remedy(lake: Lake, rows: Rows) -> None:
     """As its rows do."""
     lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS)])
-    lake.partition(USER_PROMPTS, "p").own_path("s").write_bytes(b"x" * 100)
+    (path,) = _files(lake.root)
+    path.write_bytes(b"x" * 100)
     with pytest.raises(StoreError, match="memory ingest --full --project=p"):
         lake.read_footer(USER_PROMPTS, "p", "s")
 
@@ -318,7 +319,8 @@ def test_long_sessions_are_written_in_batches(lake: Lake, rows: Rows) -> None:
     facts = lake.write(TURN_CHUNKS, "p", "s", many(), extra={"ingested_at": moments})
     assert facts.rows == 5_000
     assert alive[4_500] > alive[0]
-    assert pq.read_metadata(lake.partition(TURN_CHUNKS, "p").own_path("s")).num_row_groups == 3
+    (path,) = _files(lake.root)
+    assert pq.read_metadata(path).num_row_groups == 3
     read = lake.read(TURN_CHUNKS, "p", "s", ["id", "ingested_at"]).to_pydict()
     assert read["id"] == [str(number) for number in range(5_000)]
     assert read["ingested_at"] == moments
@@ -330,7 +332,7 @@ def test_a_damaged_file_is_an_error_that_names_the_remedy(
 ) -> None:
     """The error says which file, and which command makes it again."""
     lake.write(USER_PROMPTS, "-home-p", "s", [rows.row(USER_PROMPTS, str(n)) for n in range(50)])
-    path = lake.partition(USER_PROMPTS, "-home-p").own_path("s")
+    (path,) = _files(lake.root)
     whole = path.read_bytes()
     broken = {"truncated": whole[: len(whole) // 2], "garbage": b"x" * 500, "empty": b""}
     path.write_bytes(broken[damage])

@@ -1,4 +1,5 @@
-"""Small sessions share files, and nobody who reads the lake can tell."""
+"""Small sessions share files, and nobody who reads the lake can tell. Files of versions before are
+read, too."""
 
 from __future__ import annotations
 
@@ -32,6 +33,7 @@ from memory_assets.stores.lake.parquet_files import write_file
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, USER_PROMPTS
 from memory_assets.stores.lake.segments import SegmentCache
 from memory_assets_tests.kills import Killed, killed_after
+from memory_assets_tests.own_files import own_file
 from memory_assets_tests.stores.conftest import Rows
 
 P = (USER_PROMPTS, "p")
@@ -162,8 +164,9 @@ def test_small_sessions_are_in_one_file_and_long_ones_in_their_own(
     batch.write(USER_PROMPTS, "long", _prompts(rows, *range(2_000)))
     assert lake.sessions(*P) == ["long"]
     sizes = batch.publish()
-    assert _files(lake) == ["long.parquet", "segment+1.parquet"]
-    (segment,) = lake.files(*P, "b")
+    assert _files(lake) == ["segment+1.parquet", "segment+2.parquet"]
+    segment = lake.file(*P, "b")
+    assert segment is not None and segment == lake.file(*P, "c") != lake.file(*P, "long")
     assert sum(sizes.values()) == pytest.approx(segment.stat().st_size, abs=3)
     assert [_ids(lake, name) for name in ("a", "b", "c")] == [["a"], ["b"], ["c"]]
     facts, footer = lake.read_footer(*P, "b")
@@ -185,28 +188,27 @@ def test_a_session_that_is_written_alone_leaves_its_segment(lake: Lake, rows: Ro
     """The segment is written without it, and keeps the others."""
     _publish(lake, {name: _prompts(rows, name, name * 2) for name in ("a", "b")})
     lake.write(*P, "a", _prompts(rows, "a", "new"))
-    assert _files(lake) == ["a.parquet", "segment+1.parquet"]
-    assert pq.read_table(lake.files(*P, "b")[0])["id"].to_pylist() == ["b", "bb"]
+    assert _files(lake) == ["segment+1.parquet", "segment+2.parquet"]
+    shared = lake.file(*P, "b")
+    assert shared is not None
+    assert pq.read_table(shared)["id"].to_pylist() == ["b", "bb"]
     assert (_ids(lake, "a"), _ids(lake, "b")) == (["a", "new"], ["b", "bb"])
 
 
 def test_small_files_are_packed_when_there_are_many_and_no_stamp_changes(
-    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
+    lake: Lake, rows: Rows
 ) -> None:
-    """A check that passed a session need not look at it again; what was just written stays."""
+    """A check that passed a session need not look at it again; so with files of versions before."""
     names = [f"s{n:02}" for n in range(20)]
     for name in names:
         lake.write(*P, name, _prompts(rows, name), footer=_footer(name))
+    for name in names[::2]:
+        own_file(lake, *P, name)
     before = {name: (lake.read_footer(*P, name)[1], _ids(lake, name)) for name in names}
-    batch = Batch(lake, "p", USER_PROMPTS)
-    monkeypatch.setattr("memory_assets.stores.lake.batch.SMALL_SESSION_BYTES", 0)
-    batch.write(USER_PROMPTS, "s00", _prompts(rows, "s00", "more"))
-    monkeypatch.undo()
     stamps = lake.partition(*P).stamps()
-    batch.compact()
-    assert _files(lake) == ["s00.parquet", "segment+1.parquet"]
+    Batch(lake, "p", USER_PROMPTS).compact()
+    assert _files(lake) == ["segment+21.parquet"]
     assert lake.partition(*P).stamps() == stamps
-    del before["s00"]
     assert {name: (lake.read_footer(*P, name)[1], _ids(lake, name)) for name in before} == before
     for n in range(20):
         _publish(lake, {f"t{n:02}": _prompts(rows, n)}).compact()
@@ -264,7 +266,8 @@ def test_a_batch_is_full_when_it_is_big_or_has_waited(
 def test_a_damaged_segment_is_an_error_that_names_it_and_the_remedy(lake: Lake, rows: Rows) -> None:
     """No session that may have been in it reads as if it had no rows."""
     _publish(lake, {name: _prompts(rows, name) for name in ("a", "b")})
-    (segment,) = lake.files(*P, "a")
+    segment = lake.file(*P, "a")
+    assert segment is not None
     segment.write_bytes(segment.read_bytes()[:200])
     asked: list[Callable[[], object]] = [
         lambda: lake.read(*P, "a"),
@@ -316,7 +319,7 @@ def test_a_row_group_is_decoded_once_for_all_its_sessions(
 
 
 def test_readers_beside_a_writer_see_one_state_or_another(lake: Lake, rows: Rows) -> None:
-    """A session that moves between segments and a file of its own is never missing."""
+    """A session that moves between segments is never missing."""
     done = threading.Event()
     _publish(lake, {name: _prompts(rows, "0", "0") for name in ("a", "b")})
 

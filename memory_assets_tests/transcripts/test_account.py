@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_assets.models import Record
-from memory_assets.pipeline.scan.reading import read_file
+from memory_assets.pipeline.scan.raw_sessions import read_file
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.transcripts import Account, Balance, Source, reader_by_agent
 from memory_assets.transcripts.account import MAX_HELD, LeftOut

@@ -21,7 +21,7 @@ from memory_assets.dagster.instance_runs import delete_run, runs_by_id
 from memory_assets.dagster.op_events import MADE_AT, RUN_TAG
 from memory_assets.dagster.partitions import DEFINITIONS, UNDER_WAY
 from memory_assets.errors import StoreBusy
-from memory_assets.pipeline.ingest.run_ends import note_run_ends
+from memory_assets.pipeline.ingest.noted_run import note_run_ends
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.removal.forget import Names
 from memory_assets.pipeline.stage.components import Components, components_of

@@ -12,9 +12,8 @@ from memory_assets.cli.ingesting.ingest import IngestResult
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest.batch_run import BatchRun
-from memory_assets.pipeline.ingest.noted_run import noted_run
+from memory_assets.pipeline.ingest.noted_run import note_run_ends, noted_run
 from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, WRITTEN, Outcome, Pass
-from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.ingest.steps import Made
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import ProjectPlan

@@ -17,9 +17,8 @@ from memory_assets.errors import no_text_in_errors, safe_reason
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest import secret_search
 from memory_assets.pipeline.ingest.batch_run import BatchRun, Listener, ignore
-from memory_assets.pipeline.ingest.noted_run import NotedRun, noted_run
+from memory_assets.pipeline.ingest.noted_run import NotedRun, note_run_ends, noted_run
 from memory_assets.pipeline.ingest.passes import PASSES, SUMMARIES, VECTORS, Outcome, Pass
-from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.ingest.secret_search import KNOWN_SECRETS
 from memory_assets.pipeline.ingest.steps import Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers

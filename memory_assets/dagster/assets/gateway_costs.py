@@ -4,7 +4,7 @@ import dagster as dg
 
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
-from memory_assets.pipeline.checks.costs import cost_figures
+from memory_assets.pipeline.checks.figures import cost_figures
 
 _DAYS = 7
 

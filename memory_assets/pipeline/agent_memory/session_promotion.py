@@ -15,7 +15,7 @@ from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import BadArgument, NotFound, RedactionFailed
 from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of
-from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.procedures.lasting import shown_by

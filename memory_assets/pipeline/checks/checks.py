@@ -12,9 +12,8 @@ from memory_assets import __version__
 from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.checks.expectations import matches_schema
-from memory_assets.pipeline.checks.explained_text import text_is_explained
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
-from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.checks.verify import Verdict, text_is_explained
 from memory_assets.pipeline.checks.workspace import lines_conserved
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,

@@ -1,9 +1,11 @@
 """The figures of `memory status` and the checks of the whole memory, for the asset
-`memory_status`. Names, reasons and counts; no text."""
+`memory_status`; and what models at endpoints were asked lately, and what it cost, for
+`gateway_costs`. Names, reasons and counts; no text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from memory_assets import status as overview
@@ -12,6 +14,7 @@ from memory_assets.pipeline.checks.source_turns import PLACES, count_sources
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.versions import note_versions
+from memory_assets.stores.gateway_usage import FILE_NAME, Spent, spent_since
 
 _LISTED = 20
 Figures = dict[str, int | float | str]
@@ -119,3 +122,44 @@ def _of_sources(components: Components) -> Verdict:
     for path in count.unlisted[:_LISTED]:
         counts[_redacted(components, path.path)] = f"not looked at: {path.reason}"
     return Verdict(count.passed, counts, "Run `memory verify`, which says which and where.")
+
+
+_COLUMNS = "| asked by | route | model | at | requests | failed | tokens in | out | ms each | USD |"
+
+
+def cost_figures(components: Components, days: int) -> tuple[dict[str, str | int | float], str]:
+    """Return sums over the last days, and a table in Markdown by route and model."""
+    since = components.clock() - days * 86_400
+    spent = spent_since(components.data_dir / FILE_NAME, since)
+    figures: dict[str, str | int | float] = {
+        "since": datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
+        "requests": sum(each.requests for each in spent),
+        "failed": sum(each.failed for each in spent),
+        "tokens": sum(each.input_tokens + each.output_tokens for each in spent),
+        "cost_usd": float(sum(each.cost_usd for each in spent if each.cost_usd is not None)),
+        "cost_unknown_of": ", ".join(each.model for each in spent if each.cost_usd is None),
+    }
+    return figures, _as_markdown(spent)
+
+
+def _as_markdown(spent: Sequence[Spent]) -> str:
+    """Return a table of what was asked; "unknown" where no endpoint said what it cost."""
+    if not spent:
+        return "Nothing was asked of an endpoint."
+    rows = [
+        (
+            each.consumer,
+            each.route,
+            each.model.replace("|", "\\|"),
+            each.provider,
+            f"{each.requests:,}",
+            f"{each.failed:,}",
+            f"{each.input_tokens:,}",
+            f"{each.output_tokens:,}",
+            f"{each.mean_latency_ms:,}",
+            "unknown" if each.cost_usd is None else f"{each.cost_usd:.4f}",
+        )
+        for each in spent
+    ]
+    ruler = "|" + " --- |" * 4 + " ---: |" * 6
+    return "\n".join([_COLUMNS, ruler, *(f"| {' | '.join(row)} |" for row in rows)])

@@ -22,7 +22,7 @@ from memory_assets.models import NOT_TYPED
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
 from memory_assets.pipeline.indexes.keywords import keywords_path
-from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components

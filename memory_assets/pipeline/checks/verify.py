@@ -1,6 +1,7 @@
 """Checks of a project's tables and collections.
 
-Each function returns a `Verdict` with counts, never with text. Nothing is repaired here.
+Each function returns a `Verdict` with counts, never with text. Nothing is repaired here. The
+watcher runs them after each turn: what passed in its process is not looked at again (`FoundRows`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.errors import NotFound
-from memory_assets.pipeline.checks.found_rows import FoundRows
 from memory_assets.pipeline.indexes.indexed_tables import IndexedTable, collection_for
 from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
@@ -22,6 +22,7 @@ from memory_assets.pipeline.stage.held_sessions import names_held
 from memory_assets.pipeline.stage.pending_checks import Batch, FreshRows, note_passed
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
+from memory_assets.stores.catalog.text_account import account_of
 from memory_assets.stores.lake.lake import Lake, redacted_values
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -403,3 +404,54 @@ def _rows_on_disk(components: Components, project: str, session_id: str) -> int:
         return components.lake.read_footer(REDACTED_RECORDS, project, session_id)[0].rows
     except NotFound:
         return 0
+
+
+class FoundRows:
+    """The `rows` of each session of a table that a check found right, in this process and in its
+    present state; `pending` are the others. `more` is what a state depends on beside the rows."""
+
+    def __init__(
+        self,
+        components: Components,
+        project: str,
+        table: Table,
+        check: str,
+        sessions: Iterable[str] = (),
+        more: object = None,
+    ) -> None:
+        self._components, self._key = components, (project, check)
+        stamps = components.lake.partition(table, project).stamps()
+        self._states = {name: hash((more, stamps.get(name))) for name in {*stamps, *sessions}}
+        before = components.rows_found.get(self._key, {})
+        self.rows = {
+            name: rows for name, (state, rows) in before.items() if self._states.get(name) == state
+        }
+        self.pending = sorted(self._states.keys() - self.rows.keys())
+
+    def doubt(self) -> None:
+        """Have all sessions looked at again."""
+        self.rows.clear()
+        self.pending = sorted(self._states)
+
+    def note(self) -> None:
+        """Note what was found right."""
+        noted = {name: (self._states[name], rows) for name, rows in self.rows.items()}
+        self._components.rows_found[self._key] = noted
+
+
+_LISTED_PLACES = 20
+
+
+def text_is_explained(components: Components, project: str) -> Verdict:
+    """Whether what readers made of each session has all of its text, but for what their tables
+    say is left out."""
+    account = account_of(components.catalog.sources.rows(project))
+    counts: dict[str, int | str] = {
+        "text": account.text,
+        "unexplained": account.missing,
+        "sessions": account.over,
+        "not_compared": account.beyond,
+        "unexplained_at": account.places(_LISTED_PLACES),
+    }
+    remedy = "The agent writes something new: see whether a newer memory_assets reads it."
+    return Verdict(account.over == 0, counts, remedy)

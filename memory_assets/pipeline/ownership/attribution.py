@@ -17,6 +17,9 @@ there the session that owned them before goes on owning them, whatever else is k
 The content is unknown (0) for files that were deleted before contents were recorded, and for
 sessions adopted from the lake. Such a record is recognised in other sessions by its id alone,
 and yields only to sessions that owned it before.
+
+Few sessions share records. So the ids of all are compared once, when new ones are read
+(`note_sharing`), and ownership is decided among those that share some only.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ from functools import cmp_to_key
 import numpy as np
 import numpy.typing as npt
 
-from memory_assets.stores.catalog.records import RecordIds, Records
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds, Records
+from memory_assets.stores.catalog.sources import SourceKey, source_key
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 SessionKey = tuple[str, str]
@@ -208,3 +213,29 @@ def _first_apart(session: SessionRecords, other: SessionRecords) -> int:
     own = session.records[~np.isin(session.records["id"], other.records["id"])]
     own_times = own["time_ms"][own["time_ms"] > 0]
     return int(own_times[0]) if len(own_times) else -1
+
+
+def note_sharing(catalog: Catalog, project: str) -> None:
+    """Note in the catalogue which main files share records with one of those of the project that
+    were not compared yet, whoever has read them."""
+    changed = set(catalog.sources.not_compared(project))
+    if not changed:
+        return
+    ids_of = {
+        source_key(row): np.frombuffer(row.records, dtype=RECORD_DTYPE)["id"]
+        for row in catalog.sources.families_of(project)
+    }
+    new = np.unique(np.concatenate([ids_of[key] for key in sorted(changed)]))
+    if not len(new):
+        catalog.sources.note_sharing(changed, ())
+        return
+    held: dict[SourceKey, npt.NDArray[np.int64]] = {}
+    counts = np.zeros(len(new), dtype=np.int64)
+    for key, ids in ids_of.items():
+        places: npt.NDArray[np.int64] = np.searchsorted(new, ids).astype(np.int64)
+        places[places == len(new)] = 0
+        found = np.unique(places[new[places] == ids])
+        counts[found] += 1
+        held[key] = found
+    sharing = [key for key, found in held.items() if (counts[found] > 1).any()]
+    catalog.sources.note_sharing(changed.difference(sharing), sharing)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
 
 from memory_assets.paths import project_of
 from memory_assets.pipeline.ownership.attribution import SessionRecords, copied_records, owners
-from memory_assets.pipeline.ownership.forgotten_records import tombstones, with_forgotten
-from memory_assets.pipeline.ownership.retained_sessions import with_retained
-from memory_assets.pipeline.ownership.session_files import SessionFiles
+from memory_assets.pipeline.ownership.removed_records import tombstones, with_forgotten
+from memory_assets.pipeline.ownership.session_files import Retained, SessionFiles
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.catalog.facts import RETAINED
+from memory_assets.stores.catalog.facts import RETAINED, RecordFacts
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
@@ -105,3 +105,35 @@ def _may_share(components: Components, project: str) -> list[SourceRow]:
             and tombstone_store.family_key(row.family) in families
         ]
     return rows
+
+
+_DAY_SECONDS = 86_400.0
+
+
+def with_retained(
+    components: Components, project: str, sessions: list[SessionFiles], retain: Container[str]
+) -> list[SessionFiles]:
+    """Return the sessions, with those marked that are retained: those that are so on record and
+    are still over, or have lost their main file, and those of `retain`."""
+    before = components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED, project)
+    if not (before or retain):
+        return sessions
+    made = components.catalog.products.of_project(REDACTED_RECORDS.name, project) if retain else {}
+    result = []
+    for session in sessions:
+        facts: RecordFacts | None = before.get((project, session.session_id))
+        if session.session_id in retain:
+            facts = made[session.session_id].facts
+        elif facts is not None and not (session.main_gone or is_over(components, session)):
+            facts = None
+        if facts is not None:
+            session = replace(session, retained=Retained.of_facts(facts))
+        result.append(session)
+    return result
+
+
+def is_over(components: Components, session: SessionFiles) -> bool:
+    """Whether a session ended before the days that the retention policy keeps; False without
+    a policy."""
+    days = components.settings.retention
+    return days is not None and session.ended_at < components.clock() - days * _DAY_SECONDS

@@ -1,4 +1,5 @@
-"""The ids of the records that retention removed from a session, in its Parquet footer.
+"""Records that no stage may take in again: those of forgotten sessions, whose tombstones are in a
+file, and those that retention removed from a session, whose ids are in its Parquet footer.
 
 Without them a fork that is still on disk would own its copies of the removed records. The
 catalogue has them too, but may be lost. Like tombstones they are keyed hashes: without the
@@ -8,13 +9,16 @@ install key nobody can test a guess.
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from memory_assets.pipeline.ownership.attribution import SessionKey, SessionRecords
 from memory_assets.pipeline.ownership.session_files import SessionFiles
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
+from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds, Records
 from memory_assets.stores.catalog.sources import source_key
+from memory_assets.stores.tombstones import FILE_NAME, Tombstones
 
 REMOVED_RECORDS = "let_go"
 """Name in the footer of `redacted_records`."""
@@ -48,3 +52,39 @@ def read_removed_records(value: str) -> tuple[int | None, Records]:
     records = np.zeros(len(own), dtype=RECORD_DTYPE)
     records["id"], records["content"] = own["id"], own["content"]
     return int.from_bytes(content[:_FAMILY_BYTES], "little", signed=True), records
+
+
+def tombstones(components: Components) -> Tombstones:
+    """Return the tombstones of this memory; the install key is read only if there are any."""
+    path = components.data_dir / FILE_NAME
+    return Tombstones(path, components.install_key if path.exists() else b"")
+
+
+def with_forgotten(
+    components: Components,
+    project: str,
+    sessions: Sequence[SessionRecords],
+    copied: Mapping[SessionKey, RecordIds],
+) -> Mapping[SessionKey, RecordIds]:
+    """Return the ids of the copies in each session (`copied`), with those added whose owner was
+    forgotten, in sessions of `project`.
+
+    So a fork does not bring records of a forgotten session back, and its turns keep their
+    numbers.
+    """
+    tombstone_store = tombstones(components)
+    families = tombstone_store.families()
+    if not families:
+        return copied
+    merged = dict(copied)
+    for session in sessions:
+        family = session.family
+        if session.project != project or family is None:
+            continue
+        if tombstone_store.family_key(family) not in families:
+            continue
+        gone = tombstone_store.records_among(family, session.records)
+        if len(gone):
+            before = copied.get(session.key, gone)
+            merged[session.key] = np.union1d(before, gone)
+    return merged

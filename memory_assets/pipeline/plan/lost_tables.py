@@ -36,7 +36,7 @@ def forget_lost_tables(components: Components, projects: Set[str]) -> None:
     a table, and a query for each project without files there."""
     catalog, lake = components.catalog, components.lake
     for entry in catalog.quarantine.entries():
-        if entry.reason == _GONE and lake.files(REDACTED_RECORDS, entry.project, entry.session_id):
+        if entry.reason == _GONE and lake.file(REDACTED_RECORDS, entry.project, entry.session_id):
             catalog.quarantine.release(entry.project, entry.session_id, entry.stage)
     lost: dict[str, list[Table]] = {}
     for table in _TABLES:

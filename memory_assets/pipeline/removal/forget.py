@@ -34,8 +34,8 @@ from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
 from memory_assets.pipeline.indexes.rebuild import collections_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
-from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.ownership.project_sessions import session_files
+from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.removal.selection import (
     SessionOnRecord,

@@ -21,7 +21,7 @@ from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
 from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.ownership.attribution import SessionKey
-from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from memory_assets.errors import ConfigurationError, StoreError, TranscriptError
 from memory_assets.paths import WHERE_ROOTS_ARE_SET, Roots, home_variables, is_gone
-from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status import counted
 from memory_assets.status.disk import remembered, roots_to_read

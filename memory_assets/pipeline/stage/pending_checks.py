@@ -93,8 +93,8 @@ def pending_sessions(
     for session_id in sorted({name for stamps in stamps_of.values() for name in stamps}):
         stamps = [
             f"{name}/{stamp}"
-            for name, found in stamps_of.items()
-            for stamp in found.get(session_id, ())
+            for name, of_table in stamps_of.items()
+            if (stamp := of_table.get(session_id)) is not None
         ]
         state = input_hash(version, *stamps)
         if session_id in noted_states and noted_states[session_id][0] == state:

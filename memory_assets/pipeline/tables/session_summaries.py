@@ -18,7 +18,7 @@ from memory_assets.summaries import load_summarizer
 def summarise_project(components: Components, project: str) -> StageReport:
     """Summarise the sessions whose records or summarizer changed, and return the report.
 
-    A long session is deferred while it grows (`deferral.py`), and a retained one keeps its
+    A long session is deferred while it grows (`derive.py`), and a retained one keeps its
     summary. A session without text (only titles, or tool calls without a word) has none.
     """
     report = derive_table(components, project, SUMMARISED)

@@ -17,7 +17,7 @@ from memory_assets.documents.walk import FoundFile, Walk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
-from memory_assets.pipeline.tables.kept_vectors import keep_vectors
+from memory_assets.pipeline.tables.embeddings import keep_vectors
 from memory_assets.pipeline.workspace.files import files_of
 from memory_assets.pipeline.workspace.state import (
     STAGE,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from memory_assets.documents.walk import IGNORE_FILES, FoundFile, Walk, found_at, walk
 from memory_assets.errors import ConfigurationError
-from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.workspace.state import STAGE, held_back, known_values
 from memory_assets.stores.workspaces import Workspace, Workspaces

@@ -289,7 +289,7 @@ def _with_documents(
     collection, reason = "", "commits are kept in the lake alone"
     if not ingested:
         searched, reason = None, "not ingested yet"
-    (file, *_) = [*stores.lake.files(table, project, session_id), ""]
+    file = stores.lake.file(table, project, session_id) or ""
     vectors: dict[str, tuple[str, Any]] = {}
     documents: dict[str, str] | str = "none"
     if searched is not None:

@@ -120,7 +120,7 @@ class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, ConversationFacts, to
     turn_states: Sequence[tuple[str, int]]
     """Chunks and prompts of long sessions: a hash of each turn, and the number of its rows."""
     made_of: tuple[str | None, int, str]
-    """Tables made from whole sessions (`pipeline/tables/deferral.py`): lineage and number of the
+    """Tables made from whole sessions (`pipeline/tables/derive.py`): lineage and number of the
     records, and the version that made a table of them."""
     ended: str | None
     repository: str

@@ -74,7 +74,6 @@ class Batch(Unwritten):
         self._lake = lake
         self._project = project
         self._collected: dict[Table, dict[str, Small]] = {table: {} for table in tables}
-        self._alone: dict[Table, set[str]] = {table: set() for table in tables}
         self._bytes = 0
         self._since = 0.0
         for table in tables:
@@ -91,7 +90,6 @@ class Batch(Unwritten):
         bytes of a session that is collected are those in memory."""
         facts, footer = rows.facts, {**rows.footer, OUTPUT_HASH: rows.facts.output_hash}
         if facts.bytes > SMALL_SESSION_BYTES:
-            self._alone[table].add(session_id)
             partition = self._lake.partition(table, self._project)
             return partition.write(session_id, rows.parts, lambda: footer, facts.output_hash)
         self._collected[table][session_id] = (rows.parts, footer)
@@ -123,9 +121,9 @@ class Batch(Unwritten):
         return sizes
 
     def compact(self) -> None:
-        """Pack small files that this batch did not write into segments, if there are many."""
-        for table, alone in self._alone.items():
-            self._lake.partition(table, self._project).compact(alone)
+        """Pack small segments together, if there are many."""
+        for table in self._collected:
+            self._lake.partition(table, self._project).compact()
 
 
 def _bytes(small: Small) -> int:

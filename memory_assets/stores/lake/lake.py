@@ -1,7 +1,6 @@
 """The lake: Parquet files by table and project, replaced by atomic rename.
 
-    <lake>/<table>/project=<project>/segment+<number>.parquet   small sessions (`segments.py`)
-    <lake>/<table>/project=<project>/<session>.parquet          a session of its own (`files.py`)
+    <lake>/<table>/project=<project>/segment+<number>.parquet   sessions (`segments.py`)
 
 Where a session is makes no difference to those who read it here; `Lake` accepts and returns
 redacted text only: a row with a plain `str` where its model says `RedactedText` is refused before
@@ -30,7 +29,7 @@ import pyarrow.compute as pc
 from memory_assets.errors import NotFound
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.lake.parquet_files import FileFacts, Footer, SessionRows
-from memory_assets.stores.lake.partition import HASHED, NAME, Partition, encoded, reading
+from memory_assets.stores.lake.partition import NAME, Partition, encoded, reading
 from memory_assets.stores.lake.rows import (
     arrow_batches,
     redacted_columns,
@@ -39,7 +38,7 @@ from memory_assets.stores.lake.rows import (
     texts_of,
 )
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, Table
-from memory_assets.stores.lake.segments import SegmentCache
+from memory_assets.stores.lake.segments import HASHED, SegmentCache
 
 __all__ = ["FileFacts", "Lake", "Vectors", "redacted_columns", "redacted_values", "rows_from_arrow"]
 
@@ -67,10 +66,9 @@ class Lake:
         """Return the files of one table of a project."""
         return Partition(self.partition_dir(table, project), table, project, self._cache)
 
-    def files(self, table: Table, project: str, session_id: str) -> list[Path]:
-        """Return the files that have a session's rows: none, its own one and its tail, or a
-        segment that it shares."""
-        return self.partition(table, project).files(session_id)
+    def file(self, table: Table, project: str, session_id: str) -> Path | None:
+        """Return the file that has a session's rows, None if it has none."""
+        return self.partition(table, project).file(session_id)
 
     def partition_dir(self, table: Table, project: str) -> Path:
         """Return the directory of a project's files of one table."""
@@ -103,7 +101,7 @@ class Lake:
         footer: Footer = dict,
         extra: Mapping[str, Sequence[object]] | None = None,
     ) -> FileFacts:
-        """Replace a session's rows by `rows` (instances of the table's model), in a file of its
+        """Replace a session's rows by `rows` (instances of the table's model), in a segment of its
         own.
 
         Rows are consumed and written a batch at a time, so memory stays flat however
@@ -141,7 +139,7 @@ class Lake:
         partition = self.partition(table, project)
         with ExitStack() as files:
             try:
-                with reading(partition.own_path(session_id), project):
+                with reading(partition.directory, project):
                     rows = partition.open_rows(session_id, files)
             except FileNotFoundError:
                 raise NotFound(f"no {table.name} of session {session_id} in {project}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -147,18 +147,6 @@ def _leaves(name: str, kind: pa.DataType) -> Iterator[str]:
         yield name
 
 
-def whole_file(file: pq.ParquetFile, rows: int | None = None) -> Extent:
-    """Return the first `rows` rows of an open file, or all."""
-
-    def read_group(number: int, columns: list[str] | None) -> pa.Table:
-        return bare(file.read_row_group(number, columns=columns, use_threads=False))
-
-    metadata = file.metadata
-    return Extent(
-        metadata, group_rows(metadata), read_group, 0, metadata.num_rows if rows is None else rows
-    )
-
-
 def group_rows(metadata: pq.FileMetaData) -> list[int]:
     """Return the number of rows of each row group."""
     return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
@@ -167,12 +155,6 @@ def group_rows(metadata: pq.FileMetaData) -> list[int]:
 def bare(table: pa.Table) -> pa.Table:
     """Return a table without the metadata of its file."""
     return table.replace_schema_metadata(None)
-
-
-def open_file(path: Path, files: ExitStack) -> tuple[pq.ParquetFile, int]:
-    """Open a file, and return it with its size; `files` closes it."""
-    file = files.enter_context(pa.OSFile(str(path), "rb"))
-    return pq.ParquetFile(file), file.size()
 
 
 def footer_of(metadata: pq.FileMetaData) -> dict[str, str]:

@@ -1,18 +1,25 @@
-"""Segments: Parquet files that many small sessions of a project share.
+"""Segments: Parquet files of a project, each with one long session or many small ones.
 
     segment+<number>.parquet   sessions as contiguous row ranges, in row groups of a batch each
 
 Most sessions are small, and opening, writing and renaming a file costs more than their rows. The
-footer has a directory: which rows are whose, with the footer metadata that each session's own
-file would have. A segment is never changed, only replaced by atomic rename or removed. It names
-the time that it has as a file, so that what another program changed is noticed: then its sessions
-have other stamps, wherever they are moved. No session's own file has such a name, because `+` is
-percent-encoded in those.
+footer has a directory: which rows are whose, with the footer metadata of each session. A segment
+is never changed, only replaced by atomic rename or removed. It names the time that it has as a
+file, so that what another program changed is noticed: then its sessions have other stamps,
+wherever they are moved.
+
+Earlier versions wrote a long session to a file without a directory:
+
+    <session>.parquet   one session; of a name that is too long the footer has the whole
+
+It counts as a segment of this session, newer than all others, until it is written again; what
+was appended to it may be beside it (`tails.py`).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import time
@@ -23,14 +30,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from memory_assets.stores.lake import tails
 from memory_assets.stores.lake.parquet_files import (
     OUTPUT_HASH,
     Extent,
     FileFacts,
+    Footer,
     SessionRows,
     bare,
     footer_of,
@@ -40,6 +50,9 @@ from memory_assets.stores.lake.parquet_files import (
 )
 
 SEGMENT = re.compile(r"segment\+(?P<number>\d+)\.parquet")
+HASHED = "@"
+"""In a name of which only the beginning is left, before a hash; it is encoded in all others."""
+_SESSION_OF_FILE = "session_of_file"
 _SESSIONS = "sessions"
 _WRITTEN = "written_ns"
 _MOST_DIRECTORIES = 64
@@ -70,12 +83,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Packed:
-    """A session to write to a segment."""
+    """A session to write to a segment; `footer` is called after the last of its `parts`."""
 
     session_id: str
     stamp: str
-    footer: Mapping[str, str]
-    parts: Sequence[pa.Table]
+    footer: Footer
+    parts: Iterable[pa.Table]
 
 
 @dataclass(frozen=True)
@@ -139,7 +152,7 @@ class SegmentCache:
         with ExitStack() as files:
             metadata = pq.ParquetFile(_open(path, identity, files)).metadata
             segment = Segment(
-                path, identity, metadata, group_rows(metadata), _entries(metadata, identity)
+                path, identity, metadata, group_rows(metadata), _entries(path, metadata, identity)
             )
         with self._lock:
             self._segments[path] = segment
@@ -154,7 +167,11 @@ class SegmentCache:
         extent = self.extent(segment, entry.first, entry.rows, files)
         share = segment.identity[2] * entry.rows // max(segment.metadata.num_rows, 1)
         facts = FileFacts(entry.rows, share, entry.footer.get(OUTPUT_HASH, ""))
-        return SessionRows(segment.path, [extent], facts, entry.footer)
+        rows = SessionRows(segment.path, [extent], facts, entry.footer)
+        if SEGMENT.fullmatch(segment.path.name):
+            return rows
+        generation = footer_of(segment.metadata).get(tails.GENERATION) or facts.output_hash
+        return tails.with_tail(rows, generation, files)
 
     def extent(self, segment: Segment, first: int, rows: int, files: ExitStack) -> Extent:
         """Return rows of a segment, whosever they are; `files` closes it."""
@@ -187,41 +204,52 @@ class SegmentCache:
 
 def listed(directory: Path) -> list[tuple[Path, Identity]]:
     """Return the segments of a directory, newest first; none if it is not there."""
-    found = []
+    found: list[tuple[float, os.DirEntry[str]]] = []
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
                 if name := SEGMENT.fullmatch(entry.name):
                     found.append((int(name["number"]), entry))
+                elif entry.name.endswith(tails.SUFFIX) and not is_tail(entry.name):
+                    found.append((math.inf, entry))
             found.sort(key=lambda each: -each[0])
             return [(directory / entry.name, _identity(entry.stat())) for _, entry in found]
     except FileNotFoundError:
         return []
 
 
+def is_tail(name: str) -> bool:
+    """Whether a file is the tail of another, or hidden."""
+    return name.startswith(".") or name.endswith(tails.TAIL_SUFFIX)
+
+
 def next_path(directory: Path) -> Path:
     """Return the path of a segment newer than all there are."""
-    newest = next(iter(listed(directory)), None)
-    matched = SEGMENT.fullmatch(newest[0].name) if newest is not None else None
-    number = int(matched["number"]) + 1 if matched is not None else 1
-    return directory / f"segment+{number}.parquet"
+    names = (SEGMENT.fullmatch(path.name) for path, _ in listed(directory))
+    newest = next((int(name["number"]) for name in names if name is not None), 0)
+    return directory / f"segment+{newest + 1}.parquet"
 
 
-def write(path: Path, schema: pa.Schema, sessions: Iterable[Packed]) -> int:
-    """Replace the segment at `path` by one of these sessions; return its bytes."""
+def write(path: Path, schema: pa.Schema, sessions: Iterable[Packed]) -> tuple[int, int]:
+    """Replace the segment at `path` by one of these sessions, unless they have no rows; return
+    its rows and bytes."""
     directory: list[dict[str, object]] = []
 
     def parts() -> Iterator[pa.Table]:
         for session in sessions:
-            yield from session.parts
-            rows = sum(map(len, session.parts))
-            directory.append(_listed_as(session.session_id, rows, session.stamp, session.footer))
+            count = 0
+            for part in session.parts:
+                count += len(part)
+                yield part
+            name, stamp = session.session_id, session.stamp
+            directory.append(_listed_as(name, count, stamp, session.footer()))
 
     return _write(path, schema, parts(), directory)
 
 
 def drop(segment: Segment, session_ids: Set[str], cache: SegmentCache) -> None:
-    """Replace a segment by one without these sessions. Neighbours that stay are moved as one."""
+    """Replace a segment of several sessions by one without these. Neighbours that stay are moved
+    as one."""
     directory: list[dict[str, object]] = []
     runs: list[tuple[int, int]] = []
     for name, entry in segment.entries.items():
@@ -233,7 +261,10 @@ def drop(segment: Segment, session_ids: Set[str], cache: SegmentCache) -> None:
     with ExitStack() as files:
         rows = cache.extent(segment, 0, segment.metadata.num_rows, files)
         parts = (part for first, end in runs for part in rows.slices(first, end, None))
-        _write(segment.path, segment.metadata.schema.to_arrow_schema(), parts, directory)
+        schema = segment.metadata.schema.to_arrow_schema()
+        count, _ = _write(segment.path, schema, parts, directory)
+    if not count:
+        segment.path.unlink()
 
 
 def _listed_as(
@@ -245,17 +276,18 @@ def _listed_as(
 
 def _write(
     path: Path, schema: pa.Schema, parts: Iterable[pa.Table], directory: Sequence[object]
-) -> int:
-    """Replace the segment at `path` by one of these rows; return its bytes. `directory` is
-    complete when all parts were taken."""
+) -> tuple[int, int]:
+    """Replace the segment at `path` by one of these rows, if there are any; return their number
+    and its bytes. `directory` is complete when all parts were taken."""
     written = time.time_ns()
-    footer = {_WRITTEN: str(written)}
     with staged(path) as staging:
-        write_file(staging, schema, parts, lambda: footer | {_SESSIONS: json.dumps(directory)})
+        about = partial(_directory_footer, written, directory)
+        count = write_file(staging, schema, parts, about)
         os.utime(staging, ns=(written, written))
         size = staging.stat().st_size
-        staging.replace(path)
-    return size
+        if count:
+            staging.replace(path)
+    return count, size
 
 
 def _open(path: Path, identity: Identity, files: ExitStack) -> pa.OSFile:
@@ -274,12 +306,20 @@ def _identity(status: os.stat_result) -> Identity:
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _entries(metadata: pq.FileMetaData, identity: Identity) -> dict[str, Entry]:
+def _directory_footer(written: int, directory: Sequence[object]) -> dict[str, str]:
+    return {_WRITTEN: str(written), _SESSIONS: json.dumps(directory)}
+
+
+def _entries(path: Path, metadata: pq.FileMetaData, identity: Identity) -> dict[str, Entry]:
     """Return the directory of a segment. Where the file is not as it was written, or is of a
     version that did not note it, the stamps say which file they are of."""
     entries: dict[str, Entry] = {}
     first = 0
     footer, (_, changed, size) = footer_of(metadata), identity
+    if not SEGMENT.fullmatch(path.name):
+        name = footer.pop(_SESSION_OF_FILE, "") or unquote(path.name.removesuffix(tails.SUFFIX))
+        own = {key: value for key, value in footer.items() if key not in tails.OF_THE_FILE}
+        return {name: Entry(0, metadata.num_rows, f"{path.name}:{changed}:{size}", own)}
     more = "" if footer.get(_WRITTEN) == str(changed) else f"~{changed}:{size}"
     try:
         for each in json.loads(footer[_SESSIONS]):
