@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import Phrase
-from memory_assets.session_analysis.scores import DID
 from memory_assets.session_analysis.sentences import Sentence, sentences
 
 _SHORTEST, _LONGEST = 12, 320
@@ -38,6 +37,7 @@ _OPEN = Phrase(
     r"\bto-?dos?\b|\b(?:still|currently) (?:fails?|failing|broken|needs?)\b|"
     r"\byou(?:'ll| will)? (?:still )?need to\b|^\W*next(?: steps?| up)?: "
 )
+_DONE = Phrase(r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:also )?(?:done|ran|wrote|made|\w+ed)\b")
 _OFFER = Phrase(
     r"^\W*(?:(?:so|ok|okay|or|and)[, ]+)?(?:would you (?:like|prefer|rather)|do you want|"
     r"want me to|should (?:I|we)|shall (?:I|we)|which (?:one|option|of|would|do)|"
@@ -113,7 +113,7 @@ def _is_open(part: Sentence, *, is_first: bool) -> bool:
         return False
     listed = _HEADING.search(part.lead) if part.item else None
     if (listed or _HEADING.search(part.heading)) and (part.item or is_first):
-        return not DID.search(text)
+        return not _DONE.match(text)
     return bool(_OPEN.search(text))
 
 

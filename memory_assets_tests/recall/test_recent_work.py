@@ -157,13 +157,13 @@ def test_tests_that_still_fail_at_the_end_are_told(tmp_path: Path) -> None:
         assert "Failed" not in lines_of(worked)
 
 
-def test_lines_that_are_needed_come_before_others(tmp_path: Path) -> None:
-    """Where not all fit."""
+def test_lines_that_a_message_needs_come_before_others(tmp_path: Path) -> None:
+    """Those with words of the latest message, where not all fit."""
     worked = Worked(tmp_path)
-    for day, name in enumerate("abc"):
+    for day, name in enumerate(("anvil", "bevel", "chisel")):
         worked.session(name, commit(f"Change {name}"), cwd=HERE, days=day)
-    needed = recent_work(worked.memory(), PROJECT, lambda lines: len(lines) <= 3, {"a"})
-    assert "Change a" in needed[1]
+    needed = recent_work(worked.memory(), PROJECT, lambda lines: len(lines) <= 3, "and the anvil?")
+    assert "Change anvil" in needed[1]
 
 
 def test_less_is_told_until_it_fits(tmp_path: Path) -> None:
@@ -195,3 +195,28 @@ def test_a_context_tells_of_the_project_without_a_memory_of_agents(tmp_path: Pat
     assert not (tmp_path / "data" / FILE_NAME).exists()
     other = run_here(environment, "context", "--project", str(tmp_path / "elsewhere"))
     assert (other.returncode, other.stdout) == (0, "")
+
+
+def test_what_a_message_needs_comes_first(tmp_path: Path) -> None:
+    """The turns that answer it, each with an id that `memory show` takes, before the last sessions;
+    none where nothing answers."""
+    worked, here = Worked(tmp_path), tmp_path / "kiln"
+    here.mkdir()
+    said = Call(said="The damper sticks because the hinge of the flue is rusted through.")
+    worked.session("a", said, commit("Oil the hinge"), cwd=here)
+    worked.session("b", Call(said="The shelf holds."), commit("Fix the shelf"), cwd=here, days=1)
+    own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
+    environment = {**own, "HOME": str(tmp_path / "home")}
+    for name in ("codex", "pi"):
+        (tmp_path / name).mkdir()
+    assert run_here(environment, "ingest").returncode == 0
+
+    def lines(message: str) -> list[str]:
+        asked = ("context", "--project", str(here), "--latest", message)
+        return run_here(environment, *asked).stdout.splitlines()
+
+    answered = lines("why does the damper of the flue stick?")
+    assert answered[1] == "On this message, from earlier sessions:"
+    assert "rusted through" in answered[2] and "[session::0000000a::turn::0]" in answered[2]
+    assert answered[-1] == "why does the damper of the flue stick?"
+    assert lines("zzzz qqqq")[1] == "Last sessions of this project:"

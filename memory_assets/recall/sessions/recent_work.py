@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from memory_assets.chunking.digest import BOOKKEEPING
 from memory_assets.errors import NotFound
 from memory_assets.recall.names import short_id, with_worktrees
-from memory_assets.recall.rows import rows_of
-from memory_assets.recall.sessions.session import one_line
+from memory_assets.recall.rows import one_line, rows_of
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.open_ends import open_ends, standing_instructions
 from memory_assets.stores.lake.rows import texts_of
@@ -121,26 +119,34 @@ class _Session:
         """Whether anything came of it."""
         return bool(self.row["commits"] or self.row["completed"] or self.files)
 
-    def may_resolve(self, earlier: _Session, left: str) -> bool:
-        """Whether it may have resolved what an earlier session left."""
+    def goes_on_with(self, earlier: _Session) -> bool:
+        """Whether it is on the branch or the files of an earlier session, and so may have resolved
+        whatever that left."""
         if self.branch == earlier.branch and self.branch not in _SHARED_BRANCHES:
             return True
-        return bool(self.files & earlier.files) or len(_telling(left) & self.words) >= _ALIKE
+        return bool(self.files & earlier.files)
+
+    def is_about(self, left: str) -> bool:
+        """Whether it has the words of what another session left."""
+        return len(_telling(left) & self.words) >= _ALIKE
 
 
 def recent_work(
     stores: Stores,
     project: str,
     fits: Callable[[Sequence[str]], bool] = lambda lines: True,
-    needed: Set[str] = frozenset(),
+    message: str = "",
 ) -> list[str]:
     """Return lines on the last sessions of a project and of its working trees, as many as fit; none
-    if there are no sessions with a person's prompt. Lines that have any of the words `needed` (in
-    small letters) are kept before others."""
+    if there are no sessions with a person's prompt. Lines with words of the latest message are
+    kept before others."""
     sessions = _newest(stores, project)
     lines = list(_by_worth(stores, sessions))
-    if needed:
-        lines.sort(key=lambda line: needed.isdisjoint(_words(line.text)))
+    if message:
+        from memory_assets.keywords import indexed_terms, query_terms
+
+        needed = {term for term, weight in query_terms(message).items() if weight == 1}
+        lines.sort(key=lambda line: needed.isdisjoint(indexed_terms(line.text)))
     chosen: list[_Line] = []
     for line in lines:
         if fits(_together([*chosen, line])):
@@ -278,11 +284,10 @@ def _left_open(sessions: Sequence[_Session]) -> Iterator[str]:
     """Yield what the newest sessions left open and no later one may have resolved."""
     told = 0
     for place, session in enumerate(sessions[: 2 * _SESSIONS]):
-        left = [
-            text
-            for text in _left(session)
-            if not any(later.may_resolve(session, text) for later in sessions[:place])
-        ]
+        later = sessions[:place]
+        if told == _OPEN_ENDS or any(each.goes_on_with(session) for each in later):
+            continue
+        left = [text for text in _left(session) if not any(each.is_about(text) for each in later)]
         for text in left[:_OF_ONE][: _OPEN_ENDS - told]:
             told += 1
             yield f"- {_day(session.row)} {one_line(text, _QUOTED)} [{session.short}]"
@@ -344,8 +349,7 @@ def _instructions(stores: Stores, sessions: Sequence[_Session]) -> Iterator[str]
 
 def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
     """Return how a session ended, by its records; those of subagents count for commands alone."""
-    columns = ["kind", "agent_id", "tool_name", "command", "timestamp", "tool_use_id", "is_error"]
-    columns.append("text")
+    columns = ["kind", "agent_id", "command", "timestamp", "tool_use_id", "is_error", "text"]
     try:
         rows = stores.lake.read(REDACTED_RECORDS, project, session_id, columns)
     except NotFound:
@@ -361,15 +365,17 @@ def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
             calls.add(call)
         elif kind == "tool_result" and call in calls and not record["is_error"]:
             pushes.append(at)
-        if record["agent_id"] is not None or record["tool_name"] in BOOKKEEPING:
+        if record["agent_id"] is not None:
             continue
         if kind == "assistant_text":
             said.append(place)
         elif kind in ("prompt", "tool_use", "tool_result"):
             said = []
+    # Arrow's `take` would load its library of functions, which takes as long as all the rest.
+    closing = [text for place in said for text in texts_of(rows.slice(place, 1))]
     is_known = bool(said) and any(commands)
     return _Ended(
-        join("\n\n", texts_of(rows.take(said))) if said else None,
+        join("\n\n", closing) if closing else None,
         pushes,
         is_known and not any("commit" in (command or "") for command in commands),
     )
@@ -378,10 +384,6 @@ def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
 def _telling(text: str) -> set[str]:
     """Return the longer words of a text, and names of code, in small letters, without endings."""
     return {word.lower()[:_STEM] for word in _WORD.findall(text)}
-
-
-def _words(text: str) -> set[str]:
-    return {word.lower() for word in re.findall(r"\w+", text)}
 
 
 def _day(row: Mapping[str, Any]) -> str:
