@@ -107,6 +107,7 @@ def plain_context(given: Sequence[str]) -> Callable[[], object] | None:
     if values is None or values.pop("query"):
         return None
     as_json = bool(values.pop("--json", False))
+    gc.disable()  # the process ends with its answer
     return lambda: print_context(
         ContextRequest.given("cli", values), as_json=as_json, prepare=prepare
     )

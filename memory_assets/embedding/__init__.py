@@ -12,7 +12,7 @@ from memory_assets.embedding.embedder import (
     load_embedder,
 )
 from memory_assets.embedding.model_files import WordPieces, load_word_pieces
-from memory_assets.http.model_endpoint import is_endpoint
+from memory_assets.http.endpoint_use import is_endpoint
 
 __all__ = [
     "DEFAULT_EMBEDDER",

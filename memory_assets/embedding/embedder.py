@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from memory_assets.errors import EmbedderUnavailable
-from memory_assets.http.model_endpoint import is_endpoint
+from memory_assets.http.endpoint_use import is_endpoint
 from memory_assets.redacted_text import RedactedText, require_redacted
 
 if TYPE_CHECKING:  # word pieces are counted without numpy, whose import takes 60 ms

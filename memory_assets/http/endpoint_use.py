@@ -1,8 +1,16 @@
-"""The facts of a request to a model at an endpoint: tokens, time, cost; never its texts."""
+"""Which models are at an endpoint, and the facts of a request to one: tokens, time, cost; never its
+texts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+_OF_ENDPOINTS = "openai:"
+
+
+def is_endpoint(name: str) -> bool:
+    """Whether a model of this name is at an endpoint."""
+    return name.startswith(_OF_ENDPOINTS)
 
 
 @dataclass(frozen=True, slots=True)

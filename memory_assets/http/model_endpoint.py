@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.http.endpoint_use import EndpointUse
 
-_OF_ENDPOINTS = "openai:"
 _SECONDS = 30.0
 _PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
 """Seconds before the first and each further round over the endpoints."""
@@ -51,11 +50,6 @@ class Refused(Exception):
         super().__init__(reason)
         self.again = again
         self.after = after
-
-
-def is_endpoint(name: str) -> bool:
-    """Whether a model of this name is at an endpoint."""
-    return name.startswith(_OF_ENDPOINTS)
 
 
 def family_of(name: str) -> str:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from memory_assets.stores.lake.schemas import Table
 
 
+LINE_CHARACTERS = 160
+
+
 def rows_of(
     lake: Lake, table: Table, project: str, session_id: str, columns: list[str] | None = None
 ) -> list[dict[str, Any]]:
@@ -29,6 +32,14 @@ def plain(row: Mapping[str, Any]) -> dict[str, Any]:
         name: value.isoformat() if isinstance(value, datetime) else value
         for name, value in row.items()
     }
+
+
+def one_line(text: str, most: int = LINE_CHARACTERS) -> str:
+    """Return the beginning of a text on one line, cut after a word if it is too long."""
+    line = " ".join(text[: 4 * most].split())
+    if len(line) <= most:
+        return line
+    return f"{line[: most - 1].rsplit(' ', 1)[0].rstrip(',.;:')}…"
 
 
 def stored_vectors(

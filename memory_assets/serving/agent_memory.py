@@ -10,6 +10,7 @@ from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from memory_assets.errors import NotFound, StoreError
 from memory_assets.requests.agent_memory import (
     AppendRequest,
     ContextRequest,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _WORK_TOKENS = 300
 """Tokens of a context that tell of the project's last sessions: an agent pays for them each time
 it begins."""
+_ANSWERING, _EXCERPT = 3, 200
+"""Turns that answer the latest message, and characters of each."""
 
 
 class AgentMemory:
@@ -114,7 +117,7 @@ class AgentMemory:
         project = self._project(asked.project) if remembers or engines.has_catalog else ""
         work: list[str] = []
         if project and not asked.conversation and has_sessions(engines, project):
-            work = self._work_before(project)
+            work = self._work_before(project, (asked.latest or "").strip())
         if not (work or remembers):
             return nothing
         return self._calls.context(
@@ -126,13 +129,45 @@ class AgentMemory:
             work,
         )
 
-    def _work_before(self, project: str) -> list[str]:
-        """Return lines on the last sessions of a project, within `_WORK_TOKENS`."""
+    def _work_before(self, project: str, latest: str) -> list[str]:
+        """Return lines on the last sessions of a project, within `_WORK_TOKENS`: the turns that
+        answer the latest message first, if there is one."""
         from memory_assets.recall.sessions.recent_work import recent_work
 
         engines = self._calls.engines
         count = engines.tokens.count_tokens
-        return recent_work(engines, project, lambda lines: count("\n".join(lines)) <= _WORK_TOKENS)
+        answering = self._answering(project, latest) if latest else []
+        while answering and count("\n".join(answering)) > _WORK_TOKENS:
+            answering.pop()
+        return answering + recent_work(
+            engines,
+            project,
+            lambda lines: count("\n".join([*answering, *lines])) <= _WORK_TOKENS,
+            latest,
+        )
+
+    def _answering(self, project: str, latest: str) -> list[str]:
+        """Return lines with the turns of a project's sessions that probably answer a message; none
+        where nothing can be searched."""
+        from memory_assets.recall import Memory
+        from memory_assets.recall.search.excerpts import excerpt
+        from memory_assets.requests.search import SearchRequest
+
+        try:
+            memory = Memory(self._settings)
+            asked = {"query": latest, "project": project, "n": _ANSWERING}
+            request = SearchRequest.given("mcp", asked)
+            hits = [hit for hit in memory.search(request).hits if not hit.weak]
+        except (NotFound, StoreError):
+            return []
+        short = memory.short_ids(str(hit.metadata["session_id"]) for hit in hits)
+        lines = []
+        for hit in hits:
+            session = str(hit.metadata["session_id"])
+            day = str(hit.metadata.get("timestamp") or "")[:10]
+            said = excerpt(str(hit.text), latest, _EXCERPT, hit.prompt_length)
+            lines.append(f"- {day} {said} [{hit.turn_id.replace(session, short[session])}]")
+        return ["On this message, from earlier sessions:", *lines] if lines else []
 
 
 def framed_under(key: bytes) -> Callable[[Sequence[str]], str]:

@@ -78,6 +78,14 @@ def hit_lines(hits: Sequence[Mapping[str, Any]], first: int = 1) -> Iterator[str
         score = f"{hit['score']:.2f}  {mark}" if hit["score"] else ""
         yield f"{rank}. {hit['id']}  {score}{_place(hit)}"
         yield f"   {hit['text']}"
+        yield from (f"   {line}" for line in later_lines(hit))
+
+
+def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what came of a hit in a later turn of its session, if that is known."""
+    if later := hit.get("later"):
+        number = later["turn_id"].rpartition("::")[2]
+        yield f"{later['how'].capitalize()} in turn {number}: {later['text']}"
 
 
 def also_there(metadata: Mapping[str, Any]) -> str:

@@ -117,6 +117,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             "weak": hit["weak"],
             "time": hit["metadata"].get("timestamp") or None,
             "project": hit["metadata"].get("project"),
+            "later": hit["later"],
             **{name: hit["metadata"][name] for name in _OF_A_DOCUMENT if name in hit["metadata"]},
             "text": excerpt(
                 visible(hit["text"]),

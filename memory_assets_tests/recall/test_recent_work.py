@@ -45,45 +45,125 @@ def test_a_commit_was_pushed_if_a_push_after_it_worked(
 ) -> None:
     """In the same session; a push that failed or came before it is none."""
     worked = Worked(tmp_path)
-    worked.session("a", *calls, cwd=HERE)
+    worked.session("a", *calls, Call(said="Committed."), cwd=HERE)
     text = lines_of(worked)
     assert f'Commit "Fix the damper" ({said.strip("()")})' in text and "[0000000a]" in text
 
 
+def test_what_was_pushed_after_the_record_breaks_off_is_not_known(tmp_path: Path) -> None:
+    """Nothing is said of a session that ends in a call; a later push on its branch is told."""
+    worked = Worked(tmp_path)
+    worked.session("a", commit("Fix the damper"), cwd=HERE, branch="damper")
+    assert 'Commit "Fix the damper".' in lines_of(worked)
+    worked.session("b", shell("git push"), Call(said="Pushed."), cwd=HERE, branch="damper", days=1)
+    assert 'Commit "Fix the damper" (pushed later)' in lines_of(worked)
+
+
+WRITE = Call("Write", {"file_path": f"{HERE}/damper.py", "content": "x = 1"})
+
+
 @pytest.mark.parametrize(
-    ("prompt", "is_standing"),
+    ("calls", "is_known"),
     [
-        ("never commit without signing.", True),
-        ("ok. always verify, then run the hooks", True),
-        ("Please prefer small commits.", True),
-        ("when it fails, never retry twice", True),
-        ("run the dashboard directly from now on", True),
-        ("the kiln never gets hot", False),
-        ("it never saw the file", False),
-        ("npm error: exit handler never called", False),
-        ("should we always sign?", False),
-        ("don't touch the footer", False),
-        ("never do it. " + "pasted " * 400, False),
+        ([WRITE, shell("make"), Call(said="The damper is written.")], True),
+        ([WRITE, shell("make")], False),
+        ([WRITE, Call(said="The damper is written.")], False),
+        ([WRITE, shell("make commit"), Call(said="The damper is written.")], False),
     ],
 )
-def test_what_a_person_asked_once_and_for_all_is_told(
-    tmp_path: Path, prompt: str, is_standing: bool
+def test_that_nothing_was_committed_is_told_only_where_it_is_known(
+    tmp_path: Path, calls: list[Call], is_known: bool
 ) -> None:
-    """A sentence that begins a clause with always, never or prefer, or says from when on; not a
-    report, a question, what was asked for one time, or what is pasted."""
+    """Commands are on record, none has to do with commits, and the session ended with a message."""
     worked = Worked(tmp_path)
-    worked.session("a", Call(text=prompt), shell("make"), commit("Sign"), cwd=HERE)
-    assert ("once and for all" in lines_of(worked)) is is_standing
+    worked.session("a", *calls, cwd=HERE)
+    text = lines_of(worked)
+    assert "Changed damper.py" in text and ("(no commit in it)" in text) is is_known
+
+
+def test_what_was_left_open_is_told_in_its_own_words(tmp_path: Path) -> None:
+    """With day and session; not what stands in an earlier message, nor what the agent only
+    announces."""
+    worked = Worked(tmp_path)
+    calls = [
+        Call(said="The glaze is not committed yet."),
+        Call(text="go on"),
+        shell("make"),
+        Call(said="The damper opens.\n\nThe migration is not deployed yet."),
+    ]
+    worked.session("a", *calls, cwd=HERE)
+    text = lines_of(worked)
+    assert '- 2026-03-30 "The migration is not deployed yet." [0000000a]' in text
+    assert "glaze" not in text
+
+
+@pytest.mark.parametrize(
+    ("branch", "calls", "is_open"),
+    [
+        ("kiln-door", [shell("make"), Call(said="The hinges turn.")], True),
+        ("damper", [shell("make"), Call(said="The hinges turn.")], False),
+        ("kiln-door", [WRITE, Call(said="The hinges turn.")], False),
+        ("kiln-door", [commit("Deploy the migration"), Call(said="The hinges turn.")], False),
+    ],
+)
+def test_what_a_later_session_may_have_done_is_not_open(
+    tmp_path: Path, branch: str, calls: list[Call], is_open: bool
+) -> None:
+    """One on the same branch of its own, on the same files, or whose commits have its words."""
+    worked = Worked(tmp_path)
+    left = Call(said="The migration is not deployed yet.")
+    worked.session("a", WRITE, left, cwd=HERE, branch="damper")
+    worked.session("b", *calls, cwd=HERE, branch=branch, days=1)
+    assert ("not deployed yet" in lines_of(worked)) is is_open
+
+
+def test_what_a_person_asked_once_and_for_all_is_told(tmp_path: Path) -> None:
+    """With the day, the newest first; not what is pasted."""
+    worked = Worked(tmp_path)
+    pasted = "never do it. " + "pasted " * 400
+    asked = [Call(text="never commit without signing."), Call(text=pasted)]
+    worked.session("a", *asked, shell("make"), commit("Sign"), cwd=HERE)
+    text = lines_of(worked)
+    assert '- 2026-03-30 "never commit without signing." [0000000a]' in text
+    assert "never do it" not in text
+
+
+def test_the_project_of_a_repository_tells_of_its_working_trees(tmp_path: Path) -> None:
+    """Their sessions are among its own."""
+    worked = Worked(tmp_path)
+    worked.session("a", commit("Fix the damper"), cwd=HERE)
+    tree = f"{HERE}/.claude/worktrees/door"
+    worked.session("b", commit("Hang the door"), cwd=tree, days=1)
+    text = lines_of(worked)
+    assert text.index("Hang the door") < text.index("Fix the damper")
 
 
 def test_tests_that_still_fail_at_the_end_are_told(tmp_path: Path) -> None:
-    """Those of the last session; not those that passed at last, nor of an earlier one."""
+    """Those of the last session; not those that passed at last, that a commit came after, or that
+    the last message says to pass, nor of an earlier session."""
     worked = Worked(tmp_path)
     failing = shell("pytest -q", "FAILED test_glaze.py::test_cone - assert 5 == 6", failed=True)
-    worked.session("a", failing, failing, commit("Try"), cwd=HERE)
+    worked.session("a", commit("Try"), Call(text="go on"), failing, failing, cwd=HERE)
     assert "Failed when it was tried last:" in lines_of(worked)
-    worked.session("b", failing, shell("pytest -q", "1 passed"), commit("Fix"), cwd=HERE, days=1)
-    assert "Failed" not in lines_of(worked)
+    for day, last in enumerate(
+        (
+            [shell("pytest -q", "1 passed"), commit("Fix")],
+            [commit("Fix")],
+            [Call(said="All tests pass now.")],
+        ),
+        1,
+    ):
+        worked.session(f"b{day}", failing, failing, *last, cwd=HERE, days=day)
+        assert "Failed" not in lines_of(worked)
+
+
+def test_lines_that_a_message_needs_come_before_others(tmp_path: Path) -> None:
+    """Those with words of the latest message, where not all fit."""
+    worked = Worked(tmp_path)
+    for day, name in enumerate(("anvil", "bevel", "chisel")):
+        worked.session(name, commit(f"Change {name}"), cwd=HERE, days=day)
+    needed = recent_work(worked.memory(), PROJECT, lambda lines: len(lines) <= 3, "and the anvil?")
+    assert "Change anvil" in needed[1]
 
 
 def test_less_is_told_until_it_fits(tmp_path: Path) -> None:
@@ -115,3 +195,28 @@ def test_a_context_tells_of_the_project_without_a_memory_of_agents(tmp_path: Pat
     assert not (tmp_path / "data" / FILE_NAME).exists()
     other = run_here(environment, "context", "--project", str(tmp_path / "elsewhere"))
     assert (other.returncode, other.stdout) == (0, "")
+
+
+def test_what_a_message_needs_comes_first(tmp_path: Path) -> None:
+    """The turns that answer it, each with an id that `memory show` takes, before the last sessions;
+    none where nothing answers."""
+    worked, here = Worked(tmp_path), tmp_path / "kiln"
+    here.mkdir()
+    said = Call(said="The damper sticks because the hinge of the flue is rusted through.")
+    worked.session("a", said, commit("Oil the hinge"), cwd=here)
+    worked.session("b", Call(said="The shelf holds."), commit("Fix the shelf"), cwd=here, days=1)
+    own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
+    environment = {**own, "HOME": str(tmp_path / "home")}
+    for name in ("codex", "pi"):
+        (tmp_path / name).mkdir()
+    assert run_here(environment, "ingest").returncode == 0
+
+    def lines(message: str) -> list[str]:
+        asked = ("context", "--project", str(here), "--latest", message)
+        return run_here(environment, *asked).stdout.splitlines()
+
+    answered = lines("why does the damper of the flue stick?")
+    assert answered[1] == "On this message, from earlier sessions:"
+    assert "rusted through" in answered[2] and "[session::0000000a::turn::0]" in answered[2]
+    assert answered[-1] == "why does the damper of the flue stick?"
+    assert lines("zzzz qqqq")[1] == "Last sessions of this project:"

@@ -33,13 +33,15 @@ _STAGES = (
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a tool with its output; `text` instead of a call is a prompt."""
+    """One call of a tool with its output; `text` instead of a call is a prompt, `said` what the
+    agent says."""
 
     tool: str = ""
     given: Mapping[str, Any] | None = None
     output: str = ""
     failed: bool = False
     text: str = ""
+    said: str = ""
 
 
 def shell(command: str, output: str = "ok", *, failed: bool = False) -> Call:
@@ -63,7 +65,9 @@ class Worked:
             "embedder": "none",
         }
 
-    def session(self, name: str, *calls: Call, cwd: Path | str, days: int = 0) -> str:
+    def session(
+        self, name: str, *calls: Call, cwd: Path | str, days: int = 0, branch: str = ""
+    ) -> str:
         """Write a session that made these calls, a minute apart, so many days after the first;
         return its id."""
         session_id = f"{name:0>8}-0000-4000-8000-000000000001"
@@ -71,6 +75,10 @@ class Worked:
         lines = [_line(session_id, 0, "user", at, f"Work on {name}.", str(cwd))]
         for number, call in enumerate(calls, 1):
             later = at + timedelta(minutes=number)
+            if call.said:
+                said = [{"type": "text", "text": call.said}]
+                lines.append(_line(session_id, 2 * number, "assistant", later, said, str(cwd)))
+                continue
             if call.text:
                 lines.append(_line(session_id, 2 * number, "user", later, call.text, str(cwd)))
                 continue
@@ -85,7 +93,7 @@ class Worked:
             lines.append(_line(session_id, 2 * number + 1, "user", after, [answer], str(cwd)))
         folder = self.root / "projects" / project_of(str(cwd))
         folder.mkdir(parents=True, exist_ok=True)
-        text = "".join(json.dumps(line) + "\n" for line in lines)
+        text = "".join(json.dumps({**line, "gitBranch": branch}) + "\n" for line in lines)
         (folder / f"{session_id}.jsonl").write_text(text)
         return session_id
 

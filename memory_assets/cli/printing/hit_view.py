@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
 from memory_assets.cli.printing.rendering import ANSI, printable
-from memory_assets.serving.answer_lines import age, also_there, project_name
+from memory_assets.serving.answer_lines import age, also_there, later_lines, project_name
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -116,6 +116,8 @@ class HitView:
             yield indent + _cut(printable(copies), room)
         for line in _body(hit, self._answer["query"], room, self._colours, self._full):
             yield f"{indent}{line}".rstrip()
+        for line in later_lines(hit):
+            yield indent + _cut(printable(line), room)
 
     def shown_id(self, hit: Mapping[str, Any]) -> str:
         """Return the shortest id by which `memory show` knows a hit; of a passage, its turn's; of

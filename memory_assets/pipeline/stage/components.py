@@ -15,8 +15,7 @@ from filelock import FileLock, Timeout
 from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.embedding import Embedder, load_embedder
 from memory_assets.errors import StoreBusy
-from memory_assets.http.endpoint_use import EndpointUse
-from memory_assets.http.model_endpoint import is_endpoint
+from memory_assets.http.endpoint_use import EndpointUse, is_endpoint
 from memory_assets.pipeline.stage.engines import Engines, redaction_settings
 from memory_assets.pipeline.stage.pending_checks import (
     PendingSession,

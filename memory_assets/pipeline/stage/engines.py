@@ -80,6 +80,6 @@ class Engines(Stores):
     @opened_once
     def tokens(self) -> WordPieces:
         """The embedding model's word pieces, without the model."""
-        from memory_assets.embedding import load_word_pieces
+        from memory_assets.embedding.model_files import load_word_pieces
 
         return load_word_pieces()

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from memory_assets.embedding import DEFAULT_EMBEDDER, embed_redacted
 from memory_assets.errors import DamagedFile, NotFound
-from memory_assets.http.model_endpoint import is_endpoint
+from memory_assets.http.endpoint_use import is_endpoint
 from memory_assets.models import Embedding
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pool import Results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_assets.errors import NotFound
-from memory_assets.http.model_endpoint import is_endpoint
+from memory_assets.http.endpoint_use import is_endpoint
 from memory_assets.models import Summary
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.requests.search import SearchRequest
@@ -20,11 +20,21 @@ _MOST_HELD_BACK = 20
 
 
 @dataclass(frozen=True)
+class Later:
+    """What came of a turn: the later one that `answered` what it asked, `reverted` what it did or
+    `fixed` what it found, and the words in which it did."""
+
+    turn_id: str
+    how: Literal["answered", "reverted", "fixed"]
+    text: str
+
+
+@dataclass(frozen=True)
 class Hit:
     """One hit. In hybrid mode, `score` is the weighted sum of the two values in `why` (`words`:
     share of the question's words found, weighted by rarity; `meaning`: cosine of its passages); in
     the other modes it is one of them. `weak`: it is not probable that the hit answers. The first
-    `prompt_length` characters of `text` are the prompt of the turn."""
+    `prompt_length` characters of `text` are the prompt of the turn. `later`: what came of it."""
 
     id: str
     turn_id: str
@@ -34,6 +44,7 @@ class Hit:
     why: Mapping[str, float | str] = field(default_factory=dict)
     weak: bool = False
     prompt_length: int = 0
+    later: Later | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +123,7 @@ class Answer:
                     "prompt_length": hit.prompt_length,
                     "metadata": dict(hit.metadata),
                     "why": dict(hit.why),
+                    "later": asdict(hit.later) if hit.later else None,
                 }
                 for hit in self.hits
             ],

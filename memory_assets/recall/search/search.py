@@ -23,6 +23,7 @@ from memory_assets.recall.search.answer import Answer, Coverage, coverages
 from memory_assets.recall.search.corpus import Corpora, Corpus
 from memory_assets.recall.search.filters import left_out
 from memory_assets.recall.search.hybrid import find
+from memory_assets.recall.search.later import with_later
 from memory_assets.recall.search.newest import find_newest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
@@ -67,6 +68,10 @@ class Searcher:
         answer = self._answer(request)
         if answer.weak or not answer.hits:
             answer = replace(answer, machine=self._left_out(request))
+        if answer.hits and self._corpora is not None:
+            with self._corpora.index.reading():
+                told = with_later(answer.hits, self._corpora.index)
+            answer = replace(answer, hits=tuple(told))
         progress = under_way(self._stores.data_dir)
         if progress is None:
             return answer

@@ -14,9 +14,9 @@ from memory_assets.chunking.digest import error_head
 from memory_assets.errors import NotFound
 from memory_assets.models import PLAN, RedactedRecord, Turn
 from memory_assets.recall.names import Named, id_named
-from memory_assets.recall.rows import plain, rows_of
+from memory_assets.recall.rows import one_line, plain, rows_of
 from memory_assets.recall.sessions.records import as_diff, session_turns
-from memory_assets.recall.sessions.session import Item, one_line, session_items
+from memory_assets.recall.sessions.session import Item, session_items
 from memory_assets.stores.lake.schemas import (
     OBSERVATIONS,
     REDACTED_RECORDS,

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.recall.files.turns import whole_session
-from memory_assets.recall.sessions.session import one_line
+from memory_assets.recall.rows import one_line
 from memory_assets.requests.actions import FrictionRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs

@@ -2,7 +2,8 @@
 what the person asked for once and for all, and what failed when it was tried last.
 
 Everything is taken from the tables; nothing is judged by a model. A line is worth its tokens only
-if it is true, so each kind of line has the narrowest rule that finds most of it.
+if it is true, so each kind of line has the narrowest rule that finds most of it, and what a later
+session may have resolved is left out.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from memory_assets.errors import NotFound
-from memory_assets.recall.names import short_id
-from memory_assets.recall.rows import rows_of
-from memory_assets.recall.sessions.session import one_line
+from memory_assets.recall.names import short_id, with_worktrees
+from memory_assets.recall.rows import one_line, rows_of
+from memory_assets.redacted_text import RedactedText, join
+from memory_assets.session_analysis.open_ends import open_ends, standing_instructions
+from memory_assets.stores.lake.rows import texts_of
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
     SESSION_COMMITS,
@@ -25,157 +30,361 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.stores import Stores
 
-_SESSIONS, _INSTRUCTIONS = 3, 3
-_TITLE, _PART, _LEFT = 90, 130, 220
-"""Characters of a title, of what was done, and of what was left."""
+_READ, _HEARD = 12, 30
+"""Newest sessions whose summaries are read, and whose prompts are searched for instructions."""
+_SESSIONS, _INSTRUCTIONS, _OPEN_ENDS = 3, 3, 3
+_WORTH_A_LINE = 3
+"""Prompts of a session that is told of though nothing came of it, where nothing did of any."""
+_OF_ONE = 2
+"""Open ends of one session."""
+_TITLE, _DONE, _QUOTED = 90, 130, 200
+"""Characters of a title, of what was done, and of what is quoted."""
+_LAST_TURNS = 2
 _TYPED = 2_000
 """Characters of a prompt from which on it is pasted rather than typed."""
 _PULL_REQUEST = re.compile(r"Pull request: (\S+?)[.,]?(?:\s|$)")
 _PUSH = re.compile(r"\bgit(?:\s+-[cC]\s+\S+|\s+--?\w\S*)*\s+push\b|\bgh\s+pr\s+create\b")
+_PLAN = "Open in the plan: "
+"""What a summary puts before the open items of the agent's plan."""
 _CHECKING = re.compile(r"\b(?:tests?|pytest|build|lint|check|typecheck|tsc|make|cargo|vet)\b")
-_SENTENCE = re.compile(r"(?<=[.!?\n;])\s+|\n")
-_ONCE_AND_FOR_ALL = re.compile(
-    r"(?:^|[,;:(]\s*)(?:[-*•]\s*)?(?:please\s+|but\s+|and\s+)?(?:always|never|prefer)\s+"
-    r"(?!\w+(?:ed|s)\b)[a-z]"
-    r"|\b(?:from now on|going forward)\b",
+_ALL_PASS = re.compile(
+    r"\b(?:tests?|suite|checks?|build|lint\w*|everything|all)\b[^.]{0,40}\b(?:pass|green|clean)",
     re.IGNORECASE,
 )
-_LONGEST_INSTRUCTION = 160
-_LEFT_OPEN = re.compile(
-    r"^Open in the plan|\b(?:next(?: steps?| action)?[:,]?\s+(?!to\b)|waiting|remaining|remains|"
-    r"outstanding|pending|not yet|to-?do\b|left to do|still (?:needs? to|open|to do)|manual\b|"
-    r"(?:would|do) you (?:like|want)|want me to|should I|shall I|you(?:'ll| will)? need to)",
-    re.IGNORECASE,
-)
-"""What a line of next steps has that names work; a report of what is done has none of it."""
-_REPORTED = re.compile(r"\b(?:has|have) been \w+ed\b|\bbut now\b")
-_MORE = "More: `memory sessions --project .`, `memory summarize ID`."
+_SHARED_BRANCHES = {"", "HEAD", "main", "master", "develop", "trunk"}
+"""Branches that sessions on different things share."""
+_WORD = re.compile(r"[^\W\d_]{5,}|\w*[_\d]\w*")
+_STEM = 6
+"""Letters in which forms of a word are alike."""
+_ALIKE = 2
+"""Words of an open end that a later session has where it may have resolved it."""
+_MORE = "More: `memory show ID` or get(ids=[ID]), `memory sessions --project .`"
 _FIRST = datetime.min.replace(tzinfo=UTC)
+_ENDS = (*".?!…",)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line, the heading that it stands below, and its place there."""
+
+    heading: str
+    text: str
+    place: int
+
+
+_DID = "Last sessions of this project:"
+_LEFT = "Left open, in the words of then:"
+_FAILS = "Failed when it was tried last:"
+_ASKED = "The user asked once and for all:"
+
+
+@dataclass
+class _Ended:
+    """How a session ended: the agent's last message, if it ended with one, the moments of its
+    successful pushes, and whether all of it is on record and no command has to do with commits."""
+
+    closing: RedactedText | None
+    pushes: list[datetime]
+    committed_nothing: bool
+
+
+class _Session:
+    """One session with its summary's row; its records are read when they are needed."""
+
+    def __init__(self, stores: Stores, row: Mapping[str, Any]) -> None:
+        self.stores = stores
+        self.row = row
+        self.key = str(row["project"]), str(row["session_id"])
+        self.branch = str(row["git_branch"])
+        self.files = {str(path) for path in row["files_modified"]}
+
+    @cached_property
+    def short(self) -> str:
+        """The beginning of its id that no other session has."""
+        return short_id(self.stores, self.key[1])
+
+    @cached_property
+    def ended(self) -> _Ended:
+        """How it ended."""
+        return _ended(self.stores, *self.key)
+
+    @cached_property
+    def words(self) -> set[str]:
+        """The telling words of what was asked and done in it."""
+        said = (self.row[name] for name in ("title", "request", "completed"))
+        return _telling(" ".join([*map(str, said), *map(str, self.row["commits"])]))
+
+    @property
+    def did_something(self) -> bool:
+        """Whether anything came of it."""
+        return bool(self.row["commits"] or self.row["completed"] or self.files)
+
+    def goes_on_with(self, earlier: _Session) -> bool:
+        """Whether it is on the branch or the files of an earlier session, and so may have resolved
+        whatever that left."""
+        if self.branch == earlier.branch and self.branch not in _SHARED_BRANCHES:
+            return True
+        return bool(self.files & earlier.files)
+
+    def is_about(self, left: str) -> bool:
+        """Whether it has the words of what another session left."""
+        return len(_telling(left) & self.words) >= _ALIKE
 
 
 def recent_work(
-    stores: Stores, project: str, fits: Callable[[Sequence[str]], bool] = lambda lines: True
+    stores: Stores,
+    project: str,
+    fits: Callable[[Sequence[str]], bool] = lambda lines: True,
+    message: str = "",
 ) -> list[str]:
-    """Return lines on the last sessions of a project, of fewer sessions until they fit; none if
-    there are no sessions in which anything was done."""
-    try:
-        rows = stores.lake.read_partition(SESSION_SUMMARIES, project).to_pylist()
-    except NotFound:
-        return []
-    rows.sort(key=lambda row: row["ended_at"] or _FIRST, reverse=True)
-    rows = [row for row in rows if row["prompts"]]  # the others are of programs
-    worth = [row for row in rows if _done(row) or row["next_steps"] or row["learned"]]
-    sessions = list(_session_lines(stores, worth[:_SESSIONS]))
-    rest: list[str] = []
-    if failing := next(iter(_failing(stores, rows[:1])), None):
-        rest += ["Failed when it was tried last:", failing]
-    if instructions := list(_instructions(stores, project)):
-        rest += ["The user asked once and for all:", *instructions]
-    for count in range(len(sessions), -1, -1):
-        told = ["Last sessions in this project:", *sessions[:count]] if count else []
-        if (lines := [*told, *rest]) and fits([*lines, _MORE]):
-            return [*lines, _MORE]
-    return []
+    """Return lines on the last sessions of a project and of its working trees, as many as fit; none
+    if there are no sessions with a person's prompt. Lines with words of the latest message are
+    kept before others."""
+    sessions = _newest(stores, project)
+    lines = list(_by_worth(stores, sessions))
+    if message:
+        from memory_assets.keywords import indexed_terms, query_terms
+
+        needed = {term for term, weight in query_terms(message).items() if weight == 1}
+        lines.sort(key=lambda line: needed.isdisjoint(indexed_terms(line.text)))
+    chosen: list[_Line] = []
+    for line in lines:
+        if fits(_together([*chosen, line])):
+            chosen.append(line)
+    return _together(chosen) if chosen else []
 
 
-def _done(row: Mapping[str, Any]) -> bool:
-    return bool(row["commits"] or row["completed"] or row["files_modified"])
+def _together(lines: Sequence[_Line]) -> list[str]:
+    by_heading: dict[str, list[str]] = {heading: [] for heading in (_DID, _LEFT, _FAILS, _ASKED)}
+    for line in sorted(lines, key=lambda line: line.place):
+        by_heading[line.heading].append(line.text)
+    return [*(x for head, own in by_heading.items() if own for x in (head, *own)), _MORE]
 
 
-def _session_lines(stores: Stores, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    branches: set[str] = set()
-    for row in rows:
-        branch = str(row["git_branch"])
-        parts = [_asked(row)]
-        if row["commits"]:
-            parts.append(_committed(stores, row))
-        elif row["completed"]:
-            parts.append(f"Done: {one_line(row['completed'], _PART)}")
-        elif row["learned"]:
-            parts.append(f"Found: {one_line(row['learned'], _PART)}")
-        if address := _PULL_REQUEST.search(row["notes"]):
-            parts.append(f"Pull request {address[1]}")
-        left = str(row["next_steps"])
-        is_open = _LEFT_OPEN.search(left) and not _REPORTED.search(left)
-        if is_open and branch not in branches:  # a later session may have settled it
-            parts.append(f"Left: {one_line(left, _LEFT)}")
-        branches.add(branch)
-        place = f", {branch}" if branch else ""
-        said = " ".join(part if part[-1] in ".?!…" else f"{part}." for part in parts if part)
-        yield f"- {_day(row)}{place}: {said} [{_short(stores, row)}]"
+def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
+    """Yield the lines of each kind in turn, of each kind the newest first."""
+    worth = [each for each in sessions if each.did_something]
+    worth = worth or [each for each in sessions if each.row["prompts"] >= _WORTH_A_LINE]
+    kinds = {
+        _DID: (_told(each, sessions) for each in worth[:_SESSIONS]),
+        _LEFT: _left_open(sessions),
+        _FAILS: _failing(sessions),
+        _ASKED: _instructions(stores, sessions),
+    }
+    place = 0
+    while kinds:
+        for heading, texts in list(kinds.items()):
+            if text := next(texts, ""):
+                yield _Line(heading, text, place)
+            else:
+                del kinds[heading]
+        place += 1
+
+
+def _newest(stores: Stores, project: str) -> list[_Session]:
+    """Return the newest sessions of a project and its working trees, in which a person typed
+    anything, the last one first."""
+    spans = [
+        span
+        for name in with_worktrees(stores.catalog, project)
+        for span in stores.catalog.products.spans(name)
+    ]
+    spans.sort(key=lambda span: (span[3] or "", span[1]), reverse=True)
+    sessions: list[_Session] = []
+    for name, session_id, *_ in spans[:_HEARD]:
+        if len(sessions) == _READ:
+            break
+        for row in rows_of(stores.lake, SESSION_SUMMARIES, name, session_id):
+            if row["prompts"]:  # the others are of programs
+                sessions.append(_Session(stores, row))
+    sessions.sort(key=lambda each: each.row["ended_at"] or _FIRST, reverse=True)
+    return sessions
+
+
+def _told(session: _Session, sessions: Sequence[_Session]) -> str:
+    """Return what a session was about and what came of it."""
+    row = session.row
+    parts = [_asked(row)]
+    if row["commits"]:
+        parts.append(_committed(session, sessions))
+    else:
+        if done := _done(str(row["completed"])):
+            parts.append(done)
+        if session.files:
+            parts.append(_changed(session, sessions))
+    if address := _PULL_REQUEST.search(row["notes"]):
+        parts.append(f"Pull request {address[1]}")
+    place = f" {session.branch}" if session.branch else ""
+    said = " ".join(part if part.endswith(_ENDS) else f"{part}." for part in parts if part)
+    return f"- {_day(row)}{place} [{session.short}]: {said}"
 
 
 def _asked(row: Mapping[str, Any]) -> str:
     """Return the title, or what was asked where that is the subject of a commit, which is told."""
     title = one_line(row["title"], _TITLE)
-    is_subject = any(str(commit).endswith(str(row["title"])) for commit in row["commits"])
-    return one_line(row["request"], _TITLE) or title if is_subject else title
+    if not any(str(commit).endswith(str(row["title"])) for commit in row["commits"]):
+        return title
+    request = str(row["request"])
+    if request.startswith("/"):  # a command of the agent
+        request = request.partition(" Then: ")[2]
+    return one_line(request, _TITLE) or title
 
 
-def _committed(stores: Stores, row: Mapping[str, Any]) -> str:
+def _done(completed: str) -> str:
+    """Return the first sentence of what was done that is whole and more than a list of files."""
+    for sentence in re.split(r"(?<=[.!])\s+(?=[A-Z])", completed):
+        if 20 <= len(sentence) <= _DONE and sentence[0].isupper() and sentence[:8] != "Changed ":
+            return sentence
+    return ""
+
+
+def _changed(session: _Session, sessions: Sequence[_Session]) -> str:
+    """Return the files that a session changed, and that it committed nothing where its commands
+    show that, and no later session changed or committed any of them."""
+    names = _short_names(session.row["files_modified"])
+    more = f" and {len(names) - 3} more" if len(names) > 4 else ""
+    shown = ", ".join(names[: 3 if more else 4])
+    later = sessions[: sessions.index(session)]
+    untouched = not any(each.files & session.files or each.row["commits"] for each in later)
+    is_open = untouched and session.ended.committed_nothing
+    return f"Changed {shown}{more}{' (no commit in it)' if is_open else ''}"
+
+
+def _short_names(paths: Sequence[str]) -> list[str]:
+    """Return the names of files, with their directories where several have the same."""
+    parts = [re.split(r"[/\\]", path) for path in paths]
+    names = Counter(part[-1] for part in parts)
+    return ["/".join(part[-1:] if names[part[-1]] == 1 else part[-2:]) for part in parts]
+
+
+def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
     """Return how many commits a session made, the last one's subject, and whether they were pushed
-    in it, where its records tell."""
-    key = row["project"], row["session_id"]
-    columns = ["subject", "timestamp"]
-    commits = rows_of(stores.lake, SESSION_COMMITS, *key, columns)
-    timed = [each for each in commits if each["timestamp"] and each["subject"]]
-    count = len(row["commits"])
+    in it, or by a later session on its branch, where the records tell."""
+    columns = ["subject", "timestamp", "commit"]
+    rows = rows_of(session.stores.lake, SESSION_COMMITS, *session.key, columns)
+    timed = [each for each in rows if each["timestamp"] and each["subject"] and each["commit"]]
+    count = len(session.row["commits"])
     many = f"{count} commits, the last" if count > 1 else "Commit"
     if not timed:
-        subject = str(row["commits"][-1]).partition(" ")[2]
+        subject = str(session.row["commits"][-1]).partition(" ")[2]
         return f'{many} "{one_line(subject, _TITLE)}"'
     last = max(timed, key=lambda each: each["timestamp"])
-    pushed = "pushed" if _pushed_since(stores, key, last["timestamp"]) else "not pushed in it"
-    return f'{many} "{one_line(last["subject"], _TITLE)}" ({pushed})'
+    later = sessions[: sessions.index(session)]
+    state = ""
+    if any(at >= last["timestamp"] for at in session.ended.pushes):
+        state = "pushed"
+    elif any(each.branch == session.branch and each.ended.pushes for each in later):
+        state = "pushed later"
+    elif session.ended.closing is not None:  # else its record may break off before
+        state = "not pushed in it"
+    return f'{many} "{one_line(last["subject"], _TITLE)}"{f" ({state})" if state else ""}'
 
 
-def _pushed_since(stores: Stores, key: tuple[str, str], moment: datetime) -> bool:
-    columns = ["kind", "command", "timestamp", "tool_use_id", "is_error"]
-    pushes: set[str] = set()
-    for record in rows_of(stores.lake, REDACTED_RECORDS, *key, columns):
-        if record["kind"] == "tool_use" and _PUSH.search(record["command"] or ""):
-            pushes.add(record["tool_use_id"])
-        elif record["kind"] == "tool_result" and record["tool_use_id"] in pushes:
-            at = record["timestamp"]
-            if at is not None and at >= moment and not record["is_error"]:
-                return True
-    return False
-
-
-def _failing(stores: Stores, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the last tests, builds and checks that were tried again and still failed."""
-    for row in rows:
-        for error in reversed(row["errors"]):
-            command = str(error["text"]).partition(": ")[0]
-            if error["outcome"] == "unresolved" and _CHECKING.search(command):
-                yield f"- {one_line(error['text'], _LEFT)} [{_short(stores, row)}]"
-
-
-def _instructions(stores: Stores, project: str) -> Iterator[str]:
-    """Yield what the person said is always or never to be done, the newest first."""
-    columns = ["session_id", "turn_id", "timestamp", "text"]
-    prompts = stores.lake.read_partition(USER_PROMPTS, project, columns).to_pylist()
-    prompts.sort(key=lambda row: row["timestamp"] or _FIRST, reverse=True)
-    lengths: Counter[str] = Counter()  # a long prompt has a row for each passage
-    for prompt in prompts:
-        lengths[prompt["turn_id"]] += len(prompt["text"])
-    said: dict[str, str] = {}
-    for prompt in prompts:
-        if lengths[prompt["turn_id"]] > _TYPED:
+def _left_open(sessions: Sequence[_Session]) -> Iterator[str]:
+    """Yield what the newest sessions left open and no later one may have resolved."""
+    told = 0
+    for place, session in enumerate(sessions[: 2 * _SESSIONS]):
+        later = sessions[:place]
+        if told == _OPEN_ENDS or any(each.goes_on_with(session) for each in later):
             continue
-        for sentence in _SENTENCE.split(prompt["text"]):
-            words = " ".join(sentence.split()).strip("-*• ")
-            if len(words) > _LONGEST_INSTRUCTION or words.endswith("?"):
+        left = [text for text in _left(session) if not any(each.is_about(text) for each in later)]
+        for text in left[:_OF_ONE][: _OPEN_ENDS - told]:
+            told += 1
+            yield f"- {_day(session.row)} {one_line(text, _QUOTED)} [{session.short}]"
+
+
+def _left(session: _Session) -> list[str]:
+    """Return what the last message of a session left open, quoted; of one that broke off, the open
+    items of the agent's plan."""
+    if session.ended.closing is not None:
+        return [f'"{text}"' for text in open_ends(session.ended.closing)]
+    _, mark, plan = str(session.row["next_steps"]).rpartition(_PLAN)
+    return [f"in the plan: {plan}"] if mark and not session.ended.pushes else []
+
+
+def _failing(sessions: Sequence[_Session]) -> Iterator[str]:
+    """Yield the last test, build or check that was tried again and still failed in the last turns
+    of the last session; not where a commit came after it, or its last message says that all pass.
+    """
+    for session in sessions[:1]:
+        if session.ended.closing and _ALL_PASS.search(session.ended.closing):
+            continue
+        columns = ["turn_index"]
+        rows = rows_of(session.stores.lake, SESSION_COMMITS, *session.key, columns)
+        from_turn = max([row["turn_index"] + 1 for row in rows], default=0)
+        from_turn = max(from_turn, session.row["turns"] - _LAST_TURNS)
+        for error in reversed(session.row["errors"]):
+            command = str(error["text"]).partition(": ")[0]
+            turn = int(error["turn_id"].rpartition("::")[2])
+            is_open = error["outcome"] == "unresolved" and turn >= from_turn
+            if is_open and _CHECKING.search(command):
+                yield f"- {_day(session.row)} {one_line(error['text'], _QUOTED)} [{session.short}]"
+                break
+
+
+def _instructions(stores: Stores, sessions: Sequence[_Session]) -> Iterator[str]:
+    """Yield what the person said is always or never to be done, the newest first."""
+    said: set[str] = set()
+    told = 0
+    for session in sessions:
+        columns = ["turn_id", "turn_index", "timestamp", "text"]
+        prompts: dict[int, list[dict[str, Any]]] = {}
+        for row in rows_of(stores.lake, USER_PROMPTS, *session.key, columns):
+            prompts.setdefault(row["turn_index"], []).append(row)
+        for turn in sorted(prompts, reverse=True):
+            text = "\n".join(row["text"] for row in prompts[turn])
+            if len(text) > _TYPED:
                 continue
-            if _ONCE_AND_FOR_ALL.search(words) and words.lower() not in said:
-                when = f"{prompt['timestamp']:%Y-%m-%d}, " if prompt["timestamp"] else ""
-                said[words.lower()] = f'- "{words}" [{when}{_short(stores, prompt)}]'
-    yield from list(said.values())[:_INSTRUCTIONS]
+            for words in standing_instructions(text):
+                if words.lower() in said:
+                    continue
+                said.add(words.lower())
+                at = prompts[turn][0]["timestamp"]
+                when = f"{at.astimezone():%Y-%m-%d} " if at else ""
+                yield f'- {when}"{words}" [{session.short}]'
+                told += 1
+                if told == _INSTRUCTIONS:
+                    return
+
+
+def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
+    """Return how a session ended, by its records; those of subagents count for commands alone."""
+    columns = ["kind", "agent_id", "command", "timestamp", "tool_use_id", "is_error", "text"]
+    try:
+        rows = stores.lake.read(REDACTED_RECORDS, project, session_id, columns)
+    except NotFound:
+        return _Ended(None, [], committed_nothing=False)
+    records = rows.drop_columns(["text"]).to_pylist()
+    calls: set[str] = set()
+    pushes: list[datetime] = []
+    said: list[int] = []
+    commands = [record["command"] for record in records if record["kind"] == "tool_use"]
+    for place, record in enumerate(records):
+        kind, call, at = record["kind"], record["tool_use_id"], record["timestamp"] or _FIRST
+        if kind == "tool_use" and _PUSH.search(record["command"] or ""):
+            calls.add(call)
+        elif kind == "tool_result" and call in calls and not record["is_error"]:
+            pushes.append(at)
+        if record["agent_id"] is not None:
+            continue
+        if kind == "assistant_text":
+            said.append(place)
+        elif kind in ("prompt", "tool_use", "tool_result"):
+            said = []
+    # Arrow's `take` would load its library of functions, which takes as long as all the rest.
+    closing = [text for place in said for text in texts_of(rows.slice(place, 1))]
+    is_known = bool(said) and any(commands)
+    return _Ended(
+        join("\n\n", closing) if closing else None,
+        pushes,
+        is_known and not any("commit" in (command or "") for command in commands),
+    )
+
+
+def _telling(text: str) -> set[str]:
+    """Return the longer words of a text, and names of code, in small letters, without endings."""
+    return {word.lower()[:_STEM] for word in _WORD.findall(text)}
 
 
 def _day(row: Mapping[str, Any]) -> str:
     return f"{row['ended_at'].astimezone():%Y-%m-%d}" if row["ended_at"] else "no date"
-
-
-def _short(stores: Stores, row: Mapping[str, Any]) -> str:
-    return short_id(stores, row["session_id"])

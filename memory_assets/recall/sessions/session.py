@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.recall.names import session_named
 from memory_assets.recall.not_made import not_made
-from memory_assets.recall.rows import plain, rows_of
+from memory_assets.recall.rows import LINE_CHARACTERS, one_line, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.stores.lake.lake import Lake
@@ -28,7 +28,6 @@ from memory_assets.stores.lake.schemas import (
 if TYPE_CHECKING:
     from memory_assets.stores.stores import Stores
 
-LINE_CHARACTERS = 160
 _AFTER_ALL = 1 << 30
 _SAID = ("prompts", "turns")
 _RANK: dict[str, int] = {kind: rank for rank, kind in enumerate(ITEM_KINDS)}
@@ -79,14 +78,6 @@ class Item:
             "time": self.time.isoformat() if self.time else None,
             "text": self.text,
         }
-
-
-def one_line(text: str, most: int = LINE_CHARACTERS) -> str:
-    """Return the beginning of a text on one line, cut after a word if it is too long."""
-    line = " ".join(text[: 4 * most].split())
-    if len(line) <= most:
-        return line
-    return f"{line[: most - 1].rsplit(' ', 1)[0].rstrip(',.;:')}…"
 
 
 def missing_kinds(lake: Lake, kinds: tuple[str, ...]) -> dict[str, str]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from memory_assets.recall.files.turns import whole_session
-from memory_assets.recall.sessions.session import UNTIMED, one_line
+from memory_assets.recall.rows import one_line
+from memory_assets.recall.sessions.session import UNTIMED
 from memory_assets.requests.actions import HowRequest
 from memory_assets.session_analysis.failures import Run, all_runs
 from memory_assets.session_analysis.shell import Segment, form_of, segments, shown

@@ -68,7 +68,7 @@ def _ago(time: str | None) -> str:
 
 @cache
 def _environment() -> Environment:
-    from memory_assets.recall.sessions.session import one_line
+    from memory_assets.recall.rows import one_line
     from memory_assets.serving.pages.prose import diff_lines, prose
 
     made = Environment(

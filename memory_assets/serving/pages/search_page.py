@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.answer_lines import search_notes
+from memory_assets.serving.answer_lines import later_lines, search_notes
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.form import fields, given_arguments
 from memory_assets.serving.pages.lineage import lineage_url
@@ -128,6 +128,7 @@ def _shown(
         "address": address_of(hit, query),
         "kind": "turn" if kind == "session" else kind,
         "lineage": lineage_url(memory, _TABLES.get(kind, "redacted_records"), metadata["project"]),
+        "came_of_it": [(line, turn_address(hit["later"]["turn_id"])) for line in later_lines(hit)],
         "excerpt": answering.removeprefix(title).lstrip(". ") or answering,
     }
 

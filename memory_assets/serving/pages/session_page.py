@@ -113,7 +113,7 @@ def _number(request: Request, name: str) -> int | None:
 
 
 def _title(found: Conversation) -> dict[str, Any]:
-    from memory_assets.recall.sessions.session import one_line
+    from memory_assets.recall.rows import one_line
 
     first = next((entry.text for turn in found.turns for entry in turn.entries), "")
     return {"title": found.summary.get("title") or one_line(first, 80) or found.session_id}
@@ -150,7 +150,7 @@ def _markdown(found: Conversation, only: int | None) -> Iterator[str]:
 
 
 def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
-    from memory_assets.recall.sessions.session import one_line
+    from memory_assets.recall.rows import one_line
 
     if entry.kind == "prompt":
         yield "\n".join(f"> {line}" for line in inert(entry.text).splitlines()) + "\n"

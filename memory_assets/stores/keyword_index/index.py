@@ -272,6 +272,23 @@ class KeywordIndex:
         }
         return [found.get(row) for row in numbers]
 
+    def rows_of(
+        self, kind: str, project: str, session_id: str, first: int, last: int
+    ) -> list[IndexedRow]:
+        """Return the rows of a kind that a session has of the turns `first` to `last`, in reading
+        order."""
+        rows = self._file.rows(
+            f"SELECT id, text, metadata FROM {_ROWS_OF_BLOCKS}"
+            " WHERE kind = ? AND project = ? AND session_id = ?"
+            " AND json_extract(metadata, '$.turn_index') BETWEEN ? AND ? ORDER BY place, row",
+            kind,
+            project,
+            session_id,
+            first,
+            last,
+        )
+        return [IndexedRow(each, seal(text), json.loads(about)) for each, text, about in rows]
+
     def texts(self, kind: str, wanted: Iterable[tuple[str, str, str]]) -> dict[str, RedactedText]:
         """Return the texts of rows (project, session id, id) by id, of those that are there."""
         rows = self._file.rows(_TEXTS, json.dumps(list(wanted)), kind)

@@ -24,7 +24,6 @@ from urllib.parse import unquote
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from memory_assets.errors import NotFound
 from memory_assets.redacted_text import RedactedText
@@ -179,6 +178,8 @@ class Lake:
 
     def read_vectors(self, table: Table, project: str, session_id: str) -> Vectors:
         """Return a session's rows of an embeddings table."""
+        import pyarrow.compute as pc  # takes .03 s, and few who read need it
+
         rows = self.read(table, project, session_id)
         flat = pc.list_flatten(rows["vector"]).to_numpy()
         names: dict[str, list[Any]] = rows.drop_columns(["vector"]).to_pydict()
@@ -263,6 +264,8 @@ def _project_of(directory: Path) -> str | None:
 
 def redacted_values(table: Table, rows: pa.Table) -> Iterator[str]:
     """Yield each distinct value of each column of free text in rows that were read."""
+    import pyarrow.compute as pc
+
     for name in redacted_columns(table.model):
         column: Any = rows[name]
         while pa.types.is_list(column.type):

@@ -1,0 +1,253 @@
+"""What came of a turn that is a hit: whether a later turn answers its question, takes back what it
+did, or mends what it found.
+
+A proposal, an option list or a finding is found by the same words as what was decided or done
+about it, and often before it. Reordering the hits does not help, telling does. It is told only
+where the session shows it, from the rows of the keyword index: what was said, and the digest of
+the calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from memory_assets.recall.search.answer import Hit, Later
+from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
+from memory_assets.tool_names import kind_of_tool
+
+_TURNS = 12
+"""Turns after a hit that are read."""
+_TOLD = 20
+"""Hits of which it is told: nobody reads on so far."""
+_LONGEST_ANSWER = 300
+"""Characters of a prompt that answers a question; a longer one asks for something of its own."""
+_SHORTEST, _OUTCOME = 15, 160
+"""Characters of a sentence that tells what was done."""
+_ENDING = 400
+"""Characters at the end of a reply in which it asks what to do."""
+_DIGEST_LINE = re.compile(r"(?P<tool>[A-Za-z_][\w.-]*)(?P<failed> error)?: (?P<target>\S.*)")
+_ASKS = re.compile(
+    r"\b(?:which (?:one|option|of|would|do|approach|way)|(?:would|do) you (?:like|prefer|want)|"
+    r"want me to|should (?:I|we)|shall (?:I|we)|let me know (?:which|whether|if|how)|"
+    r"what do you (?:think|prefer)|thoughts|your call|sound good|proceed)\b[^?]*\?"
+    r"|\b(?:let me know (?:which|whether|if|how)|say the word|tell me which)\b",
+    re.IGNORECASE,
+)
+_PICKS = re.compile(
+    r"\W*(?:(?:yes|yep|yeah|sure|ok(?:ay)?|please|let'?s|i(?:'d| would)?|we|no|nope|lgtm|just)"
+    r"[\s,.!]+)*"
+    r"(?:(?:do|go (?:with|for|ahead)|use|take|pick|choose|prefer|implement|fix|proceed)\b"
+    r"|(?:option|approach|variant|plan)\s*\(?[a-e1-9]\b|[a-e1-9]\W*$"
+    r"|[1-9a-e]\)?\s+(?:and|but|please)\b"
+    r"|the (?:first|second|third|last|latter|former)\b|both\b|neither\b|all of (?:them|it)\b)"
+    r"|\W*(?:yes|yep|yeah|sure|no|nope|go ahead|do it|please do|lgtm)\b|\W*ok(?:ay)?\W*$",
+    re.IGNORECASE,
+)
+_REVERTING = re.compile(r"\bgit (?:revert|restore|checkout --|reset --hard)(?!\S)")
+_TAKES_BACK = re.compile(
+    r"\b(?:revert(?:ed|ing)?|undo(?:ne)?|undid|roll(?:ed|ing)? (?:it |this |that )?back|"
+    r"back(?:ed)? (?:it |this |that )?out|put (?:it|that|this) back)\b",
+    re.IGNORECASE,
+)
+_TOOK_BACK = re.compile(
+    r"\b(?:reverted|undid|undone|rolled (?:\w+ )?back|backed (?:\w+ )?out|restored|is back)\b",
+    re.IGNORECASE,
+)
+_ASKS_TO_MEND = re.compile(
+    r"\W*(?:(?:yes|yep|sure|ok(?:ay)?|please|can you|could you|let'?s|now|then)[\s,.]+)*"
+    r"(?:fix|mend|address|correct|resolve|repair|patch|implement|do|go ahead|apply)\b",
+    re.IGNORECASE,
+)
+_REPORTS = re.compile(r"\W*(?:(?:I|we)(?:'ve| have)? |all )?(?:done|[a-z]+ed)\b", re.IGNORECASE)
+_BARE = 40
+"""Characters of an answer up to which it says little without what was done."""
+_MENDED = re.compile(
+    r"\b(?:fixed|mended|addressed|corrected|resolved|repaired|patched|now (?:\w+s|handles?|works?|"
+    r"returns?|uses?|passes))\b",
+    re.IGNORECASE,
+)
+_NOT_DONE = re.compile(
+    r"\?|\b(?:not|n't|n’t|will|would|should|could|if|let me|let's|I'll|going to|need to|before|"
+    r"fail\w*)\b",
+    re.IGNORECASE,
+)
+_FINDS = re.compile(
+    r"\b(?:bug|issue|problem|race|leak|root cause|culprit|broken|wrong|missing|fails?|failing|"
+    r"should (?:be|have|not)|incorrect|mismatch|vulnerab\w+|stale|crash\w*)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[A-Za-z_]\w*(?:[._/-]\w+)+|\w*[a-z][A-Z]\w*|\w+_\w+|\w+\(\)")
+_MARKUP = str.maketrans("", "", "*`")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+@dataclass(frozen=True)
+class SessionTurn:
+    """One turn of a session: what was typed, what was replied, the names of the files that were
+    edited, and the commands that were run."""
+
+    id: str
+    index: int
+    prompt: str
+    reply: str
+    edited: frozenset[str]
+    commands: str
+
+    @property
+    def asks(self) -> bool:
+        """Whether its reply ends by asking what to do."""
+        return _ASKS.search(self.reply[-_ENDING:]) is not None
+
+
+def with_later(hits: Sequence[Hit], index: KeywordIndex) -> list[Hit]:
+    """Return hits, those that are turns of sessions with what came of them later, where that is
+    known; of the first `_TOLD` hits."""
+    return [
+        replace(hit, later=_later(hit, index))
+        if place < _TOLD and hit.id.startswith("session::")
+        else hit
+        for place, hit in enumerate(hits)
+    ]
+
+
+def _later(hit: Hit, index: KeywordIndex) -> Later | None:
+    session = str(hit.metadata["project"]), str(hit.metadata["session_id"])
+    first = int(hit.metadata["turn_index"])
+    return later_of(hit.turn_id, turns_from(index, *session, first))
+
+
+def later_of(turn_id: str, turns: Sequence[SessionTurn]) -> Later | None:
+    """Return what came of a turn, by the turns of its session in order."""
+    place = next((at for at, turn in enumerate(turns) if turn.id == turn_id), None)
+    if place is None or place == len(turns) - 1:
+        return None
+    turn, later = turns[place], turns[place + 1 :]
+    return _taken_back(turn, later) or _answered(turn, later[0]) or _mended(turn, later)
+
+
+def _taken_back(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None:
+    """Return the turn that took back what this one edited: the first after it that edits any of its
+    files again and says so, or whose command does."""
+    if not turn.edited:
+        return None
+    for place, other in enumerate(later):
+        touched = other.edited & turn.edited
+        asked = len(other.prompt) <= _LONGEST_ANSWER and _TAKES_BACK.search(other.prompt)
+        by_command = re.search(
+            r"\bgit (?:revert|restore|checkout --|reset --hard)(?!\S)", other.commands
+        )
+        if (asked and (place == 0 or touched)) or (by_command and touched and place == 0):
+            done = _sentence(other.reply, _TOOK_BACK)
+            if done:
+                return Later(other.id, "reverted", done)
+        if touched:  # a later revert is of this edit rather than of the hit's
+            return None
+    return None
+
+
+def _answered(turn: SessionTurn, after: SessionTurn) -> Later | None:
+    """Return the next turn if its prompt answers the question that this one ends with."""
+    prompt = " ".join(after.prompt.split())
+    if not turn.asks or not prompt or len(prompt) > _LONGEST_ANSWER or prompt.endswith("?"):
+        return None
+    if not _PICKS.match(prompt):
+        return None
+    done = _reported(after.reply) if len(prompt) <= _BARE else ""
+    return Later(after.id, "answered", _cut(f"{prompt} → {done}" if done else prompt))
+
+
+def _mended(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None:
+    """Return the turn that mended what this one found: one that was asked to, edits a file that
+    this one speaks of, and says that it is done, with two of its names of code."""
+    if turn.edited or not _FINDS.search(turn.reply):
+        return None
+    names = set(_NAME.findall(turn.reply))
+    for place, other in enumerate(later):
+        if place and not _ASKS_TO_MEND.match(other.prompt):
+            continue
+        spoken_of = any(file in turn.reply for file in other.edited)
+        if not spoken_of or len(names & set(_NAME.findall(other.reply))) < 2:
+            continue
+        done = _sentence(other.reply, _MENDED)
+        if done and (place == 0 or _shares(done, turn.reply)):
+            return Later(other.id, "fixed", done)
+    return None
+
+
+def _sentence(text: str, pattern: re.Pattern[str]) -> str:
+    """Return the last sentence of a text that has a pattern and says that it is done; "" if there
+    is none."""
+    for sentence in reversed(_SENTENCE.split(text)):
+        if pattern.search(sentence) and not _NOT_DONE.search(sentence):
+            return _cut(_plain(sentence))
+    return ""
+
+
+def _reported(reply: str) -> str:
+    """Return the first sentence of a reply that begins with what was done; "" if there is none."""
+    for sentence in map(_plain, _SENTENCE.split(reply)):
+        is_whole = len(sentence) >= _SHORTEST and not sentence.endswith(":")
+        if is_whole and _REPORTS.match(sentence) and not _NOT_DONE.search(sentence):
+            return sentence
+    return ""
+
+
+def _plain(sentence: str) -> str:
+    return " ".join(sentence.split()).translate(_MARKUP).strip("#-✅→•: ")
+
+
+def _shares(sentence: str, text: str) -> bool:
+    """Whether a text has two of a sentence's longer words, or one of its names of code."""
+    words = {word for word in re.findall(r"[A-Za-z-]{6,}", sentence) if word in text}
+    return len(words) > 1 or any(name in text for name in _NAME.findall(sentence))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _OUTCOME else f"{text[: _OUTCOME - 1].rsplit(' ', 1)[0]}…"
+
+
+def turns_from(index: KeywordIndex, project: str, session_id: str, first: int) -> list[SessionTurn]:
+    """Return a turn of a session and those after it, as the index has them."""
+    span = project, session_id, first, first + _TURNS
+    rows = index.rows_of("sessions", *span)
+    prompts: dict[str, str] = {}
+    for row in index.rows_of("prompts", *span):
+        turn_id = str(row.metadata["turn_id"])
+        prompts[turn_id] = f"{prompts.get(turn_id, '')}{row.text}"
+    passages: dict[str, list[IndexedRow]] = {}
+    for row in rows:
+        passages.setdefault(str(row.metadata["turn_id"]), []).append(row)
+    turns = [_turn(turn_id, own, prompts.get(turn_id, "")) for turn_id, own in passages.items()]
+    return sorted(turns, key=lambda turn: turn.index)
+
+
+def _turn(turn_id: str, rows: Sequence[IndexedRow], prompt: str) -> SessionTurn:
+    said: list[str] = []
+    edited: set[str] = set()
+    commands: list[str] = []
+    ordered = sorted(rows, key=_part)
+    tools = {tool for row in ordered for tool in str(row.metadata.get("tools_used")).split(",")}
+    digest = False  # of the calls, with which a turn's text ends
+    for line in "\n".join(row.text for row in ordered).splitlines():
+        call = _DIGEST_LINE.fullmatch(line)
+        digest |= call is not None and call["tool"] in tools
+        if not digest:
+            said.append(line)
+        elif call and not call["failed"]:
+            kind, target = kind_of_tool(call["tool"]), call["target"]
+            if kind == "write":
+                edited |= {re.split(r"[/\\]", path)[-1] for path in target.split(", ")}
+            elif kind == "shell":
+                commands.append(target)
+    whole = "\n".join(said)
+    reply = whole[len(prompt) :] if prompt and whole.startswith(prompt[:80]) else whole
+    index = int(ordered[0].metadata.get("turn_index") or 0)
+    return SessionTurn(
+        turn_id, index, prompt, reply.strip(), frozenset(edited), "\n".join(commands)
+    )
+
+
+def _part(row: IndexedRow) -> int:
+    return int(row.metadata.get("part") or 0)

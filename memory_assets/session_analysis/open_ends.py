@@ -1,0 +1,132 @@
+"""What a session left open, in the words in which it was left, and what its person asked for once
+and for all.
+
+A reader of these sentences did not see the session, so each kind has the narrowest rule that finds
+most of it: what is missed costs less than what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from memory_assets.redacted_text import RedactedText
+from memory_assets.session_analysis.phrases import Phrase
+from memory_assets.session_analysis.sentences import Sentence, sentences
+
+_SHORTEST, _LONGEST = 12, 320
+_LONGEST_INSTRUCTION = 160
+_MOST_UNDER_A_HEADING = 2
+_HEADING = Phrase(
+    r"^\W*(?:next|next (?:steps?|up|actions?)|what'?s (?:next|left|still (?:open|missing))|"
+    r"(?:still )?(?:remaining|outstanding|pending)(?: \w+)?|to-?dos?|follow-?ups?|left to do|"
+    r"still (?:to do|open)|open (?:items?|questions?|issues?)|not (?:yet )?(?:done|covered))\W*$"
+)
+_OPEN = Phrase(
+    r"(?:\bnot|n't)(?: (?:yet|been|be|actually|get|got))* "
+    r"(?:pushed?|committed?|merged?|deploy(?:ed)?|released?|published?|tested|verified|verify|wired|"
+    r"implement(?:ed)?|started?|finished?|applied|covered yet|done|run)\b(?! into)|"
+    r"\b(?:uncommitted|unpushed|untested|unverified)\b|"
+    r"\bremaining (?:work|steps?|items?|tasks?|issues?|questions?|todos?|blockers?|parts?)\b|"
+    r"^\W*remaining\b|\bremaining\W*$|\bremains? (?:to be|open)\b|"
+    r"\b(?:outstanding|unresolved|left to do|still (?:to do|open|missing|todo|pending)|is pending|"
+    r"are pending|what's left|to be done|needs? (?:your|manual|a human)|blocked (?:on|by)|"
+    r"waiting (?:on|for)|say the word|when you're ready|"
+    r"ready (?:to|for) (?:commit|push|merge|deploy|review)|follow-?ups?|not yet)\b|"
+    r"\bto-?dos?\b|\b(?:still|currently) (?:fails?|failing|broken|needs?)\b|"
+    r"\byou(?:'ll| will)? (?:still )?need to\b|^\W*next(?: steps?| up)?: "
+)
+_DONE = Phrase(r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:also )?(?:done|ran|wrote|made|\w+ed)\b")
+_OFFER = Phrase(
+    r"^\W*(?:(?:so|ok|okay|or|and)[, ]+)?(?:would you (?:like|prefer|rather)|do you want|"
+    r"want me to|should (?:I|we)|shall (?:I|we)|which (?:one|option|of|would|do)|"
+    r"let me know (?:which|whether|when|if you(?:'d| would)? (?:want|like|prefer))|"
+    r"if you(?:'d)? (?:like|want)[^.]*, I can)\b|"
+    r"\b(?:want me to|would you like me to|do you want me to|shall I|should I)\b[^.]*\?"
+)
+_NOT_LEFT = Phrase(
+    r"\b(?:no|nothing|none|zero|without|never mind)"
+    r"(?: (?:is|are|was|else|other|more|further|code))* "
+    r"(?:left|remaining|outstanding|pending|unresolved|open|follow-?ups?|todos?|uncommitted|"
+    r"remains?)\b|"
+    r"\b(?:all|every|the) (?:of the |other )?(?:remaining|outstanding|pending)[^.]{0,40}"
+    r"(?:\bdone|fixed|resolved|addressed|pass\w*|complete\w*|updated|removed)\b|"
+    r"\b(?:fixed|resolved|addressed|removed|updated|cleared|handled|finished) (?:all |both )?"
+    r"(?:of )?(?:the |your )?(?:remaining|outstanding|pending|last)\b|"
+    r"\b(?:pre-?existing|intentionally|deliberately|by design|as (?:requested|asked|you asked)|"
+    r"other than|instead of|rather than)\b"
+)
+"""What names what was left only to say that it is not, or not to be done."""
+_PLANS = Phrase(
+    r"^\W*(?:(?:now|next|first|then|good|great|ok(?:ay)?)[,.!]* )*"
+    r"(?:I'll|I'm|I am|let me|let's)\b"
+)
+"""A message that ends in what the agent is about to do was cut off, and the doing followed."""
+_CONDITION = Phrase(r"^\W*(?:if|when|once|unless|depending)\b")
+_ONCE_AND_FOR_ALL = Phrase(
+    r"(?:^|[,;:(.] ?)(?:[-*•] ?)?(?:please |but |and |also |so |ok |okay |again,? )*"
+    r"(?:(?:always|never|prefer) (?!\w+(?:ed|s)\b)[a-z]"
+    r"|let's (?:always|never|keep|stick (?:to|with)) [a-z]"
+    r"|let's use [^.]* (?:instead of|rather than) "
+    r"|(?:don't|do not|stop) (?:ever )?[a-z]+\b[^.]*\b(?:ever|unless|anymore|any more|again|"
+    r"without (?:asking|my)|until I|in this (?:repo|project|codebase))\b"
+    r"|(?:remember (?:that|to) [a-z]))"
+    r"|\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future,? (?:always|never|please|don't|do)\b"
+    r"|(?<!that )(?<!this )(?<!it )\b(?:must|should) (?:never|always) [a-z]"
+    r"|\bwe (?:explicitly |really |definitely )?(?:don't|do not|never) want (?!to\b)[a-z]"
+    r"|\bwe (?:need to |should |must )?(?:also )?(?:need to )?make sure (?:that )?all [a-z]"
+)
+_NOT_STANDING = Phrase(
+    r"\b(?:can|could|would|should|why|how|what|when did|did) "
+    r"(?:you|we|I|it|this|that|not)\b|\?$|"
+    r"\b(?:never|always) "
+    r"(?:saw|seen|got|had|been|was|were|is|are|worked|works|happens|happened)\b|"
+    r"\b(?:right now|for now|for the moment|this time|just this|yet)\b|"
+    r"\b(?:error|warning|exception):"
+)
+_PIECE = re.compile(r"(?<=[.!?\n;])\s+|\n")
+
+
+def open_ends(message: RedactedText) -> list[str]:
+    """Return the sentences of a closing message that name what was left to do or to decide: an
+    offer or a question with which it ends, then the others in their order, at most
+    `_MOST_UNDER_A_HEADING` of a list of them."""
+    parts = [part for part in sentences(message) if len(part.text) >= _SHORTEST]
+    offers = [str(part.text) for part in parts[-2:] if _OFFER.search(_plain(part))]
+    named: list[str] = []
+    under: Counter[tuple[str, str]] = Counter()
+    for part in parts:
+        place = (part.heading, part.lead)
+        if _is_open(part, is_first=not under[place]) and str(part.text) not in offers:
+            under[place] += 1
+            if under[place] <= _MOST_UNDER_A_HEADING:
+                named.append(str(part.text))
+    return [*offers, *named]
+
+
+def _is_open(part: Sentence, *, is_first: bool) -> bool:
+    text = _plain(part)
+    if len(text) > _LONGEST or text.endswith((":", "?")) or _CONDITION.match(text):
+        return False
+    if _PLANS.match(text) or _NOT_LEFT.search(text):
+        return False
+    listed = _HEADING.search(part.lead) if part.item else None
+    if (listed or _HEADING.search(part.heading)) and (part.item or is_first):
+        return not _DONE.match(text)
+    return bool(_OPEN.search(text))
+
+
+def _plain(part: Sentence) -> str:
+    return part.text.replace("’", "'")
+
+
+def standing_instructions(prompt: str) -> Iterator[str]:
+    """Yield the sentences of a prompt that ask for something not just this once: always, never,
+    from now on, let's keep, we don't want."""
+    for piece in _PIECE.split(prompt.replace("’", "'")):
+        words = " ".join(piece.split()).strip("-*• ")
+        if not _SHORTEST <= len(words) <= _LONGEST_INSTRUCTION or _NOT_STANDING.search(words):
+            continue
+        if _ONCE_AND_FOR_ALL.search(words):
+            yield words

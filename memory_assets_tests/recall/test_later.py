@@ -1,0 +1,125 @@
+"""A hit says what came of it in a later turn of its session."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memory_assets.recall.search.later import SessionTurn as Turn
+from memory_assets.recall.search.later import later_of
+
+ASKED = "The damper sticks. Want me to replace the hinge?"
+
+
+def turn(number: int, prompt: str, reply: str, *edited: str, commands: str = "") -> Turn:
+    """A turn of a session."""
+    return Turn(f"session::a::turn::{number}", number, prompt, reply, frozenset(edited), commands)
+
+
+@pytest.mark.parametrize(
+    ("reply", "prompt", "is_answered"),
+    [
+        (ASKED, "yes", True),
+        (ASKED, "go ahead, but keep the pin", True),
+        ("Three ways:\n1. oil\n2. file\nWhich one?", "2", True),
+        ("A is safer, B is faster. Which way would you go?", "let's use B", True),
+        ("It is staged. Say the word and I push it.", "ok", True),
+        (ASKED, "what does the hinge cost?", False),
+        (ASKED, "I see the same in the other kiln", False),
+        (ASKED, "yes. " + "And another thing is the door of the kiln. " * 9, False),
+        ("The damper opens.", "yes", False),
+        (f"{ASKED} {'I did, and it opens. ' * 30}", "yes", False),
+    ],
+)
+def test_a_question_is_answered_by_the_next_prompt(
+    reply: str, prompt: str, is_answered: bool
+) -> None:
+    """If the turn ends with it, and the prompt picks or agrees rather than asks or says more."""
+    later = later_of("session::a::turn::0", [turn(0, "go", reply), turn(1, prompt, "Hm.")])
+    assert (later is not None) is is_answered
+    if later is not None:
+        assert (later.how, later.turn_id) == ("answered", "session::a::turn::1")
+
+
+def test_a_bare_answer_is_told_with_what_was_done() -> None:
+    """Yes alone says nothing to a reader."""
+    done = turn(1, "yes", "Let me look.\n\nReplaced the hinge of the damper.")
+    later = later_of("session::a::turn::0", [turn(0, "go", ASKED), done])
+    assert later is not None and later.text == "yes → Replaced the hinge of the damper."
+
+
+EDIT = turn(0, "use brass", "The hinge is brass now.", "hinge.py")
+BACK = "I reverted the hinge to steel."
+
+
+@pytest.mark.parametrize(
+    ("turns", "reverted_in"),
+    [
+        ([turn(1, "revert that", BACK, "hinge.py")], 1),
+        ([turn(1, "no, put it back", BACK)], 1),
+        ([turn(1, "and the door?", "It shuts."), turn(2, "undo the brass", BACK, "hinge.py")], 2),
+        ([turn(1, "hm", BACK, "hinge.py", commands="git checkout -- hinge.py")], 1),
+        ([turn(1, "revert that", "I could not.", "hinge.py")], None),
+        ([turn(1, "oil it", "Oiled.", "hinge.py"), turn(2, "revert that", BACK, "hinge.py")], None),
+        (
+            [turn(1, "and the door?", "It shuts."), turn(2, "revert the door", BACK, "door.py")],
+            None,
+        ),
+    ],
+)
+def test_an_edit_is_reverted_by_the_next_one_of_its_files(
+    turns: list[Turn], reverted_in: int | None
+) -> None:
+    """That was asked to take it back and says so; not by what takes back a later edit."""
+    later = later_of(EDIT.id, [EDIT, *turns])
+    assert (None if later is None else later.turn_id) == (
+        None if reverted_in is None else f"session::a::turn::{reverted_in}"
+    )
+    assert later is None or later.how == "reverted"
+
+
+FOUND = turn(0, "why?", "The bug is in hinge.py: turn_pin() reads old_angle before it is set.")
+
+
+@pytest.mark.parametrize(
+    ("other", "is_fixed"),
+    [
+        (turn(1, "fix it", "Fixed: turn_pin() sets old_angle first.", "hinge.py"), True),
+        (turn(1, "fix it", "turn_pin() and old_angle: not fixed yet.", "hinge.py"), False),
+        (turn(1, "fix it", "Fixed: turn_pin() sets old_angle first.", "door.py"), False),
+        (turn(1, "fix the door", "Fixed the door.", "hinge.py"), False),
+    ],
+)
+def test_a_finding_is_fixed_by_an_edit_of_its_file(other: Turn, is_fixed: bool) -> None:
+    """That has its names of code, and says that it is done."""
+    later = later_of(FOUND.id, [FOUND, other])
+    assert (later is not None and later.how == "fixed") is is_fixed
+
+
+def test_every_surface_tells_it(tmp_path: Path) -> None:
+    """JSON, lines, the tool and a terminal."""
+    from memory_assets.cli.printing.hit_view import terminal_lines
+    from memory_assets.pipeline.indexes.keywords import index_keywords
+    from memory_assets.pipeline.stage.components import Components
+    from memory_assets.requests.search import SearchRequest
+    from memory_assets.serving.answer_lines import search_lines
+    from memory_assets.serving.tool_answers import answer_tool
+    from memory_assets_tests.recall.worked import Call, Worked
+
+    worked = Worked(tmp_path)
+    calls = [Call(said=ASKED), Call(text="yes"), Call(said="Replaced the hinge of the damper.")]
+    session = worked.session("a", *calls, cwd="/home/mara/kiln")
+    memory = worked.memory()
+    index_keywords(Components(memory.settings), memory.catalog.projects().pop())
+    asked = SearchRequest("why does the damper stick", n=2)
+    answer = memory.ask(asked)
+    first = next(hit for hit in answer["hits"] if hit["turn_id"].endswith("::0"))
+    text = "yes → Replaced the hinge of the damper."
+    later = {"turn_id": f"session::{session}::turn::1", "how": "answered", "text": text}
+    assert json.loads(json.dumps(first["later"])) == later
+    line = f"Answered in turn 1: {text}"
+    shown = terminal_lines(memory, answer, width=100, colours=False)
+    for lines in (search_lines(answer), shown, answer_tool(memory, "recall", asked)[1].split("\n")):
+        assert any(each.strip() == line for each in lines)

@@ -1,0 +1,104 @@
+"""What was left open, and what was asked once and for all: sentence by sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_assets.session_analysis.open_ends import open_ends, standing_instructions
+from memory_assets_tests.conftest import load_redactor_of_tests
+
+REDACT = load_redactor_of_tests().redact
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The branch has not been pushed.",
+        "I haven’t pushed the tag yet.",
+        "The migration is not yet deployed to staging.",
+        "Two changes are still uncommitted.",
+        "Remaining work: the retry path and its test.",
+        "One question is outstanding: who owns the key.",
+        "`make check` still fails at the lock file.",
+        "The second test is blocked on access to the bucket.",
+        "Say the word and I open the pull request.",
+        "You'll need to rotate the key by hand.",
+        "TODO: move the keys to the store.",
+    ],
+)
+def test_what_is_left_to_do_is_open(sentence: str) -> None:
+    """However it is worded."""
+    message = f"The damper opens. {sentence} It takes a second."
+    assert [end.replace("`", "") for end in open_ends(REDACT(message).text)] == [
+        sentence.replace("`", "")
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Nothing is left to do.",
+        "There are no outstanding comments.",
+        "All remaining tests pass.",
+        "I fixed the remaining three errors.",
+        "The icon is coloured by the remaining quota.",
+        "Client secrets remain unsupported and rejected.",
+        "If this still fails, build it locally.",
+        "The lint warning is pre-existing and still open.",
+        "Next I'm committing the three files.",
+        "Does that clear things up?",
+    ],
+)
+def test_what_only_sounds_so_is_not(sentence: str) -> None:
+    """What is done, meant, announced or asked of the reader."""
+    assert open_ends(REDACT(f"The damper opens. {sentence}").text) == []
+
+
+def test_an_offer_is_open_where_the_message_ends_with_it() -> None:
+    """And comes first; earlier it was a question on the way."""
+    offer = "Want me to open the pull request?"
+    ended = f"The tag is not pushed yet. {offer}"
+    assert open_ends(REDACT(ended).text) == [offer, "The tag is not pushed yet."]
+    went_on = f"{offer} I did. It is open. It has three files. All checks pass."
+    assert open_ends(REDACT(went_on).text) == []
+
+
+def test_what_stands_below_a_heading_of_what_is_left_is_open() -> None:
+    """The first two items of a list, the first sentence of a paragraph."""
+    listed = (
+        "## What's next\n- Cover the door.\n- Oil the hinge.\n- Paint it.\n\n## Done\n- Damper."
+    )
+    assert open_ends(REDACT(listed).text) == ["Cover the door.", "Oil the hinge."]
+    told = "### What's left\n\nManual verification by a person. The plan has the steps."
+    assert open_ends(REDACT(told).text) == ["Manual verification by a person."]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_standing"),
+    [
+        ("never commit without signing.", True),
+        ("ok. always verify, then run the hooks", True),
+        ("Please prefer small commits.", True),
+        ("when it fails, never retry twice", True),
+        ("run the dashboard directly from now on", True),
+        ("don't push again until I say so", True),
+        ("do not touch the lock file in this repo", True),
+        ("let's keep the public names", True),
+        ("let's use podman instead of docker", True),
+        ("invalid themes must never crash it", True),
+        ("we don't want snapshots of the screen", True),
+        ("remember that the API is public", True),
+        ("the kiln never gets hot", False),
+        ("it never saw the file", False),
+        ("npm error: exit handler never called", False),
+        ("should we always sign?", False),
+        ("don't touch the footer", False),
+        ("I got a crash, that should never happen", False),
+        ("we don't want to wait for it", False),
+        ("let's keep going for now", False),
+        ("can you make sure it never fails", False),
+    ],
+)
+def test_what_is_asked_once_and_for_all(prompt: str, is_standing: bool) -> None:
+    """Not a report, a question, or what is asked for one time."""
+    assert bool([*standing_instructions(prompt)]) is is_standing
