@@ -1,4 +1,5 @@
-"""What a search finds when a line of tool output, or a name from an edit, is pasted into it.
+"""What a search finds when a line of tool output, a line that was said, or a name from an edit is
+pasted into it.
 
     python benchmarks/error_lines.py [--work DIR]
 
@@ -6,9 +7,10 @@ Asked of the real sessions of benchmarks/retrieval.py. Of each session at most t
 look like errors, of calls that failed and of calls that did not, chosen by a fixed seed among the
 lines of 30 to 200 characters and four words that at most three turns contain; lines of code and
 output of commands that only show files are left out. Right is every turn that contains the line.
-`changed` are the same lines with other numbers, and without their first three words. Names are
-identifiers in what edits wrote, again of at most three turns. Halves are of different sessions,
-and nothing was chosen on `report`.
+`changed` are the same lines with other numbers, and without their first three words. Lines that
+were said are of prompts and replies: those that look like errors, and others of 40 to 200
+characters and seven words. Names are identifiers in what edits wrote, again of at most three turns.
+Halves are of different sessions, and nothing was chosen on `report`.
 """
 
 from __future__ import annotations
@@ -82,22 +84,32 @@ def report(memory: Memory, asked: Sequence[Asked]) -> None:
 def pasted(memory: Memory) -> Iterator[Asked]:
     """Yield lines and names, chosen session by session."""
     chance = random.Random(13)
-    lines, names, turns_with = _candidates(memory)
-    for session_id in sorted(lines.keys() | names.keys()):
+    lines, said, names, turns_with = _candidates(memory)
+    for session_id in sorted(lines.keys() | said.keys() | names.keys()):
         half = "report" if int(sha256(session_id.encode()).hexdigest(), 16) % 2 else "choose"
         for failed, found in sorted(lines[session_id].items(), reverse=True):
             title = f"{half}, call {'failed' if failed else 'did not fail'}"
             for line in _rare(found, turns_with, chance):
                 yield title, line, frozenset(turns_with[line])
                 yield f"{title}, changed", _changed(line), frozenset(turns_with[line])
+        for kind, found in sorted(said[session_id].items()):
+            for line in _rare(found, turns_with, chance):
+                yield f"{half}, {kind}", line, frozenset(turns_with[line])
+                yield f"{half}, {kind}, changed", _changed(line), frozenset(turns_with[line])
         for name in _rare(names[session_id], turns_with, chance):
             yield f"{half}, name", name, frozenset(turns_with[name])
 
 
 def _candidates(
     memory: Memory,
-) -> tuple[dict[str, dict[bool, list[str]]], dict[str, list[str]], Mapping[str, set[str]]]:
+) -> tuple[
+    dict[str, dict[bool, list[str]]],
+    dict[str, dict[str, list[str]]],
+    dict[str, list[str]],
+    Mapping[str, set[str]],
+]:
     lines: dict[str, dict[bool, list[str]]] = defaultdict(lambda: defaultdict(list))
+    said: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     names: dict[str, list[str]] = defaultdict(list)
     turns_with: dict[str, set[str]] = defaultdict(set)
     for project in memory.lake.projects(REDACTED_RECORDS):
@@ -114,7 +126,14 @@ def _candidates(
                         for name in _NAME.findall(record.text):
                             turns_with[name].add(turn.id)
                         names[session_id] += _names_written(record)
-    return lines, names, turns_with
+                    elif record.kind in ("prompt", "assistant_text"):
+                        for line in (" ".join(line.split()) for line in record.text.split("\n")):
+                            turns_with[line].add(turn.id)
+                            if _is_error(line):
+                                said[session_id]["said, error"].append(line)
+                            elif _is_prose(line):
+                                said[session_id]["said, other"].append(line)
+    return lines, said, names, turns_with
 
 
 def _names_written(record: RedactedRecord) -> list[str]:
@@ -125,6 +144,10 @@ def _is_error(line: str) -> bool:
     words = re.findall(r"[A-Za-z]{3,}", line)
     fits = 30 <= len(line) <= 200 and len(words) >= 4
     return fits and bool(_ERROR.search(line)) and not _CODE.search(line)
+
+
+def _is_prose(line: str) -> bool:
+    return 40 <= len(line) <= 200 and len(line.split()) >= 7 and not _CODE.search(line)
 
 
 def _rare(

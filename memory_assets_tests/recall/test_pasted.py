@@ -58,3 +58,31 @@ def test_search_by_meaning_alone_knows_no_lines(asked: Asked) -> None:
     """Its scores are cosines."""
     hits = asked.memory.search(PRINTED[1], mode="semantic").hits
     assert not any("pasted" in hit.why for hit in hits)
+
+
+SAID = (
+    "is red on CI since this morning but green on my laptop",
+    "no wait, not from your side. I'll do it. only change the migration",
+    "Migrations now set lock_timeout = '3s', so a blocked ALTER fails after three seconds",
+)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+@pytest.mark.parametrize("line", SAID)
+def test_a_line_that_was_said_finds_its_turn(asked: Asked, line: str, mode: str) -> None:
+    """A sentence of a prompt or a reply that is pasted is found like a line of output."""
+    first = asked.memory.search(line, mode=mode).hits[0]
+    assert float(first.why["pasted"]) > 0.9 and not first.weak
+
+
+def test_a_line_that_was_said_is_found_with_other_words_around_it(asked: Asked) -> None:
+    """Nearly all of its pairs of words are needed, not all."""
+    first = asked.memory.search(f"so why {SAID[0]}?").hits[0]
+    assert 0.65 <= float(first.why["pasted"]) < 1
+    assert first.turn_id == asked.memory.search(SAID[0]).hits[0].turn_id
+
+
+def test_the_words_of_a_line_in_another_order_are_no_pasted_line(asked: Asked) -> None:
+    """They are ranked by words and meaning."""
+    words = " ".join(reversed(SAID[0].split()))
+    assert not any("pasted" in hit.why for hit in asked.memory.search(words).hits)

@@ -40,18 +40,23 @@ def add_session(
     project: str = "-p",
     at: datetime | None = None,
 ) -> None:
-    """Write texts as the turns of a session."""
+    """Write texts as the turns of a session; `|` parts the passages of a turn."""
     rows = []
-    for number, text in enumerate(turns):
+    passages = [
+        (number, part, text)
+        for number, turn in enumerate(turns)
+        for part, text in enumerate(turn.split("|"))
+    ]
+    for number, part, text in passages:
         said = Counter(text_terms(text))
         terms = {term: count * TERM_UNIT for term, count in said.items()}
         terms.update(dict.fromkeys(date_terms(at), TERM_UNIT))
         turn_id = f"session::{session}::turn::{number}"
         rows.append(
             KeywordRow(
-                id=turn_id,
+                id=f"{turn_id}::part::{part}" if part else turn_id,
                 turn_index=number,
-                part=0,
+                part=part,
                 ts_epoch=at.timestamp() if at else 0.0,
                 text=seal(text),
                 metadata={"turn_id": turn_id},
@@ -96,6 +101,25 @@ def test_neighbours_matter_less_to_a_long_turn(index: KeywordIndex) -> None:
     add_session(index, "b", ["migration of the ledger", "rollback done"])
     order = _asked(index, "ledger migration rollback")
     assert order.index("b::turn::1") < order.index("a::turn::1")
+
+
+@pytest.mark.parametrize("question", ["ledger rollback", "why is the rollback of the ledger late"])
+def test_words_that_stand_together_count_more(index: KeywordIndex, question: str) -> None:
+    """Of two long turns with the same words the one with all of them in one passage is first."""
+    add_session(index, "a", ["the ledger|a lamp burns|its rollback"])
+    add_session(index, "b", ["the lamp|its ledger rollback|burns"])
+    add_session(index, "c", ["nothing to see"] * 5)
+    assert _asked(index, question)[:2] == ["b::turn::0", "a::turn::0"]
+
+
+def test_a_turn_of_one_passage_keeps_the_words_of_its_neighbours(index: KeywordIndex) -> None:
+    """Its passage is the turn, so that what is around it counts in full."""
+    add_session(index, "a", ["the upload of videos", "a timeout", "thanks"])
+    add_session(index, "b", ["the upload of videos", "a|timeout", "thanks"])
+    corpus = _corpus(index)
+    scores = keyword_scores(corpus, index, query_terms("timeout of uploads"), corpus.scope(None))
+    whole, several = scores.turns[[1, 4]]
+    assert whole > several > scores.rows[corpus.turn == 4].max()
 
 
 def test_a_question_about_a_time_finds_what_was_said_then(index: KeywordIndex) -> None:

@@ -115,7 +115,8 @@ def _pasted(request: SearchRequest, kind: str, corpora: Corpora) -> Floats | Non
     if request.mode == "semantic":
         return None
     corpus = corpora.corpus(kind)
-    return pasted_shares(corpus, corpora.index, request.query, corpus.scope(request.project))
+    scope, said = corpus.scope(request.project), kind != "workspace"
+    return pasted_shares(corpus, corpora.index, request.query, scope, said=said)
 
 
 def _find_kind(

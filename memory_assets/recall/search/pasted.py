@@ -1,37 +1,53 @@
-"""Turns whose tool output or code has what was pasted: an error line, or an identifier.
+"""Turns that have what was pasted: an error line or a sentence, in tool output or in what was said,
+or an identifier in code.
 
 A turn counts only if it has nearly all of a line, so that questions in prose are ranked as if
-there were no tool output.
+there were no tool output. Pairs of words are indexed of tool output alone; passages with nearly all
+words of a line are read, to see whether these stand together there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Set
+from collections.abc import Iterator, Set
 
 import numpy as np
 
-from memory_assets.keywords import identifier_terms, pasted_terms
+from memory_assets.keywords import identifier_terms, pasted_terms, query_terms
 from memory_assets.recall.search.corpus import Corpus, Floats
+from memory_assets.recall.search.ranking import best
 from memory_assets.stores.keyword_index.index import KeywordIndex
 
 _NEARLY_ALL = 0.5
 """Share of a line's terms, weighted by rarity, from which on it is the same line with another
 number or path: of 116 lines it was .6 or more, of 204 questions in prose at most .42."""
 _FEWEST_PAIRS = 3
+_OF_WORDS, _OF_PAIRS = 0.6, 0.65
+"""Share of a line's words, weighted by rarity, that a passage must have to be read; and the share
+of its pairs of words from which on the line was said there."""
+_READ = 10
+"""Passages read for a line: those with most of its words."""
 _WORTH = 0.9
 """Share of the score that a pasted line decides; the rest orders the turns that have it."""
 
 
-def pasted_shares(corpus: Corpus, index: KeywordIndex, query: str, scope: slice) -> Floats | None:
-    """Return by turn the share of the query's best line that its output or code has, 0 below
-    `_NEARLY_ALL`; None if that is so for all turns. How rare a term is, is judged in `scope`."""
+def pasted_shares(
+    corpus: Corpus, index: KeywordIndex, query: str, scope: slice, *, said: bool
+) -> Floats | None:
+    """Return by turn the share of the query's best line that it has in output, code or words, 0
+    where that is too little; None if that is so for all turns. How rare a term is, is judged in
+    `scope`. `said`: words count too, not output and code alone; not so for documents, where a short
+    question is as good as the heading of many."""
     shares = np.zeros(corpus.turns, dtype=np.float32)
     for line in query.splitlines():
         pairs, names = pasted_terms(line), identifier_terms(line)
         if names or len(pairs) >= _FEWEST_PAIRS:
             np.maximum(shares, _shares(corpus, index, pairs | names, scope), out=shares)
     shares[shares < _NEARLY_ALL] = 0
+    for line in query.splitlines() if said else ():
+        for row, share in _said(corpus, index, line, scope):
+            turn = corpus.turn[row]
+            shares[turn] = max(shares[turn], share)
     return shares if shares.any() else None
 
 
@@ -58,6 +74,30 @@ def _shares(corpus: Corpus, index: KeywordIndex, terms: Set[str], scope: slice) 
         asked += rarity
         shares[turns] += rarity
     return shares / max(asked, 1e-6)
+
+
+def _said(
+    corpus: Corpus, index: KeywordIndex, line: str, scope: slice
+) -> Iterator[tuple[int, float]]:
+    """Yield the rows in which a line was said, with the share of its pairs of words that they
+    have."""
+    pairs = pasted_terms(line)
+    if len(pairs) < _FEWEST_PAIRS:
+        return
+    covered = np.zeros(corpus.rows, dtype=np.float32)
+    asked, among = 0.0, scope.stop - scope.start
+    for term, weight in query_terms(line).items():
+        where, _ = corpus.postings(index, term)
+        rarity = weight * _rarity(min(len(where), among), among)
+        covered[where] += rarity
+        asked += rarity
+    start, stop = corpus.turn.searchsorted([scope.start, scope.stop])
+    enough = start + np.flatnonzero(covered[start:stop] >= _OF_WORDS * asked)
+    rows = enough[best(covered[enough], _READ)].tolist()
+    for row, stored in zip(rows, corpus.rows_at(index, rows), strict=True):
+        share = len(pairs & pasted_terms(stored.text)) / len(pairs) if stored else 0.0
+        if share >= _OF_PAIRS:
+            yield row, share
 
 
 def _rarity(found: int, among: int) -> float:

@@ -20,6 +20,9 @@ _K1, _B = 0.9, 0.4
 _NEIGHBOUR, _SHORT_TURN = 0.8, 50.0
 """The words of a neighbouring turn count as the turn's own, weighted by .8 * 50 / (50 + its
 length): a short turn needs its context, a long one does not."""
+_OF_PASSAGE = 0.3
+"""The share of a turn's score by words that its best passage decides, if it has several: words
+that stand together say more than the same words scattered over a long turn."""
 _TEMPERATURE = 0.05
 _PROSE_WEIGHT, _SYMBOL_WEIGHT, _MOST_WEIGHT = 0.42, 50.0, 0.95
 _LOOKED_AT = 20
@@ -32,11 +35,11 @@ _EDGES = ".,?!:;\"'()[]`"
 @dataclass(frozen=True)
 class KeywordScores:
     """BM25 as a share of the highest score that the question allows, in [0, 1]: by turn with its
-    neighbours, and by row alone. `covered`, by row: the share of the question's terms that the row
-    contains, weighted by rarity, of all terms, those that occur nowhere included. `rarest`, by
-    turn: the share that it has of the two rarest terms that occur and are no question words.
-    `rarities`: how rare each term is that is no question word. `occurring`: the share of the
-    question's terms, weighted by rarity, that occur at all."""
+    neighbours and its best passage, and by row alone. `covered`, by row: the share of the
+    question's terms that the row contains, weighted by rarity, of all terms, those that occur
+    nowhere included. `rarest`, by turn: the share that it has of the two rarest terms that occur
+    and are no question words. `rarities`: how rare each term is that is no question word.
+    `occurring`: the share of the question's terms, weighted by rarity, that occur at all."""
 
     turns: Floats
     rows: Floats
@@ -87,6 +90,8 @@ def keyword_scores(
     rarest = np.zeros_like(turns)
     for _, held in occurring[:_RAREST]:
         rarest += (held > 0) / np.float32(min(_RAREST, len(occurring)))
+    of_passage = np.where(corpus.passages > 1, np.float32(_OF_PASSAGE), np.float32(0))
+    turns += of_passage * (_best_passages(corpus, rows) - turns)
     return KeywordScores(turns / highest, rows / highest, covered / asked, rarest, rarities, of_all)
 
 
@@ -134,6 +139,13 @@ def best(scores: Floats, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         found = np.arange(len(scores))
     found = found[np.isfinite(scores[found])]
     return found[np.argsort(-scores[found], kind="stable")]
+
+
+def _best_passages(corpus: Corpus, rows: Floats) -> Floats:
+    """Return the highest value among the rows of each turn."""
+    starts = np.cumsum(corpus.passages) - corpus.passages
+    highest: Floats = np.maximum.reduceat(rows, starts)
+    return highest
 
 
 def _around(corpus: Corpus, values: Floats) -> Floats:
