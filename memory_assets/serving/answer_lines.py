@@ -24,6 +24,8 @@ _SHOWN = 600
 _COPIES = 3
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
+_RECORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
+"""Kinds of records in the words of a person, where these differ."""
 _WHEN = ("timestamp", "ts")
 """Fields that are times, besides those whose names end in `_at`."""
 _WITH_TEXT = ("memory::", "message::", "history-summary::")
@@ -95,7 +97,14 @@ def _place(hit: Mapping[str, Any]) -> str:
         return f"{place}  {also_there(hit)}".rstrip()
     agent = f"{hit['agent']}  " if "agent" in hit else ""
     turns = f"  turns {hit['first_turn']} to {hit['last_turn']}" if "first_turn" in hit else ""
-    return f"{clock(hit['time'])}  {agent}{hit['project']}{turns}"
+    place = f"  {place_in_turn(hit)}" if "record" in hit else ""
+    return f"{clock(hit['time'])}  {agent}{hit['project']}{turns}{place}"
+
+
+def place_in_turn(hit: Mapping[str, Any]) -> str:
+    """Return in which record of a turn a line stands that was searched for, and where in that."""
+    of = f" of {hit['tool']}" if hit["tool"] else ""
+    return f"{_RECORDS.get(hit['record'], hit['record'])}{of}, line {hit['line']}"
 
 
 def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:
@@ -137,6 +146,8 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from correction_lines(answer)
     if answer["degraded"]:
         yield f"{answer['degraded']}: {answer['reason'] or ''}"
+    elif answer["reason"] and answer["mode"] == "exact":
+        yield f"note: {answer['reason']}."
     if answer["older"]:
         yield f"{counted(answer['older'], 'older hit')}; omit --recent to see more."
     if answer["machine"]:

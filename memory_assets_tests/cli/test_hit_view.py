@@ -50,9 +50,11 @@ def _hit(
     }
 
 
-def _lines(*hits: dict[str, Any], query: str = "lamp", **given: Any) -> list[str]:
+def _lines(
+    *hits: dict[str, Any], query: str = "lamp", mode: str = "hybrid", **given: Any
+) -> list[str]:
     weak = bool(hits) and all(hit["weak"] for hit in hits)
-    answer = {"query": query, "weak": weak, "hits": list(hits)}
+    answer = {"query": query, "mode": mode, "weak": weak, "hits": list(hits)}
     shown: dict[str, Any] = {"width": 80, "colours": False, **given}
     return list(terminal_lines(_Memory(), answer, **shown))  # type: ignore[arg-type]
 
@@ -179,6 +181,16 @@ def test_found_words_are_marked_and_recalled_escapes_are_gone() -> None:
     assert "\x1b[1;33mlamp,\x1b[0m" in coloured[1] and "\x1b[1;33mis" not in coloured[1]
     assert [_STYLE.sub("", line) for line in coloured] == _lines(hit, query="is the lamp lit")
     assert "\x1b[31m" not in "".join(coloured) and "\x07" not in "".join(coloured)
+
+
+def test_an_exact_hit_says_where_its_line_stands_and_what_prints_the_rest() -> None:
+    """Above the line, in which what was searched for is marked, in whatever case and spacing."""
+    where: dict[str, Any] = {"record": "tool_result", "tool": "Bash", "line": 12}
+    hit = _hit("error:  Lamp   (oil) is out, says the keeper", **where)
+    _, place, text, then = _lines(hit, mode="exact", query="lamp (OIL)", colours=True)
+    assert place == "   output of Bash, line 12:"
+    assert text == "   error: \x1b[1;33mLamp (oil)\x1b[0m is out, says the keeper"
+    assert then == "memory show session::aaaaaaaa::turn::4 --records: the whole turn"
 
 
 def test_weak_hits_are_marked_or_announced() -> None:

@@ -3,6 +3,7 @@ the text that answers, with the words of the question marked. Pipes get `answer_
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
 from memory_assets.cli.printing.rendering import ANSI, printable
-from memory_assets.serving.answer_lines import age, also_there, project_name
+from memory_assets.serving.answer_lines import age, also_there, place_in_turn, project_name
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -50,6 +51,8 @@ def terminal_lines(
             yield from view.lines(ranked, again=at > 0)
     if not answer["hits"]:
         yield "Nothing found."
+    elif answer["mode"] == "exact":
+        yield f"memory show {view.shown_id(answer['hits'][0])} --records: the whole turn"
 
 
 def by_session(hits: Sequence[Mapping[str, Any]], *, by_time: bool) -> list[list[Ranked]]:
@@ -114,8 +117,21 @@ class HitView:
             yield indent + (_styled(shown_id, "cyan") if self._colours else shown_id)
         if copies := also_there(hit["metadata"]):
             yield indent + _cut(printable(copies), room)
-        for line in _body(hit, self._answer["query"], room, self._colours, self._full):
+        for line in self._text(hit, room):
             yield f"{indent}{line}".rstrip()
+
+    def _text(self, hit: Mapping[str, Any], room: int) -> Iterator[str]:
+        """Yield the lines of a hit's text, after where it stands if it was searched for as it is
+        written."""
+        query = self._answer["query"]
+        if self._answer["mode"] != "exact":
+            yield from _body(hit, query, room, self._colours, self._full)
+            return
+        if "record" in hit["metadata"]:
+            yield _cut(printable(f"{place_in_turn(hit['metadata'])}:"), room)
+        literal = re.compile(r"\s+".join(map(re.escape, query.split())), re.IGNORECASE)
+        for line in _wrapped(" ".join(printable(hit["text"]).split()), room)[:_LINES]:
+            yield literal.sub(_as_marked, line) if self._colours else line
 
     def shown_id(self, hit: Mapping[str, Any]) -> str:
         """Return the shortest id by which `memory show` knows a hit; of a passage, its turn's; of
@@ -223,6 +239,10 @@ def cells(text: str) -> int:
         0 if category(each) in ("Mn", "Me") else 1 + (east_asian_width(each) in "WF")
         for each in text
     )
+
+
+def _as_marked(match: re.Match[str]) -> str:
+    return _styled(match[0], "marked")
 
 
 def _styled(text: str, style: str) -> str:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
@@ -25,7 +26,15 @@ from memory_assets.stores.files.shared import replace_text
 from memory_assets.stores.lake import files as own_files
 from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.files import SUFFIX, TAIL_SUFFIX
-from memory_assets.stores.lake.parquet_files import STAGING, FileFacts, Footer, SessionRows
+from memory_assets.stores.lake.parquet_files import (
+    STAGING,
+    Extent,
+    FileFacts,
+    Footer,
+    SessionRows,
+    open_file,
+    whole_file,
+)
 from memory_assets.stores.lake.schemas import Table
 from memory_assets.stores.lake.segments import SEGMENT, Identity, Packed, Segment, SegmentCache
 
@@ -119,6 +128,39 @@ class Partition:
                 break
             before = state
         raise FileNotFoundError(path)
+
+    def select(
+        self,
+        among: list[str],
+        pick: Callable[[pa.Table], pa.Array[Any]],
+        columns: list[str] | None = None,
+    ) -> list[pa.Table]:
+        """Return rows of all sessions, in no order: those whose numbers `pick` returns of each row
+        group. It is given the columns `among`; all `columns` are read of groups with such rows."""
+        for _ in range(_TRIES):
+            with ExitStack() as files, suppress(FileNotFoundError):
+                tables = []
+                for extent in self._extents(files):
+                    for start, end in extent.spans():
+                        numbers = pick(next(extent.slices(start, end, among)))
+                        if len(numbers):
+                            rows = next(extent.slices(start, end, columns))
+                            tables.append(rows.take(numbers))
+                return tables
+        raise StoreError(f"{self.directory} keeps changing; try again")
+
+    def _extents(self, files: ExitStack) -> Iterator[Extent]:
+        """Yield the rows of all sessions, those of a file together where nothing is being moved."""
+        own, state = self._own(), self._state()
+        plain = all(len(stamps) == 1 for stamps in own.values())
+        if not plain or (self.directory / _UNTIDY).exists():
+            for session_id in self.stamps():
+                yield from self.open_rows(session_id, files).extents
+            return
+        paths = [*map(self.own_path, own), *(path for path, _ in state[1])]
+        for path in paths:
+            with reading(path, self._project):
+                yield whole_file(open_file(path, files)[0])
 
     def write(
         self,
