@@ -423,10 +423,12 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
             for each in answer["redactions"]
         ]
         yield from table(("redacted as", "times", "in", "rules"), rows)
-    rows = [(run["stage"], run["made_at"], _checks(run), _run(run)) for run in answer["runs"]]
+    rows = [
+        (run["stage"], clock(run["made_at"]), _checks(run), _run(run)) for run in answer["runs"]
+    ]
     yield from table(("stage", "made at", "checks", "Dagster run"), rows)
     yield ""
-    yield from _run_lines(answer["runs"])
+    yield from run_lines(answer["runs"])
 
 
 def _checks(run: Mapping[str, Any]) -> str:
@@ -441,7 +443,7 @@ def _run(run: Mapping[str, Any]) -> str:
     return run["run_id"][:8] or "-"
 
 
-def _run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for each run behind the stages, once: what it was, and whether its page is
     still there."""
     for run in {run["run_id"]: run for run in runs if run["run_id"]}.values():
@@ -449,7 +451,7 @@ def _run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             "kept": f"{run['page']} (`memory dev`)",
             "pruned": "run pruned",
         }.get(run["history"], "")
-        times = " to ".join(filter(None, (run["started_at"], run["ended_at"])))
+        times = " to ".join(map(clock, filter(None, (run["started_at"], run["ended_at"]))))
         code = run["versions"].get("memory_assets", "")
         said = (
             *(run["job"], run["partition"], run["status"].lower(), times),
