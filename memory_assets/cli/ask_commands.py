@@ -3,6 +3,7 @@ and `Memory.ask` answers it."""
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -71,7 +72,11 @@ def answered(
     from memory_assets.recall import open_memory
 
     memory = open_memory()
-    answer = memory.ask(asked)
+    gc.disable()  # records by the ten thousand hold no cycles; looking for some takes a tenth
+    try:
+        answer = memory.ask(asked)
+    finally:
+        gc.enable()
     if view is not None and not as_json and sys.stdout.isatty():
         print_view(view, memory, answer, full=getattr(asked, "full", False), paged=paged)
         rendering.print_lines(notes(answer), stderr=True)
