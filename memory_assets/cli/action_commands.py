@@ -10,6 +10,7 @@ from typing import Any
 
 from memory_assets.cli.ask_commands import answered, require
 from memory_assets.cli.printing import rendering
+from memory_assets.cli.printing.views import friction_view, how_view
 from memory_assets.cli.request_options import takes
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.actions import (
@@ -28,7 +29,7 @@ def how(asked: HowRequest, as_json: bool) -> None:
     Lists its commands that worked, by project, the most used first, each with what had failed
     before it in the same session; then what failed and did not work later.
     """
-    found = answered(asked, as_json, how_lines, how_notes)
+    found = answered(asked, as_json, how_lines, how_notes, view=how_view)
     require(found["commands"], found["failed"])
 
 
@@ -39,7 +40,7 @@ def friction(asked: FrictionRequest, as_json: bool) -> None:
     Lists the errors met in several sessions, and in which way each ended. Errors that differ in
     paths, numbers and quoted texts alone are one.
     """
-    require(answered(asked, as_json, friction_lines)["errors"])
+    require(answered(asked, as_json, friction_lines, view=friction_view)["errors"])
 
 
 @takes(ResumeRequest)

@@ -3,13 +3,26 @@ and `Memory.ask` answers it."""
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import typer
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
+from memory_assets.cli.printing.views import (
+    View,
+    audit_view,
+    blame_view,
+    print_view,
+    rows_view,
+    session_view,
+    sessions_view,
+    timeline_view,
+)
 from memory_assets.cli.request_options import takes
 from memory_assets.cli.search_command import run_search
 from memory_assets.requests.arguments import Arguments
@@ -51,13 +64,24 @@ def answered(
     lines: _Lines,
     notes: _Lines = lambda answer: (),
     *,
+    view: View | None = None,
     paged: bool = False,
 ) -> dict[str, Any]:
-    """Ask the memory, print the answer, by the pager if `paged`, and return it."""
+    """Ask the memory, print the answer, and return it: as its `view` on a terminal, by the pager if
+    `paged`, else as its lines."""
     from memory_assets.recall import open_memory
 
-    answer = open_memory().ask(asked)
-    rendering.print_recalled(answer, as_json, lines(answer), notes(answer), paged=paged)
+    memory = open_memory()
+    gc.disable()  # records by the ten thousand hold no cycles; looking for some takes a tenth
+    try:
+        answer = memory.ask(asked)
+    finally:
+        gc.enable()
+    if view is not None and not as_json and sys.stdout.isatty():
+        print_view(view, memory, answer, full=getattr(asked, "full", False), paged=paged)
+        rendering.print_lines(notes(answer), stderr=True)
+    else:
+        rendering.print_recalled(answer, as_json, lines(answer), notes(answer), paged=paged)
     return answer
 
 
@@ -90,7 +114,12 @@ def show(asked: ShowRequest, as_json: bool) -> None:
             asked, as_json, lambda found: record_lines(found["records"]), page_note, paged=paged
         )
     else:
-        answered(asked, as_json, lambda found: row_lines(found["rows"], asked.id), paged=paged)
+        lines = partial(_rows, asked.id)
+        answered(asked, as_json, lines, view=rows_view, paged=paged)
+
+
+def _rows(wanted: str, answer: dict[str, Any]) -> Iterable[str]:
+    return row_lines(answer["rows"], wanted)
 
 
 @takes(TimelineRequest)
@@ -100,13 +129,18 @@ def timeline(asked: TimelineRequest, as_json: bool) -> None:
     Lists prompts, turns, observations, commits and summaries before and after the anchor, grouped
     by session.
     """
-    require(answered(asked, as_json, timeline_lines, timeline_notes)["sessions"])
+    found = answered(asked, as_json, timeline_lines, timeline_notes, view=timeline_view)
+    require(found["sessions"])
 
 
 @takes(SessionRequest)
 def summarize(asked: SessionRequest, as_json: bool) -> None:
     """Show a session's summary and an index of it."""
-    answered(asked, as_json, session_lines, lambda found: found["missing"].values())
+    answered(asked, as_json, session_lines, _missing, view=session_view)
+
+
+def _missing(answer: dict[str, Any]) -> Iterable[str]:
+    return list(answer["missing"].values())
 
 
 @takes(SessionsRequest)
@@ -116,7 +150,8 @@ def sessions(asked: SessionsRequest, as_json: bool) -> None:
     The one that ended last first: when, how long, where, and its title, with the beginning of its
     id, which `memory summarize` and `memory resume` take.
     """
-    require(answered(asked, as_json, sessions_lines, sessions_notes)["sessions"])
+    found = answered(asked, as_json, sessions_lines, sessions_notes, view=sessions_view)
+    require(found["sessions"])
 
 
 @takes(UsageRequest)
@@ -146,7 +181,7 @@ def blame(asked: BlameRequest, as_json: bool) -> None:
 
     For a commit, a file or a line, lists the sessions and turns that made it, with the evidence.
     """
-    found = answered(asked, as_json, blame_lines)
+    found = answered(asked, as_json, blame_lines, view=blame_view)
     require(found["turns"], *(commit["sessions"] for commit in found["commits"]))
 
 
@@ -157,7 +192,7 @@ def audit(asked: AuditRequest, as_json: bool) -> None:
     Shows the chunk, records, source file and bytes, Dagster runs and redactions behind an id. For
     a redaction tag, lists the sessions that contain it.
     """
-    found = answered(asked, as_json, audit_lines)
+    found = answered(asked, as_json, audit_lines, view=audit_view)
     if not found.get("intact", True):
         raise typer.Exit(exit_codes.CHECK_FAILED)
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.hit_view import HitView, by_session
+from memory_assets.cli.printing.views import print_view, rows_view
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.questions import ShowRequest
-from memory_assets.serving.answer_lines import row_lines
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -87,7 +87,7 @@ def _open(memory: Memory, hit: Mapping[str, Any]) -> None:
     """Print a hit in full, by the pager; where that returns at once, wait for a key."""
     asked = ShowRequest(hit["id"])
     rendering.write_lines([_CLEAR], sys.stdout)
-    rendering.print_paged(row_lines(memory.ask(asked)["rows"], asked.id))
+    print_view(rows_view, memory, memory.ask(asked), full=True, paged=True)
     rendering.write_lines(["Press Enter to go back."], sys.stdout)
     sys.stdin.readline()
 

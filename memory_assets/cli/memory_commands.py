@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ import typer
 from memory_assets.cli import exit_codes
 from memory_assets.cli.context_answer import print_context
 from memory_assets.cli.printing import rendering
+from memory_assets.cli.printing.views import memories_view, print_view
 from memory_assets.cli.request_options import takes
 from memory_assets.requests.agent_memory import ContextRequest, MemoriesRequest, RememberRequest
 from memory_assets.serving.agent_memory import AgentMemory
@@ -37,7 +39,10 @@ def memories(asked: MemoriesRequest, as_json: bool) -> None:
     The newest first, each with the id that `memory forget` takes.
     """
     found = AgentMemory(load_settings()).answer(asked)
-    rendering.print_recalled(found, as_json, _memory_lines(found))
+    if not as_json and sys.stdout.isatty():
+        print_view(memories_view, None, found, full=True)
+    else:
+        rendering.print_recalled(found, as_json, _memory_lines(found))
     if not found["memories"]:
         raise typer.Exit(exit_codes.NOTHING_FOUND)
 

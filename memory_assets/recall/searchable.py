@@ -84,6 +84,11 @@ class Searchable(Stores):
         request = self._named(
             query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
         )
+        if request.literal is not None:
+            from memory_assets.recall.search.exact import find_exact
+
+            answer = find_exact(self, self.settings, request)
+            return replace(answer, filters=_as_text(request.filters))
         return self._of_repository(request)
 
     def _of_repository(self, request: SearchRequest) -> Answer:
@@ -148,7 +153,18 @@ class Searchable(Stores):
 
     def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Return the titles of sessions (project and id) by id, of those that have one."""
-        return self._searcher.titles(sessions)
+        wanted = set(sessions)
+        if titles := self._searcher.titles(wanted):
+            return titles
+        from memory_assets.recall.rows import rows_of
+        from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+
+        rows = (  # the index of words was not opened for what is shown
+            row
+            for project, session in wanted
+            for row in rows_of(self.lake, SESSION_SUMMARIES, project, session)
+        )
+        return {str(row["session_id"]): str(row["title"]) for row in rows if row["title"]}
 
     def corpus(self, kind: str) -> Corpus:
         """Return all rows of a kind in the keyword index; see `Searcher.corpus`."""

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.arguments import Arguments, argument
-from memory_assets.requests.questions import SESSION
+from memory_assets.requests.questions import FULL, SESSION
 from memory_assets.requests.times import AGO, parse_time
 
 MAX_LISTED = 100
@@ -75,6 +75,7 @@ class FrictionRequest(Arguments):
     n: int = argument(
         10, "Number of errors.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_LISTED
     )
+    full: bool = argument(False, **FULL)
 
 
 @dataclass(frozen=True)

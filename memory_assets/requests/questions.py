@@ -17,6 +17,10 @@ MAX_IDS = 20
 MAX_SESSIONS = 1_000
 """Most sessions of one list."""
 SESSION = "A session id, its beginning, or the id of one of its rows."
+FULL: dict[str, Any] = {
+    "description": "Do not fold long lists on a terminal.",
+    "names": {"http": None, "mcp": None},
+}
 _SPAN: dict[str, Any] = {"wire": int | str, "reads": parse_reach, "max_length": 8, "pattern": REACH}
 
 
@@ -81,6 +85,7 @@ class ShowRequest(Arguments):
     records: bool = argument(False, "Print every record: tool output, edits as diffs.")
     subagents: bool = argument(False, "With --records: also those of subagents.")
     page: int = argument(1, "With --records: the page to print.", ge=1, le=10_000)
+    full: bool = argument(False, **FULL)
     pager: bool = argument(True, "Whether a terminal gets it in $PAGER.", names={"http": None})
 
 
@@ -98,6 +103,7 @@ class SessionRequest(Arguments):
         min_length=1,
         max_length=500,
     )
+    full: bool = argument(False, **FULL)
 
 
 @dataclass(frozen=True)
@@ -165,6 +171,7 @@ class AuditRequest(Arguments):
     id: str = argument(
         MISSING, "An id as `memory search` prints it, or a redaction tag.", max_length=500
     )
+    full: bool = argument(False, **FULL)
 
 
 @dataclass(frozen=True)
@@ -172,6 +179,7 @@ class BlameRequest(Arguments):
     """A request for the sessions behind code; relative paths are of the current directory."""
 
     target: str = argument(MISSING, "A file or its name, FILE:LINE, or a commit.", max_length=5_000)
+    full: bool = argument(False, **FULL)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 from datetime import datetime
@@ -13,7 +14,7 @@ from memory_assets.requests.arguments import Arguments, argument, chosen, one_of
 from memory_assets.requests.times import TIME, require_order
 from memory_assets.search_kinds import SEARCH_KINDS
 
-Mode = Literal["hybrid", "semantic", "keyword"]
+Mode = Literal["hybrid", "semantic", "keyword", "exact"]
 Sort = Literal["relevance", "date"]
 ObservationType = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
 Concept = Literal[
@@ -21,9 +22,13 @@ Concept = Literal[
 ]
 KINDS = tuple(SEARCH_KINDS)
 MODES: tuple[str, ...] = get_args(Mode)
+"""How a search can match; all but the last one rank."""
 MAX_HITS = 200
 _KIND_NAMES = (*(name for name, kind in SEARCH_KINDS.items() if not kind.within), "all")
 """The kinds that are offered; one that another includes can be asked for alone, too."""
+EXACT_KINDS = {"sessions", "prompts", "workspace", "memory", "history"}
+"""Kinds in which text can be found as it is written; the others are composed of what these hold."""
+_QUOTED = re.compile(r'^"([^"]+)"$', re.DOTALL)
 _FILTERS = ("project", "agent", "session", "since", "until", "tool", "file", "concept", "type")
 OF_DOCUMENTS = ("file_type", "service", "domain")
 """Filters that only documents of workspaces have."""
@@ -78,7 +83,14 @@ class SearchRequest(Arguments):
         reads=parse_kinds,
         names={"http": "in", "mcp": "kind", "cli": "--in"},
     )
-    mode: Mode = argument("hybrid", "What to match: words and meaning, meaning, or words.")
+    mode: Mode = argument(
+        "hybrid", "What to match: words and meaning, meaning, words, or the text as it is written."
+    )
+    exact: bool = argument(
+        False,
+        "Find the text as it is written, in tool output, too; so do double quotes around it.",
+        names={"mcp": None},
+    )
     project: str | None = argument(None, "Only this project.", max_length=1_000)
     agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
     session: str | None = argument(
@@ -140,6 +152,15 @@ class SearchRequest(Arguments):
     )
 
     @property
+    def literal(self) -> str | None:
+        """The text that is to be found as it is written, None for a question: what `exact` asks
+        for, or the whole query if it is in double quotes."""
+        text = self.query.strip()
+        if self.exact or self.mode == "exact":
+            return _QUOTED.sub(r"\1", text)
+        return text[1:-1] if self.mode == "hybrid" and _QUOTED.fullmatch(text) else None
+
+    @property
     def selects_observations(self) -> bool:
         """True if observations are only filtered, which reads the lake; ranking them by a query
         uses the indexes."""
@@ -177,7 +198,9 @@ class SearchRequest(Arguments):
         """Raise `ConfigurationError` for filters that the kind does not have, for a time range
         that holds no time, and for a search without query and filters."""
         require_order(self.since, self.until)
-        if self.selects_observations:
+        if self.literal is not None:
+            self._check_exact()
+        elif self.selects_observations:
             if self.tool:
                 raise ConfigurationError("observations cannot be filtered by tool")
             if self.mode == "keyword":
@@ -195,6 +218,20 @@ class SearchRequest(Arguments):
         elif not (self.query.strip() or self.filters or self.recent or self.sort == "date"):
             raise ConfigurationError(
                 "the query is empty; say what you are looking for, or give a filter, such as since"
+            )
+
+    def _check_exact(self) -> None:
+        """Raise `ConfigurationError` for what an exact search does not have."""
+        if not str(self.literal).strip():
+            raise ConfigurationError("the query is empty; say which text is to be found")
+        if not set(self.kinds) & EXACT_KINDS:
+            raise ConfigurationError(
+                f"exact text is found in {', '.join(sorted(EXACT_KINDS))}; leave out --in for what"
+                " sessions hold, tool output included"
+            )
+        if self.file or self.type or self.concept or self.of_documents:
+            raise ConfigurationError(
+                "an exact search can be filtered by project, agent, session, tool and time"
             )
 
 

@@ -24,6 +24,8 @@ _SHOWN = 600
 _COPIES = 3
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
+_RECORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
+"""Kinds of records in the words of a person, where these differ."""
 _WHEN = ("timestamp", "ts")
 """Fields that are times, besides those whose names end in `_at`."""
 _WITH_TEXT = ("memory::", "message::", "history-summary::")
@@ -103,7 +105,14 @@ def _place(hit: Mapping[str, Any]) -> str:
         return f"{place}  {also_there(hit)}".rstrip()
     agent = f"{hit['agent']}  " if "agent" in hit else ""
     turns = f"  turns {hit['first_turn']} to {hit['last_turn']}" if "first_turn" in hit else ""
-    return f"{clock(hit['time'])}  {agent}{hit['project']}{turns}"
+    place = f"  {place_in_turn(hit)}" if "record" in hit else ""
+    return f"{clock(hit['time'])}  {agent}{hit['project']}{turns}{place}"
+
+
+def place_in_turn(hit: Mapping[str, Any]) -> str:
+    """Return in which record of a turn a line stands that was searched for, and where in that."""
+    of = f" of {hit['tool']}" if hit["tool"] else ""
+    return f"{_RECORDS.get(hit['record'], hit['record'])}{of}, line {hit['line']}"
 
 
 def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:
@@ -145,6 +154,8 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from correction_lines(answer)
     if answer["degraded"]:
         yield f"{answer['degraded']}: {answer['reason'] or ''}"
+    elif answer["reason"] and answer["mode"] == "exact":
+        yield f"note: {answer['reason']}."
     if answer["older"]:
         yield f"{counted(answer['older'], 'older hit')}; omit --recent to see more."
     if answer["machine"]:
@@ -420,10 +431,12 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
             for each in answer["redactions"]
         ]
         yield from table(("redacted as", "times", "in", "rules"), rows)
-    rows = [(run["stage"], run["made_at"], _checks(run), _run(run)) for run in answer["runs"]]
+    rows = [
+        (run["stage"], clock(run["made_at"]), _checks(run), _run(run)) for run in answer["runs"]
+    ]
     yield from table(("stage", "made at", "checks", "Dagster run"), rows)
     yield ""
-    yield from _run_lines(answer["runs"])
+    yield from run_lines(answer["runs"])
 
 
 def _checks(run: Mapping[str, Any]) -> str:
@@ -438,7 +451,7 @@ def _run(run: Mapping[str, Any]) -> str:
     return run["run_id"][:8] or "-"
 
 
-def _run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for each run behind the stages, once: what it was, and whether its page is
     still there."""
     for run in {run["run_id"]: run for run in runs if run["run_id"]}.values():
@@ -446,7 +459,7 @@ def _run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             "kept": f"{run['page']} (`memory dev`)",
             "pruned": "run pruned",
         }.get(run["history"], "")
-        times = " to ".join(filter(None, (run["started_at"], run["ended_at"])))
+        times = " to ".join(map(clock, filter(None, (run["started_at"], run["ended_at"]))))
         code = run["versions"].get("memory_assets", "")
         said = (
             *(run["job"], run["partition"], run["status"].lower(), times),

@@ -68,6 +68,8 @@ _OF_A_DOCUMENT = (
     "section_heading",
     "copies",
 )
+_OF_A_RECORD = ("record", "tool", "line")
+"""Where the text of an exact search stands in a turn."""
 _FORMS = ("records", "subagents")
 _FULL_ITEM = 1_500
 _LISTED_ITEMS = 50
@@ -118,8 +120,14 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             "time": hit["metadata"].get("timestamp") or None,
             "project": hit["metadata"].get("project"),
             "later": hit["later"],
-            **{name: hit["metadata"][name] for name in _OF_A_DOCUMENT if name in hit["metadata"]},
-            "text": excerpt(
+            **{
+                name: hit["metadata"][name]
+                for name in (*_OF_A_DOCUMENT, *_OF_A_RECORD)
+                if name in hit["metadata"]
+            },
+            "text": visible(hit["text"])
+            if payload["mode"] == "exact"
+            else excerpt(
                 visible(hit["text"]),
                 asked,
                 _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else SNIPPET,

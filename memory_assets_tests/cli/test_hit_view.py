@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memory_assets.cli.printing.hit_view import cells, terminal_lines
+from memory_assets.cli.printing.hit_view import terminal_lines
+from memory_assets.cli.printing.layout import cells
+from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
 
-MEMORY = Path(sys.executable).with_name("memory")
 LIGHTHOUSE = "aaaaaaaa-0000-4000-8000-000000000001"
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-_STYLE = re.compile("\x1b\\[[0-9;]*m")
 
 
 class _Memory:
@@ -50,9 +41,11 @@ def _hit(
     }
 
 
-def _lines(*hits: dict[str, Any], query: str = "lamp", **given: Any) -> list[str]:
+def _lines(
+    *hits: dict[str, Any], query: str = "lamp", mode: str = "hybrid", **given: Any
+) -> list[str]:
     weak = bool(hits) and all(hit["weak"] for hit in hits)
-    answer = {"query": query, "weak": weak, "hits": list(hits)}
+    answer = {"query": query, "mode": mode, "weak": weak, "hits": list(hits)}
     shown: dict[str, Any] = {"width": 80, "colours": False, **given}
     return list(terminal_lines(_Memory(), answer, **shown))  # type: ignore[arg-type]
 
@@ -177,8 +170,18 @@ def test_found_words_are_marked_and_recalled_escapes_are_gone() -> None:
     coloured = _lines(hit, query="is the lamp lit", colours=True)
     assert "\x1b[1;33mlamps\x1b[0m" in coloured[1]  # without the escape that was glued to it
     assert "\x1b[1;33mlamp,\x1b[0m" in coloured[1] and "\x1b[1;33mis" not in coloured[1]
-    assert [_STYLE.sub("", line) for line in coloured] == _lines(hit, query="is the lamp lit")
+    assert [STYLE.sub("", line) for line in coloured] == _lines(hit, query="is the lamp lit")
     assert "\x1b[31m" not in "".join(coloured) and "\x07" not in "".join(coloured)
+
+
+def test_an_exact_hit_says_where_its_line_stands_and_what_prints_the_rest() -> None:
+    """Above the line, in which what was searched for is marked, in whatever case and spacing."""
+    where: dict[str, Any] = {"record": "tool_result", "tool": "Bash", "line": 12}
+    hit = _hit("error:  Lamp   (oil) is out, says the keeper", **where)
+    _, place, text, then = _lines(hit, mode="exact", query="lamp (OIL)", colours=True)
+    assert place == "   output of Bash, line 12:"
+    assert text == "   error: \x1b[1;33mLamp (oil)\x1b[0m is out, says the keeper"
+    assert then == "memory show session::aaaaaaaa::turn::4 --records: the whole turn"
 
 
 def test_weak_hits_are_marked_or_announced() -> None:
@@ -199,37 +202,14 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     yield cli
 
 
-def _on_terminal(cli: Cli, *arguments: str, columns: int, **environment: str) -> list[str]:
-    """Return the lines that a terminal of so many columns gets."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    own = {name: value for name, value in cli.environment.items() if name not in _TERMINAL}
-    process = subprocess.Popen(
-        [MEMORY, *arguments], env={**own, "TERM": "xterm", **environment}, stdout=theirs
-    )
-    os.close(theirs)
-    out = b""
-    try:
-        while piece := os.read(ours, 65_536):
-            out += piece
-    except OSError as error:  # Linux reports the end of a terminal so
-        assert error.errno == errno.EIO
-    os.close(ours)
-    assert process.wait() == 0
-    return out.decode().splitlines()
-
-
-_TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "TERM")
-
-
 def test_a_terminal_gets_titles_in_colour_and_its_own_width(ingested: Cli) -> None:
     """The id that is printed shows the hit."""
     asked = ("search", "lock_timeout", "migration", "-n", "3")
-    lines = _on_terminal(ingested, *asked, columns=70)
-    plain = [_STYLE.sub("", line) for line in lines]
+    lines = on_terminal(ingested, *asked, columns=70)
+    plain = [STYLE.sub("", line) for line in lines]
     assert lines != plain and all(len(line) < 70 for line in plain)
-    assert _on_terminal(ingested, *asked, columns=70, NO_COLOR="1") == plain
-    assert len(_on_terminal(ingested, *asked, columns=110)) <= len(plain)
+    assert on_terminal(ingested, *asked, columns=70, NO_COLOR="1") == plain
+    assert len(on_terminal(ingested, *asked, columns=110)) <= len(plain)
     found = re.match(r"1\. .*  \d+ \w+ ago  (session::[0-9a-f]{8}::turn::\d+)", plain[0])
     assert found is not None
     assert ingested.run("show", found[1]).returncode == 0

@@ -83,6 +83,7 @@ def test_questions_are_answered_and_nothing_is_written(read_only: Cli) -> None:
     turn = next(hit["id"] for hit in answer["hits"])
     for command in (
         ("search", "lock file", "--in", "memory"),
+        ("search", "--exact", "lock"),
         ("show", turn),
         ("timeline", turn),
         ("status",),

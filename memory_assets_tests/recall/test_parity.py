@@ -67,6 +67,9 @@ SEARCHES: list[dict[str, Any]] = [
     {"sort": "date", "n": 3},
     {"query": "zzzzqqqq"},
     {"query": "lihgthouse keeping", "n": 2},
+    {"query": "who paints the lighthouse door", "mode": "exact"},
+    {"query": '"tending the lamp"', "kinds": "all", "n": 3, "exact": True},
+    {"query": "midnights, each turned into UTC", "mode": "exact", "kinds": "workspace"},
     {"query": "naïve Größe — ünïcode «quotes» & <tags> 你好"},
 ]
 NONSENSE: list[dict[str, Any]] = [
@@ -94,6 +97,9 @@ NONSENSE: list[dict[str, Any]] = [
     {"query": "x", "type": "poem"},
     {"query": "x", "type": "bugfix", "mode": "keyword"},
     {"query": "x", "n": 0},
+    {"query": " ", "mode": "exact"},
+    {"query": '"x"', "kinds": "summaries"},
+    {"query": "x", "mode": "exact", "file": "reports.py"},
     {"query": "x", "n": 201},
     {"query": "x", "n": "many"},
 ]
@@ -228,7 +234,7 @@ def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
     }
     assert {name for case in SEARCHES for name in case} == names
     assert {name for case in NONSENSE for name in case} == names - {
-        *("recent", "full", "fallback", "machine")
+        *("recent", "full", "fallback", "machine", "exact")
     }
 
 

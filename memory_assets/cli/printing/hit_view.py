@@ -3,25 +3,30 @@ the text that answers, with the words of the question marked. Pipes get `answer_
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
-from unicodedata import category, east_asian_width
 
-from memory_assets.cli.printing.rendering import ANSI, printable
-from memory_assets.serving.answer_lines import age, also_there, later_lines, project_name
+from memory_assets.cli.printing.layout import Layout, cells, cut, styled, wrapped
+from memory_assets.cli.printing.rendering import printable
+from memory_assets.serving.answer_lines import (
+    age,
+    also_there,
+    later_lines,
+    place_in_turn,
+    project_name,
+)
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _LINES = 3
 """Most lines of a hit's text: ten hits fit two screens of 24 lines."""
-_NARROWEST, _WIDEST = 40, 120
 _INDENT = "   "
 _TITLE_LEAST, _PLACE_MOST = 16, 24
-_OF_SESSIONS = ("session::", "prompt::", "summary::", "observation::", "commit::", "link::")
+ID_HEADS = ("session::", "prompt::", "summary::", "observation::", "commit::", "link::")
 """Beginnings of the ids in which a part of a session's id is understood."""
 
 
@@ -50,6 +55,8 @@ def terminal_lines(
             yield from view.lines(ranked, again=at > 0)
     if not answer["hits"]:
         yield "Nothing found."
+    elif answer["mode"] == "exact":
+        yield f"memory show {view.shown_id(answer['hits'][0])} --records: the whole turn"
 
 
 def by_session(hits: Sequence[Mapping[str, Any]], *, by_time: bool) -> list[list[Ranked]]:
@@ -83,7 +90,7 @@ class HitView:
     ) -> None:
         self._now = now or datetime.now(UTC)
         self._answer = answer
-        self._width = max(_NARROWEST, min(width, _WIDEST)) - 1
+        self._width = Layout(width).room
         self._colours, self._full = colours, full
         sessions = [(each["project"], each["session_id"]) for each in _metadata(answer)]
         self._titles = memory.titles(sessions)
@@ -103,7 +110,7 @@ class HitView:
             f"{rank}. ",
             weak + self._title(hit, again),
             (age(hit["metadata"].get("timestamp"), self._now), "" if below else shown_id),
-            _cut(printable(project_name(hit["metadata"])), _PLACE_MOST)
+            cut(printable(project_name(hit["metadata"])), _PLACE_MOST)
             if len(self._projects) > 1 and not again
             else "",
             width=self._width - len(indent),
@@ -111,18 +118,31 @@ class HitView:
         )
         indent += _INDENT
         if below:
-            yield indent + (_styled(shown_id, "cyan") if self._colours else shown_id)
+            yield indent + (styled(shown_id, "cyan") if self._colours else shown_id)
         if copies := also_there(hit["metadata"]):
-            yield indent + _cut(printable(copies), room)
-        for line in _body(hit, self._answer["query"], room, self._colours, self._full):
+            yield indent + cut(printable(copies), room)
+        for line in self._text(hit, room):
             yield f"{indent}{line}".rstrip()
         for line in later_lines(hit):
-            yield indent + _cut(printable(line), room)
+            yield indent + cut(printable(line), room)
+
+    def _text(self, hit: Mapping[str, Any], room: int) -> Iterator[str]:
+        """Yield the lines of a hit's text, after where it stands if it was searched for as it is
+        written."""
+        query = self._answer["query"]
+        if self._answer["mode"] != "exact":
+            yield from _body(hit, query, room, self._colours, self._full)
+            return
+        if "record" in hit["metadata"]:
+            yield cut(printable(f"{place_in_turn(hit['metadata'])}:"), room)
+        literal = re.compile(r"\s+".join(map(re.escape, query.split())), re.IGNORECASE)
+        for line in wrapped(" ".join(printable(hit["text"]).split()), room)[:_LINES]:
+            yield literal.sub(_as_marked, line) if self._colours else line
 
     def shown_id(self, hit: Mapping[str, Any]) -> str:
         """Return the shortest id by which `memory show` knows a hit; of a passage, its turn's; of
         a document, a memory or a turn of an agent, the whole one."""
-        if "file_path" in hit["metadata"] or not hit["id"].startswith(_OF_SESSIONS):
+        if "file_path" in hit["metadata"] or not hit["id"].startswith(ID_HEADS):
             return str(hit["id"])
         session = hit["metadata"]["session_id"]
         shown = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]
@@ -151,10 +171,10 @@ def _head(
         room = width - len(rank) - cells(said) - 2
         if room >= _TITLE_LEAST:
             break
-    title = _cut(title, max(room, 1))
+    title = cut(title, max(room, 1))
     if not colours:
         return f"{rank}{title}  {said}"
-    return f"{rank}{_styled(title, 'bold')}  {_styled(said, 'cyan')}"
+    return f"{rank}{styled(title, 'bold')}  {styled(said, 'cyan')}"
 
 
 def _body(
@@ -168,7 +188,7 @@ def _body(
     said = hit["text"][: hit["prompt_length"]] or (title if hit["text"].startswith(title) else "")
     prompt = len(printable(said))
     paragraphs = text.splitlines() if full else [excerpt(text, query, _LINES * (room - 8), prompt)]
-    lines = [line for each in paragraphs for line in _wrapped(each, room)]
+    lines = [line for each in paragraphs for line in wrapped(each, room)]
     for line in lines if full else lines[:_LINES]:
         yield _marked(line, query) if colours else line
     if full:
@@ -180,52 +200,9 @@ def _marked(line: str, query: str) -> str:
     from memory_assets.recall.search.excerpts import marked_words
 
     return " ".join(
-        _styled(word, "marked") if asked else word for word, asked in marked_words(line, query)
+        styled(word, "marked") if asked else word for word, asked in marked_words(line, query)
     )
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    """Return a line wrapped at blanks, by the cells that its characters take."""
-    if len(text) == cells(text):
-        return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-    lines, line = [], ""
-    for word in text.split():
-        while cells(word) > width:  # a script without blanks, or a long path
-            part = _first(word, width - cells(line) - bool(line))
-            lines.append(f"{line} {part}".strip() if part else line)
-            word, line = word[len(part) :], ""
-        if line and cells(line) + 1 + cells(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
-
-
-def _cut(text: str, width: int) -> str:
-    return text if cells(text) <= width else f"{_first(text, width - 1).rstrip()}…"
-
-
-def _first(text: str, width: int) -> str:
-    """Return the beginning of a text that takes at most so many cells."""
-    taken = 0
-    for at, character in enumerate(text):
-        taken += cells(character)
-        if taken > width:
-            return text[:at]
-    return text
-
-
-def cells(text: str) -> int:
-    """Return how many cells of a terminal a text takes: two for a wide character, none for a mark
-    on the one before."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if category(each) in ("Mn", "Me") else 1 + (east_asian_width(each) in "WF")
-        for each in text
-    )
-
-
-def _styled(text: str, style: str) -> str:
-    return f"\x1b[{ANSI[style]}m{text}\x1b[0m"
+def _as_marked(match: re.Match[str]) -> str:
+    return styled(match[0], "marked")

@@ -113,8 +113,15 @@ def has_colours(stream: TextIO) -> bool:
     return stream.isatty() and not plain
 
 
-def write_lines(lines: Iterable[str], stream: TextIO) -> None:
-    """Write lines that are fit to be shown as they are."""
+def write_lines(lines: Iterable[str], stream: TextIO, *, paged: bool = False) -> None:
+    """Write lines that are fit to be shown as they are, through the pager if they are `paged` and
+    there is one."""
+    if paged:
+        from memory_assets.cli.printing.paging import page
+
+        lines = list(lines)
+        if page(lines):
+            return
     stream.flush()
     for line in lines:
         stream.buffer.write(f"{line}\n".encode())
@@ -150,20 +157,9 @@ def print_recalled(
         frame = Frame()
         shown = map(printable, lines)
         write_lines((frame.notice, *shown, frame.closing), sys.stdout)
-    elif paged:
-        print_paged(lines)
     else:
-        print_lines(lines)
+        write_lines(shown_lines(lines, sys.stdout), sys.stdout, paged=paged)
     print_lines(notes, stderr=True)
-
-
-def print_paged(lines: Iterable[str]) -> None:
-    """Print lines through the pager, or as `print_lines` does where there is none."""
-    from memory_assets.cli.printing.paging import page
-
-    shown = shown_lines(lines, sys.stdout)
-    if not page(shown):
-        write_lines(shown, sys.stdout)
 
 
 def _coloured(line: str) -> str:

@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.chunking import build_turns, file_matches
+from memory_assets.chunking import file_matches
 from memory_assets.commits import Repository, RepositoryCommit, attribute, session_work
-from memory_assets.errors import GitFailed, NotFound
+from memory_assets.errors import GitFailed
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.rows import rows_of
+from memory_assets.recall.sessions.records import whole_session
 from memory_assets.recall.sessions.session import session_title
-from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 from memory_assets.tool_names import kind_of_tool
@@ -168,14 +168,3 @@ def _sessions(
             key = (row["project"], row["session_id"])
             latest[key] = max(at, latest.get(key, at))
     return sorted(latest, key=lambda key: latest[key], reverse=True)[:_MOST_SESSIONS]
-
-
-def whole_session(memory: Stores, project: str, session_id: str) -> SessionTurns | None:
-    """Return a session with its records and turns, None if nothing of it is on record."""
-    try:
-        records = memory.lake.read_rows(REDACTED_RECORDS, project, session_id)
-    except NotFound:
-        return None
-    made = memory.catalog.products.of_project(REDACTED_RECORDS.name, project).get(session_id)
-    copied = made.facts.get("copied_prompts", 0) if made is not None else 0
-    return session_turns(records, build_turns(records, first_index=copied)) if records else None

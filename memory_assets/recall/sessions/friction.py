@@ -12,8 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.recall.files.turns import whole_session
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from memory_assets.recall.rows import one_line
+from memory_assets.recall.sessions.records import but_what_was_looked_at, whole_session
 from memory_assets.requests.actions import FrictionRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
@@ -79,7 +82,7 @@ def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
     project = memory.project_named(asked.project)
     met: dict[str, list[_Met]] = {}
     for of_project, session_id in _worth_reading(memory, project, asked.sessions):
-        session = whole_session(memory, of_project, session_id)
+        session = whole_session(memory, of_project, session_id, but_what_was_looked_at)
         for each in _errors_of(session) if session is not None else ():
             met.setdefault(each.key, []).append(each)
     shared = [
@@ -111,15 +114,20 @@ def _worth_reading(memory: Searchable, project: str | None, least: int) -> list[
     keys: dict[tuple[str, str], set[str]] = {}
     columns = ["session_id", "errors"]
     for name in [project] if project else memory.lake.projects(SESSION_SUMMARIES):
-        for row in memory.lake.read_partition(SESSION_SUMMARIES, name, columns).to_pylist():
-            texts = [str(each["text"]) for each in row["errors"]]
-            keys[name, row["session_id"]] = {key for text in texts for key in _tail_keys(text)}
+        for rows in memory.lake.select(SESSION_SUMMARIES, name, columns, _with_errors, columns):
+            for row in rows.to_pylist():
+                texts = [str(each["text"]) for each in row["errors"]]
+                keys[name, row["session_id"]] = {key for text in texts for key in _tail_keys(text)}
     counts = Counter(key for of_session in keys.values() for key in of_session)
     return [
         session
         for session, of_session in keys.items()
         if any(counts[key] >= least for key in of_session)
     ]
+
+
+def _with_errors(rows: Any) -> Any:
+    return pc.indices_nonzero(pc.greater(pc.list_value_length(rows["errors"]), pa.scalar(0)))
 
 
 def _tail_keys(text: str) -> Iterator[str]:

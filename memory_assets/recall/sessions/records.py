@@ -6,10 +6,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import unified_diff
 from itertools import groupby
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from memory_assets.chunking import build_turns
 from memory_assets.errors import ConfigurationError, NotFound
@@ -17,13 +20,18 @@ from memory_assets.models import RedactedRecord, Turn
 from memory_assets.recall.names import id_named
 from memory_assets.recall.rows import rows_of
 from memory_assets.requests.questions import ShowRequest
+from memory_assets.session_analysis import SessionTurns
+from memory_assets.session_analysis import session_turns as analysed
 from memory_assets.status import counted
+from memory_assets.stores.lake.rows import rows_from_arrow
 from memory_assets.stores.lake.schemas import OBSERVATIONS, REDACTED_RECORDS, SESSION_COMMITS
 from memory_assets.stores.stores import Stores
+from memory_assets.tool_names import kind_of_tool
 
 PAGE_CHARACTERS = 40_000
 """Characters of a page, unless one record alone has more: pages hold whole records."""
 _TABLES = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
+_LOOKING = ("read", "search", "list")
 _OLD = "old_string|old_str|oldString|oldText|old_text"
 _NEW = "new_string|new_str|newString|newText|new_text"
 _OTHER = (
@@ -46,6 +54,43 @@ def session_turns(
     product = stores.catalog.products.of_session(project, session_id).get(REDACTED_RECORDS.name)
     copied = product.facts.get("copied_prompts", 0) if product is not None else 0
     return list(build_turns(records, first_index=copied, recalled=recalled))
+
+
+def whole_session(
+    memory: Stores,
+    project: str,
+    session_id: str,
+    needed: Callable[[pa.Table], Any] | None = None,
+) -> SessionTurns | None:
+    """Return a session with its records and turns, None if nothing of it is on record. Most of the
+    time goes into making records of rows, so that `needed` may say which rows are worth it; the
+    turns are the same if what is said and what spawns a subagent is among them."""
+    try:
+        rows = memory.lake.read(REDACTED_RECORDS, project, session_id)
+    except NotFound:
+        return None
+    kept = rows if needed is None else rows.filter(needed(rows))
+    records = rows_from_arrow(REDACTED_RECORDS, kept)
+    made = memory.catalog.products.of_session(project, session_id).get(REDACTED_RECORDS.name)
+    copied = made.facts.get("copied_prompts", 0) if made is not None else 0
+    return analysed(records, build_turns(records, first_index=copied)) if records else None
+
+
+def but_what_was_looked_at(rows: Any) -> Any:
+    """Return a mask of the rows without thinking, and without what tools that look at files
+    returned: neither is a run of anything, and both are long."""
+    names = pc.unique(rows["tool_name"]).to_pylist()
+    looking = pa.array([name for name in names if kind_of_tool(name) in _LOOKING], pa.string())
+    looked = pc.and_(
+        pc.and_(
+            pc.equal(rows["kind"], pa.scalar("tool_result")),
+            pc.equal(rows["command"], pa.scalar("")),
+        ),
+        pc.and_(pc.is_in(rows["tool_name"], looking), pc.invert(rows["is_error"])),
+    )
+    spawning = pc.not_equal(rows["spawned_agent_id"], pa.scalar(""))
+    dropped = pc.or_(looked, pc.equal(rows["kind"], pa.scalar("thinking")))
+    return pc.or_(pc.invert(dropped), spawning)
 
 
 def records_behind(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from memory_assets.recall.files.turns import whole_session
 from memory_assets.recall.rows import one_line
+from memory_assets.recall.sessions.records import but_what_was_looked_at, whole_session
 from memory_assets.recall.sessions.session import UNTIMED
 from memory_assets.requests.actions import HowRequest
 from memory_assets.session_analysis.failures import Run, all_runs
@@ -60,11 +62,12 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
     """
     project = memory.project_named(asked.project)
     words = asked.tool.split()
-    naming = _sessions_naming(memory, words[0], project)
+    naming = _sessions_naming(memory, words, project)
+    needed = partial(_needed, words[0])
     worked: dict[tuple[str, str], Worked] = {}
     failed: list[Failure] = []
     for _, of_project, session_id in naming[:MOST_SESSIONS]:
-        session = whole_session(memory, of_project, session_id)
+        session = whole_session(memory, of_project, session_id, needed)
         runs = list(_runs_of(words, all_runs(session))) if session is not None else []
         for form, fresh in _worked_in(of_project, runs).items():
             known = worked.setdefault((of_project, form), fresh)
@@ -94,21 +97,43 @@ def _use(each: Worked) -> tuple[int, str]:
 
 
 def _sessions_naming(
-    memory: Searchable, word: str, project: str | None
+    memory: Searchable, words: Sequence[str], project: str | None
 ) -> list[tuple[datetime, str, str]]:
-    """Return time, project and id of the sessions with a call that names the tool, newest first."""
+    """Return time, project and id of the sessions with a call that may be of the tool, newest
+    first: its command has all the words."""
     found = []
-    columns = ["session_id", "timestamp", "command", "tool_name"]
+    columns = ["session_id", "timestamp"]
+
+    def naming(rows: Any) -> Any:
+        return pc.indices_nonzero(_named(rows, words))
+
     for name in [project] if project else memory.lake.projects(REDACTED_RECORDS):
-        rows = memory.lake.read_partition(REDACTED_RECORDS, name, columns)
-        named = pc.or_(
-            pc.match_substring(rows["command"], word),
-            pc.match_substring(rows["tool_name"], word, ignore_case=True),
-        )
-        times = rows.filter(named).group_by("session_id").aggregate([("timestamp", "max")])
-        for row in times.to_pylist():
-            found.append((row["timestamp_max"] or UNTIMED, name, row["session_id"]))
-    return sorted(found, reverse=True)
+        for rows in memory.lake.select(
+            REDACTED_RECORDS, name, ["command", "tool_name"], naming, columns
+        ):
+            times = rows.group_by("session_id").aggregate([("timestamp", "max")])
+            for row in times.to_pylist():
+                found.append((row["timestamp_max"] or UNTIMED, name, row["session_id"]))
+    newest = {(name, session): at for at, name, session in sorted(found)}
+    return sorted(((at, *session) for session, at in newest.items()), reverse=True)
+
+
+def _named(rows: Any, words: Sequence[str]) -> Any:
+    """Return a mask of the rows whose command has all words, or whose tool has the first one."""
+    mask = pc.match_substring(rows["command"], words[0])
+    for word in words[1:]:
+        mask = pc.and_(mask, pc.match_substring(rows["command"], word))
+    return pc.or_(mask, pc.match_substring(rows["tool_name"], words[0], ignore_case=True))
+
+
+def _needed(program: str, rows: Any) -> Any:
+    """Return a mask of the rows in which runs of a program are found: other commands are left
+    out, but not the polls of what still ran, nor what is said, which turns are made of."""
+    other = pc.and_(
+        pc.not_equal(rows["command"], pa.scalar("")), pc.invert(_named(rows, [program]))
+    )
+    spawning = pc.not_equal(rows["spawned_agent_id"], pa.scalar(""))
+    return pc.and_(but_what_was_looked_at(rows), pc.or_(pc.invert(other), spawning))
 
 
 @dataclass(frozen=True)

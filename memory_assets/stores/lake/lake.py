@@ -13,7 +13,7 @@ import dataclasses
 import glob
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from hashlib import blake2b
@@ -207,6 +207,18 @@ class Lake:
             schema = pa.schema([table.schema.field(name) for name in columns])
         stripped = [part.replace_schema_metadata(None).cast(schema) for part in parts]
         return pa.concat_tables(stripped) if stripped else schema.empty_table()
+
+    def select(
+        self,
+        table: Table,
+        project: str,
+        among: list[str],
+        pick: Callable[[pa.Table], pa.Array[Any]],
+        columns: list[str] | None = None,
+    ) -> list[pa.Table]:
+        """Return the rows of a project that `pick` chooses, file by file and so much faster than
+        session by session; see `Partition.select`."""
+        return self.partition(table, project).select(among, pick, columns)
 
     def delete(self, table: Table, project: str, *session_ids: str) -> None:
         """Remove the rows of sessions in one table, if there are any."""

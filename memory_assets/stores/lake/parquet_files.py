@@ -50,6 +50,15 @@ class Extent:
     first: int
     rows: int
 
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Yield where the rows of each row group begin and end in the extent."""
+        first = -self.first
+        for length in self.groups:
+            start, end = max(first, 0), min(first + length, self.rows)
+            if start < end:
+                yield start, end
+            first += length
+
     def slices(self, start: int, end: int, columns: list[str] | None) -> Iterator[pa.Table]:
         """Yield rows `start` to `end` of the extent, a row group at a time."""
         start, end = self.first + max(start, 0), self.first + min(end, self.rows)

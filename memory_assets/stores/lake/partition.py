@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.parquet_files import (
     OUTPUT_HASH,
     STAGING,
+    Extent,
     FileFacts,
     Footer,
     SessionRows,
@@ -103,6 +105,38 @@ class Partition:
                 break
             before = state
         raise FileNotFoundError(self.directory)
+
+    def select(
+        self,
+        among: list[str],
+        pick: Callable[[pa.Table], pa.Array[Any]],
+        columns: list[str] | None = None,
+    ) -> list[pa.Table]:
+        """Return rows of all sessions, in no order: those whose numbers `pick` returns of each row
+        group. It is given the columns `among`; all `columns` are read of groups with such rows."""
+        for _ in range(_TRIES):
+            with ExitStack() as files, suppress(FileNotFoundError):
+                tables = []
+                for extent in self._extents(files):
+                    for start, end in extent.spans():
+                        numbers = pick(next(extent.slices(start, end, among)))
+                        if len(numbers):
+                            rows = next(extent.slices(start, end, columns))
+                            tables.append(rows.take(numbers))
+                return tables
+        raise StoreError(f"{self.directory} keeps changing; try again")
+
+    def _extents(self, files: ExitStack) -> Iterator[Extent]:
+        """Yield the rows of all sessions, those of a file together where nothing is being moved."""
+        held = [self._segment(place) for place in self._state()[1]]
+        untidy = (self.directory / _UNTIDY).exists()
+        if untidy or any(tail_path(segment.path).exists() for segment in held):
+            for session_id in self.stamps():
+                yield from self.open_rows(session_id, files).extents
+            return
+        for segment in held:
+            with reading(segment.path, self._project):
+                yield self._cache.extent(segment, 0, segment.metadata.num_rows, files)
 
     def write(
         self,

@@ -1,0 +1,451 @@
+"""Answers as a person reads them on a terminal: what was asked, learned, done and changed, with
+local times, and ids as short as commands understand them. Pipes get `serving/answer_lines.py`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from itertools import groupby
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.cli.printing import rendering
+from memory_assets.cli.printing.hit_view import ID_HEADS
+from memory_assets.cli.printing.layout import Layout, cells
+from memory_assets.cli.printing.rendering import printable
+from memory_assets.errors import ConfigurationError
+from memory_assets.serving.answer_lines import (
+    dollars_in_words,
+    project_name,
+    run_lines,
+    shortened,
+)
+from memory_assets.status import counted, lasting
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+
+View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
+_MOST_ITEMS = 12
+_DIGEST = re.compile(r"(?:\A|\n\n)(?:[A-Za-z_][\w.-]*(?: error)?: \S[^\n]*(?:\n|\Z))+\Z")
+_SUMMARY = (
+    *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
+    *(("Done", "completed"), ("Next", "next_steps"), ("Notes", "notes")),
+)
+_SUMMARY_LISTS = (
+    *(("Changed", "files_modified", "file"), ("Commits", "commits", "commit")),
+    *(("Read", "files_read", "file"), ("Ran", "commands", "command")),
+)
+_ITEMS = {
+    **{"prompt": "Asked", "turn": "Answer", "observation": "Noted", "commit": "Commit"},
+    "summary": "Ended",
+}
+_NOT_SHOWN = {
+    *("id", "project", "project_root", "passages", "text", "content_hash", "agent", "title"),
+    *("session_id", "turn_id", "turn_index", "timestamp", "ended_at", "started_at", "type"),
+    *("turn_ids", "prompt_ids", "narrative", "facts", "files_modified", "files_read", "subject"),
+    *("anchor_seq", "observer_id", "attribution_version", "git_branch", "branch"),
+}
+
+
+class Terminal:
+    """A terminal of one width, and the memory that shortens ids for it."""
+
+    def __init__(self, memory: Memory | None, layout: Layout) -> None:
+        self.layout = layout
+        self.memory = memory
+        self._short: dict[str, str] = {}
+        self._roots: dict[str, str] = {}
+
+    def short(self, any_id: str | None) -> str:
+        """Return an id with its session's id as short as no other session has it."""
+        if not any_id or self.memory is None or not any_id.startswith(ID_HEADS):
+            return any_id or ""
+        from memory_assets.recall.ids import parse_id
+
+        with suppress(ConfigurationError):
+            session = parse_id(any_id).session_id
+            if session not in self._short:
+                self._short |= self.memory.short_ids([session])
+            return printable(any_id.replace(session, self._short[session], 1))
+        return printable(any_id)
+
+    def project(self, project: str) -> str:
+        """Return what a person calls a project."""
+        if self.memory is not None and not self._roots:
+            from memory_assets.recall.sessions.activity import project_roots
+
+            self._roots = project_roots(self.memory)
+        root = self._roots.get(project, "")
+        return printable(project_name({"project": project, "project_root": root}))
+
+
+def print_view(
+    view: View, memory: Memory | None, answer: Mapping[str, Any], *, full: bool, paged: bool = False
+) -> None:
+    """Print an answer for the person at this terminal, through the pager if it is `paged`."""
+    width, colours = get_terminal_size().columns, rendering.has_colours(sys.stdout)
+    lines = view(Terminal(memory, Layout(width, colours, full)), answer)
+    rendering.write_lines(lines, sys.stdout, paged=paged)
+
+
+def when(time: str | None) -> str:
+    """Return a time of a row on the clock of this machine."""
+    return f"{_local(time):%Y-%m-%d %H:%M}" if time else "no time"
+
+
+def _local(time: str) -> datetime:
+    return datetime.fromisoformat(time).astimezone()
+
+
+def rows_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the rows of `memory show`: turns, summaries, and what has other fields."""
+    for at, row in enumerate(answer["rows"]):
+        yield from [""] if at else []
+        if "passages" in row:
+            yield from _turn(terminal, row)
+        elif row["id"].startswith("summary::"):
+            yield from _summary(terminal, row, row["id"])
+        else:
+            yield from _other_row(terminal, row)
+
+
+def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
+    layout = terminal.layout
+    title = f"Turn {row['turn_index']} of {_title(terminal, row) or row['session_id']}"
+    yield from layout.title(title, *_facts(terminal, row), shown_id=terminal.short(row["id"]))
+    asked, answer = _asked_and_answer(terminal, row)
+    yield ""
+    yield from layout.said("Asked", asked)
+    yield from [""] if asked else []
+    yield from layout.said("Answer", answer)
+    yield ""
+    yield from layout.listed("Files", row["files"], "file")
+    yield from layout.listed("Ran", row["commands"], "command")
+    yield from layout.listed("Errors", row["errors"], "error")
+    yield f"memory show {terminal.short(row['id'])} --records: with all tool output"
+
+
+def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what was typed in a turn, and the rest of its text; commands and files, which stand
+    below, are left out at its end."""
+    from memory_assets.recall.rows import rows_of
+    from memory_assets.stores.lake.schemas import USER_PROMPTS
+
+    text = "\n".join(row["passages"])
+    asked = ""
+    if terminal.memory is not None:
+        of_session = rows_of(terminal.memory.lake, USER_PROMPTS, row["project"], row["session_id"])
+        own = (each["text"] for each in of_session if each["turn_index"] == row["turn_index"])
+        asked = "\n".join(own).strip()
+    if not asked or not text.startswith(asked[:200]):
+        return "", text
+    rest = text[len(asked) :].strip()
+    if row["commands"] or row["files"] or row["errors"]:
+        rest = _DIGEST.sub("", rest)
+    return asked, rest
+
+
+def _summary(terminal: Terminal, row: Mapping[str, Any], shown_id: str) -> Iterator[str]:
+    layout = terminal.layout
+    facts = [
+        *_facts(terminal, row),
+        lasting(row["duration_seconds"]),
+        counted(row["turns"], "turn"),
+    ]
+    title = row["title"] or "(no title: too little is said in it)"
+    yield from layout.title(title, *facts, shown_id=terminal.short(shown_id))
+    yield ""
+    for label, name in _SUMMARY:
+        yield from layout.said(label, row[name] or "")
+    for label, name, what in _SUMMARY_LISTS:
+        yield from layout.listed(label, row[name] or (), what)
+    errors = (f"{each['text']} ({each['outcome']})" for each in row["errors"] or ())
+    yield from layout.listed("Errors", errors, "error")
+
+
+def _in_words(item: object) -> str:
+    return " - ".join(map(str, item.values())) if isinstance(item, dict) else str(item)
+
+
+def _other_row(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield an observation, a commit, a link, a document or what an agent wrote."""
+    layout = terminal.layout
+    kind = row["id"].partition("::")[0]
+    own = row.get("title") or row.get("subject") or ""
+    title = f"{row.get('type') or kind}: {own}" if own else str(row.get("type") or kind)
+    yield from layout.title(title, *_facts(terminal, row), shown_id=terminal.short(row["id"]))
+    yield ""
+    yield from layout.said("Learned", row.get("narrative") or "")
+    yield from layout.listed("Facts", row.get("facts") or (), "fact")
+    yield from layout.listed("Changed", row.get("files_modified") or (), "file")
+    yield from layout.listed("Read", row.get("files_read") or (), "file")
+    yield from layout.listed("Turns", map(terminal.short, row.get("turn_ids") or ()), "turn")
+    for name, value in row.items():
+        if value and name not in _NOT_SHOWN and not isinstance(value, list | dict):
+            yield from layout.listed(name.replace("_", " ").capitalize(), [str(value)])
+        elif value and name not in _NOT_SHOWN:
+            yield from layout.listed(name.replace("_", " ").capitalize(), map(_in_words, value))
+    if not row.get("narrative") and not own and (text := row.get("text")):
+        yield from layout.text(text)
+
+
+def _facts(terminal: Terminal, row: Mapping[str, Any]) -> list[str]:
+    time = row.get("timestamp") or row.get("started_at") or row.get("ended_at")
+    branch = str(row.get("git_branch") or row.get("branch") or "")
+    return [when(time), terminal.project(row["project"]), branch, str(row.get("agent") or "")]
+
+
+def _title(terminal: Terminal, row: Mapping[str, Any]) -> str:
+    if terminal.memory is None:
+        return ""
+    session = row["session_id"]
+    return terminal.memory.titles([(row["project"], session)]).get(session, "")
+
+
+def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a session's summary, what it took, and what happened in it."""
+    layout, session = terminal.layout, answer["session_id"]
+    if summary := answer["summary"]:
+        yield from _summary(terminal, summary, f"session::{session}")
+    else:
+        title = "(no summary: too little is said in it)"
+        facts = (terminal.project(answer["project"]), answer["agent"])
+        yield from layout.title(title, *facts, shown_id=terminal.short(f"session::{session}"))
+    if (used := answer.get("usage")) and used["tokens"]:
+        price = f"{dollars_in_words(used)} dollars by list prices"
+        yield from layout.listed("Took", [f"{shortened(used['tokens'])} tokens, {price}"])
+    for kind in ("turns", "observations", "commits"):
+        if items := answer[kind]:
+            yield from ["", layout.heading(kind.capitalize())]
+            shown = items if layout.full else items[:_MOST_ITEMS]
+            for item in shown:
+                yield from layout.hanging(_reference(item), item["text"])
+            if len(shown) < len(items):
+                yield f"  … {counted(len(items), kind.rstrip('s'))} in all; --full lists them"
+    short = terminal.short(f"session::{session}").removeprefix("session::")
+    yield from ["", f"memory show session::{short}::turn::0: a turn; memory resume {short}: go on"]
+
+
+def _reference(item: Mapping[str, Any]) -> str:
+    """Return the last part of an item's id, which stands for it below its session's id."""
+    return "  " if item["kind"] == "commit" else f"  {item['id'].rpartition('::')[2]:>4}  "
+
+
+def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the sessions of a timeline, and by day what happened in them, the anchor marked."""
+    layout = terminal.layout
+    for at, part in enumerate(answer["sessions"]):
+        yield from [""] if at else []
+        facts = (terminal.project(part["project"]), part["agent"])
+        shown_id = terminal.short(f"session::{part['session_id']}")
+        yield from layout.title(part["title"] or "(no title)", *facts, shown_id=shown_id)
+        for day, items in groupby(part["items"], key=_day):
+            yield layout.heading(day)
+            for item in items:
+                yield from layout.hanging(_item_head(item), item["text"])
+    if not answer["sessions"]:
+        yield "Nothing there."
+
+
+def _item_head(item: Mapping[str, Any]) -> str:
+    mark = ">" if item["anchor"] else " "
+    clock = f"{_local(item['time']):%H:%M}" if item["time"] else "     "
+    number = "" if item["kind"] in ("summary", "commit") else item["id"].rpartition("::")[2]
+    return f"{mark} {clock}  {_ITEMS.get(item['kind'], item['kind']):<7}{number:>5}  "
+
+
+def _day(item: Mapping[str, Any]) -> str:
+    return f"{_local(item['time']):%A, %d %B %Y}" if item["time"] else "Without a time"
+
+
+def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield by project the commands that worked, with what had failed before; then what failed."""
+    layout = terminal.layout
+    for project, commands in groupby(answer["commands"], key=lambda each: each["project"]):
+        yield layout.heading(terminal.project(project))
+        for each in commands:
+            yield from layout.hanging("  ", each["command"], style="cyan")
+            times = f", {each['times']} times" if each["times"] > each["sessions"] else ""
+            worked = f"worked in {counted(each['sessions'], 'session')}{times}"
+            last = f"last {when(each['last'])} {terminal.short(each['turn_id'])}"
+            yield from layout.hanging("    ", f"{worked}, {last}")
+            for failed in each["before"]:
+                yield from layout.hanging("    after ", f"{failed['command']}: {failed['error']}")
+    if answer["failed"]:
+        yield layout.heading("Failed, and did not work later in the session")
+    for each in answer["failed"]:
+        yield from layout.hanging("  ", each["command"], style="cyan")
+        yield from layout.hanging("    ", each["error"])
+        yield from layout.hanging("    ", f"{when(each['time'])} {terminal.short(each['turn_id'])}")
+    if not answer["commands"] and not answer["failed"]:
+        yield "Nothing found."
+
+
+def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the errors met in several sessions, and how each ended."""
+    layout = terminal.layout
+    for at, each in enumerate(answer["errors"]):
+        yield from [""] if at else []
+        yield from layout.hanging("", each["error"], style="bold")
+        yield from layout.hanging("  ", each["command"], style="cyan")
+        met = f"met in {counted(each['sessions'], 'session')}, ended in {each['ended']}"
+        yield from layout.hanging(
+            "  ", f"{met}; last {when(each['last'])} {terminal.short(each['turns'][0])}"
+        )
+        endings = each["endings"] if layout.full else each["endings"][:2]
+        for ending in endings:
+            done = [*ending["ran"], *(f"changing {path}" for path in ending["changed"])]
+            after = f", after {'; '.join(done)}" if done else ""
+            yield from layout.hanging("  ended by ", f"{ending['command']}{after}")
+            yield from layout.hanging("           ", terminal.short(ending["turn_id"]))
+        if len(endings) < len(each["endings"]):
+            yield f"  … {len(each['endings'])} endings; --full shows them"
+    if not answer["errors"]:
+        yield "Nothing found."
+
+
+def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the commits with the sessions behind them, or the turns that changed a file."""
+    layout = terminal.layout
+    unknown = [each for each in answer["commits"] if not each["sessions"]]
+    for commit in answer["commits"]:
+        if not commit["sessions"] and len(answer["commits"]) > 1 and not layout.full:
+            continue
+        lines = f", {counted(len(commit['lines']), 'line')}" if commit["lines"] else ""
+        head = f"{commit['commit'][:12]}  {when(commit['committed_at'])[:10]}  "
+        yield from layout.hanging(head, f"{commit['subject'] or 'no session is known'}{lines}")
+        for each in commit["sessions"]:
+            where = terminal.short(each["turn_id"] or f"session::{each['session_id']}")
+            yield from layout.hanging("  ", each["title"] or "(no title)", style="bold")
+            yield from layout.hanging("    ", f"{where} ({each['evidence']}, {each['score']:.2f})")
+    if unknown and len(answer["commits"]) > 1 and not layout.full:
+        yield f"… {counted(len(unknown), 'commit')} without a session; --full lists them"
+    for turn in answer["turns"]:
+        elsewhere = "" if turn["here"] else f", in {terminal.project(turn['project'])}"
+        yield from layout.hanging("", turn["title"] or "(no title)", style="bold")
+        where = f"{when(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
+        yield from layout.hanging("  ", f"{where} changed {turn['path']}{elsewhere}")
+    for note in answer["notes"]:
+        yield from layout.hanging("note: ", note)
+
+
+def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what agents remember, each with its id."""
+    layout = terminal.layout
+    for each in answer["memories"]:
+        yield from layout.hanging("", each["text"], style="bold")
+        facts = [each["type"], f"{each['confidence']:g} sure", when(each["ts"]), each["project"]]
+        facts += [f"archived: {each['archived']}"] if each["archived"] else []
+        yield from layout.facts("  ", *facts, each["memory_id"])
+        for other in each["also"]:
+            yield from layout.hanging("  also: ", other)
+    if not answer["memories"]:
+        yield "Nothing is remembered."
+
+
+def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield two lines or more for each session: its title; when, how long and where it was."""
+    layout = terminal.layout
+    for each in answer["sessions"]:
+        title = each["title"] or "(no title: too little is said in it)"
+        yield from layout.hanging(f"{each['short_id']}  ", title, style="bold")
+        commits = len(each["commits"])
+        facts = [
+            f"{when(each['ended_at'])}, {lasting(each['duration_seconds'])}",
+            counted(each["turns"], "turn"),
+            counted(commits, "commit") if commits else "",
+            project_name(each),
+            each["git_branch"],
+            *(each["models"][:1] or [each["agent"]]),
+            f"{shortened(each['usage']['tokens'])} tokens" if each["usage"]["tokens"] else "",
+        ]
+        indent = " " * (cells(each["short_id"]) + 2)
+        yield from layout.facts(indent, *facts)
+    if not answer["sessions"]:
+        yield "No session."
+
+
+def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where a row came from and what was made of it; of a tag, where it occurs."""
+    layout = terminal.layout
+    if "tag" in answer:
+        yield from _tag(terminal, answer)
+        return
+    facts = (terminal.project(answer["project"]), answer["agent"])
+    yield from layout.title(f"Origin of a {answer['kind']}", *facts, shown_id=answer["id"])
+    yield ""
+    for row in answer["rows"]:
+        state = "agrees" if row["hash_matches"] else "differs"
+        where = f"{row['collection'] or 'no collection'}: {row['document']} {row['reason']}".strip()
+        made = f"version {row['version']} {row['embedder_id']}".strip()
+        lines = [f"{row['id']}: hash {state}", where, made, row["file"]]
+        yield from layout.listed("Row", lines)
+    for source in answer["sources"]:
+        span = f"bytes {source['byte_start']}..{source['byte_end']}"
+        if source.get("line_start") is not None:
+            span = f"lines {source['line_start']} to {source['line_end']}, {span}"
+        path = source["path"] or "path unknown"
+        yield from layout.listed("Source", [path, f"{source['state']}; {span}"])
+    for change in answer["trail"]:
+        of = f" from {', '.join(change['of'])}" if change["of"] else ""
+        said = f"{change['what']} {when(change['at'])} by {change['who']}{of}: {change['why']}"
+        yield from layout.listed("Trail", [said])
+    yield from _audited_records(terminal, answer)
+    yield from _audited_runs(terminal, answer["runs"])
+    yield "A secret that redaction missed? `memory forget --containing` asks for it."
+
+
+def _audited_records(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    layout, records = terminal.layout, answer["records"]
+    if answer["kind"] == "document":
+        spans = (f"{each['line_start']}-{each['line_end']}" for each in records)
+        yield from layout.listed("Lines", spans, "span")
+        return
+    rows = [
+        (each["seq"], f"{each['byte_start']}..{each['byte_end']}", each["redactions"], each["kind"])
+        for each in records
+    ]
+    shown = rows if layout.full else rows[:_MOST_ITEMS]
+    yield ""
+    yield from layout.table(("record", "bytes", "redactions", "kind"), shown)
+    if len(shown) < len(rows):
+        yield f"… {counted(len(rows), 'record')} in all; --full lists them"
+    yield ""
+    redacted = [
+        (each["tag"], each["count"], ", ".join(each["fields"])) for each in answer["redactions"]
+    ]
+    if redacted:
+        yield from layout.table(("redacted as", "times", "in"), redacted)
+    else:
+        yield "Nothing was redacted in these records."
+    yield ""
+
+
+def _audited_runs(terminal: Terminal, runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    layout = terminal.layout
+    rows = []
+    for run in runs:
+        failed = [f"{name} {state}" for name, state in run["checks"].items() if state != "passed"]
+        number = len(run["checks"]) - len(failed)
+        passed = f"{counted(number, 'check')} passed" if run["checks"] else "-"
+        rows.append((run["stage"], when(run["made_at"]), ", ".join([passed, *failed])))
+    yield from layout.table(("made as", "at", "checks"), rows)
+    for line in run_lines(runs):
+        yield from layout.hanging("", line)
+    yield ""
+
+
+def _tag(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    layout = terminal.layout
+    occurs = f"occurs {counted(answer['count'], 'time')}"
+    yield from layout.title(answer["tag"], occurs)
+    for each in answer["sessions"]:
+        shown_id = terminal.short(f"session::{each['session_id']}")
+        said = f"{counted(each['count'], 'time')} in {', '.join(each['fields'])}"
+        yield from layout.hanging("  ", f"{shown_id}  {said}, by {', '.join(each['rules'])}")
+    for each in answer["others"]:
+        yield from layout.hanging("  ", f"{each['id']}  {counted(each['count'], 'time')}")

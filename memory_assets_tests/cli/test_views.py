@@ -1,0 +1,144 @@
+"""Answers on a terminal of 80 by 24 and of 120 by 40."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from memory_assets.cli.printing.layout import Layout, cells
+from memory_assets_tests.cli.terminal import STYLE, on_terminal
+from memory_assets_tests.cli.test_cli import Cli
+
+FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+TURN = f"session::{FLAKY}::turn::2"
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "a turn": ("show", TURN),
+    "a summary": ("show", FLAKY),
+    "an observation": ("show", "OBSERVATION"),
+    "a session": ("summarize", FLAKY),
+    "around it": ("timeline", TURN),
+    "its origin": ("audit", TURN),
+    "a tool": ("how", "git push"),
+    "errors": ("friction", "--sessions", "2"),
+    "a file": ("blame", "CHANGED"),
+    "memories": ("memories",),
+    "sessions": ("sessions",),
+}
+_WHOLE_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
+    """A memory of the sample without vectors, and a memory of an agent."""
+    cli = Cli(tmp_path_factory.mktemp("views"))
+    cli.own["MEMORY_EMBEDDER"] = "none"
+    assert cli.run("remember", "Deploys fail without a \x1b[31mlock file.").returncode == 0
+    assert cli.run("ingest").returncode == 0
+    yield cli
+
+
+def _json(cli: Cli, *arguments: str) -> Any:
+    return json.loads(cli.run(*arguments, "--json").stdout)
+
+
+def _arguments(cli: Cli, name: str) -> list[str]:
+    """The arguments of a command, about the session's first observation, or a file it changed."""
+    session = _json(cli, "summarize", FLAKY)
+    meant = {
+        "OBSERVATION": session["observations"][0]["id"],
+        "CHANGED": session["summary"]["files_modified"][0],
+    }
+    return [meant.get(word, word) for word in COMMANDS[name]]
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (120, 40)])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_line_is_wider_than_the_terminal_and_colours_are_its_own(
+    ingested: Cli, name: str, columns: int, lines: int
+) -> None:
+    """And none is wrapped by it; recalled escapes are gone; ids are short but in an audit, where
+    they are looked up; times are without a zone."""
+    given = _arguments(ingested, name)
+    shown = on_terminal(ingested, *given, columns=columns, lines=lines, codes=(0, 3))
+    plain = [STYLE.sub("", line) for line in shown]
+    assert len(plain) > 0 and all(cells(line) < columns for line in plain), plain
+    assert not any("\x1b" in line for line in plain)
+    again = on_terminal(ingested, *given, columns=columns, codes=(0, 3), NO_COLOR="1")
+    assert again == plain
+    text = "\n".join(plain)
+    assert name == "its origin" or not _WHOLE_ID.search(text)
+    assert not re.search(r"\d\d:\d\dZ|\+\d\d:\d\d\b", text) or name == "its origin"
+
+
+def test_a_turn_is_what_was_asked_and_answered_without_loss(ingested: Cli) -> None:
+    """Every word of its passages is there, wrapped at blanks; commands stand in a list."""
+    words = " ".join(
+        " ".join(STYLE.sub("", line) for line in on_terminal(ingested, "show", TURN, columns=80))
+        .replace("Asked", " ")
+        .replace("Answer", " ")
+        .split()
+    )
+    row = _json(ingested, "show", TURN)["rows"][0]
+    said, _, digest = "\n".join(row["passages"]).rpartition("\n\n")
+    assert " ".join(said.split()) in words
+    assert digest and all(command in words for command in row["commands"])
+
+
+def test_a_session_is_asked_learned_done_and_changed(ingested: Cli) -> None:
+    """Long lists are folded, and --full unfolds them."""
+    plain = [STYLE.sub("", line) for line in on_terminal(ingested, "summarize", FLAKY, columns=80)]
+    summary = _json(ingested, "summarize", FLAKY)["summary"]
+    assert plain[0] == summary["title"]
+    assert [line.split()[0] for line in plain if line.startswith(("Asked", "Learned", "Done"))] == [
+        name
+        for name, key in (("Asked", "request"), ("Learned", "learned"), ("Done", "completed"))
+        if summary[key]
+    ]
+    assert any(line.startswith("Changed   ") for line in plain)
+    assert any(f"session::{FLAKY[:8]}" in line for line in plain)
+    full = on_terminal(ingested, "summarize", FLAKY, "--full", columns=80)
+    assert len(full) >= len(plain)
+
+
+def test_times_are_those_of_the_clock_on_the_wall(ingested: Cli) -> None:
+    """Of the zone that the terminal is in."""
+    row = _json(ingested, "show", TURN)["rows"][0]
+    moment = datetime.fromisoformat(row["timestamp"])
+    for zone, hours in (("UTC", 0), ("Etc/GMT-5", 5)):
+        lines = on_terminal(ingested, "show", TURN, columns=80, TZ=zone)
+        hour = (moment.hour + hours) % 24
+        assert any(f" {hour:02}:{moment.minute:02} ·" in line for line in lines)
+
+
+def test_long_lists_are_folded_unless_all_is_wanted() -> None:
+    """What is folded is counted in its own word; one item more than is shown is shown as well."""
+    items = [f"step {number}" for number in range(30)]
+    folded = list(Layout(80).listed("Ran", items, "command"))
+    assert folded[0] == "Ran       step 0" and len(folded) == 6
+    assert folded[-1].strip() == "… 30 commands in all; --full lists them"
+    assert len(list(Layout(80, full=True).listed("Ran", items, "command"))) == 30
+    assert len(list(Layout(80).listed("Ran", items[:6], "command"))) == 6
+    assert list(Layout(80).listed("Ran", [], "command")) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["word " * 60, "x" * 300, "新聞" * 80, "a-b/c_d" * 40, "\t- " + "y " * 90]
+)
+def test_any_text_keeps_its_characters_and_the_width(text: str) -> None:
+    """Words are cut only where one is longer than a line."""
+    for width in (40, 80, 300):
+        lines = list(Layout(width).said("Asked", text))
+        assert all(cells(line) < width for line in lines)
+        assert "".join(lines).replace("Asked", "").replace(" ", "") == "".join(text.split())
+
+
+def test_lines_of_code_keep_their_indent() -> None:
+    """And what of them does not fit goes on below it."""
+    lines = Layout(40).paragraphs("if tide:\n    " + "wade " * 9 + "\n\nswim", 30)
+    assert lines[0] == "if tide:" and all(line.startswith("    wade") for line in lines[1:3])
+    assert lines[3:] == ["", "swim"]
