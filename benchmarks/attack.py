@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 from memory_assets.models import Kind, Record
 from memory_assets.redaction import Redactor, load_redactor
-from memory_assets.redaction.record_fields import texts_of
+from memory_assets.redaction.session_redactor import texts_of
 
 Form = Callable[[str], str]
 ALNUM = string.ascii_letters + string.digits

@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_assets.chunking import build_turns, chunk_turn, content_hash
-from memory_assets.chunking.chunks import MAX_TOKENS
-from memory_assets.chunking.composition import Segment, segments, spoken
+from memory_assets.chunking.chunks import MAX_TOKENS, Segment, segments, spoken
 from memory_assets.chunking.digest import digest, only_looks
 from memory_assets.chunking.passages import split_passages
 from memory_assets.embedding import (

@@ -52,7 +52,7 @@ REMOVAL_STAGES = {
     "copy": ("memory_assets.stores.chroma.rewrite", ("copy_collection",)),
     "swap": ("memory_assets.stores.chroma.files", ("swap",)),
     "keywords": ("memory_assets.pipeline.indexes.keywords", ("forget_keywords",)),
-    "catalogue": ("memory_assets.stores.catalog.removal", ("remove_sessions",)),
+    "catalogue": ("memory_assets.stores.catalog.products", ("remove_sessions",)),
     "runs": ("memory_assets.cli.dagster.traces", ("erase_traces",)),
 }
 """Of `memory retain` and `memory forget`. That `retain` cuts a session's records down is

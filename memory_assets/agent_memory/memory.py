@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from memory_assets.agent_memory.history import named
 from memory_assets.agent_memory.policy import MOST_TOKENS, ORIGINS, MemoryPolicy, in_utc, one_of
 from memory_assets.agent_memory.ports import (
+    Change,
     ConversationTurn,
     Found,
     Redaction,
     StoredMemory,
     Summarizer,
+    TrailEntry,
     VectorStore,
     Where,
 )
-from memory_assets.agent_memory.router import MemoryRouter
 from memory_assets.agent_memory.similarity import relation
-from memory_assets.agent_memory.trail import Change, TrailEntry
 from memory_assets.errors import BadArgument
 from memory_assets.redacted_text import RedactedText
 
@@ -322,3 +322,23 @@ def newer_first(found: Sequence[Found]) -> list[Found]:
         ]
         ordered.insert(min(places, default=len(ordered)), each)
     return ordered
+
+
+DEFAULT_COLLECTION = "memory"
+
+
+@dataclass(frozen=True)
+class MemoryRouter:
+    """The collection of each type of memory; types that are not named are in `default`."""
+
+    by_type: Mapping[str, str] = field(default_factory=dict)
+    default: str = DEFAULT_COLLECTION
+
+    def collection_of(self, type: str) -> str:
+        """Return the collection of a type of memory."""
+        return self.by_type.get(type, self.default)
+
+    @property
+    def collections(self) -> list[str]:
+        """The names of all collections, sorted."""
+        return sorted({self.default, *self.by_type.values()})

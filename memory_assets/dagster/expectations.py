@@ -19,8 +19,7 @@ from memory_assets.pipeline.checks.expectations import matches_schema
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import EXPECTATIONS
-from memory_assets.stores.lake.expectations import Expectations
-from memory_assets.stores.lake.schemas import TABLES, Table
+from memory_assets.stores.lake.schemas import TABLES, Expectations, Table
 
 
 def great_expectations_agree(components: Components) -> Verdict:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import get_args
 
 from memory_assets.agent_memory.policy import MEMORY_TYPES, ORIGINS, ROLES
-from memory_assets.agent_memory.trail import Change
+from memory_assets.agent_memory.ports import Change
 from memory_assets.commits import Evidence
 from memory_assets.documents import CHUNK_TYPES, KIND_OF
 from memory_assets.models import Kind, Role
@@ -42,14 +42,16 @@ from memory_assets.pipeline.tables.turn_chunks import (
 from memory_assets.pipeline.workspace import chunks as workspace
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.agents.partitions import AGENT as AGENT_MEMORY_AGENT
-from memory_assets.stores.lake.expectations import AT_LEAST_0, NOT_EMPTY, Expectations
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
     AGENT_MEMORY,
+    AT_LEAST_0,
     MEMORY_TRAIL,
+    NOT_EMPTY,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
+    Expectations,
     Table,
 )
 from memory_assets.stores.runs.names import (

@@ -1,19 +1,24 @@
-"""What the sessions of one project show together."""
+"""What the sessions of one project show together; how its commits are worded, and its branches
+named."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from memory_assets.procedures.commit_style import Committed, commit_style, committed
 from memory_assets.procedures.documents import Read, documents, documents_read
-from memory_assets.procedures.lasting import Lasting
+from memory_assets.procedures.lasting import Lasting, shown_by
 from memory_assets.procedures.procedures import procedures, tools
 from memory_assets.procedures.together import Changed, changed, kept_up, together
 from memory_assets.procedures.traps import traps
 from memory_assets.procedures.uses import Use, uses
 from memory_assets.session_analysis import SessionTurns
+from memory_assets.session_analysis.commits import made_in
+from memory_assets.session_analysis.phrases import names
+from memory_assets.session_analysis.session import Calls
 
 _HOME = re.compile(r"|~|/root|(?:[A-Za-z]:|/[A-Za-z])?[\\/](?:home|Users)[\\/][^\\/]+")
 
@@ -56,3 +61,79 @@ def lasting_of(sessions: Iterable[Findings]) -> list[Lasting]:
         *documents(reads, len({one.session_id for one in reads})),
     ]
     return sorted(lasting, key=lambda each: (-each.confidence, each.topic))
+
+
+_FEWEST = 5
+_FEWEST_SESSIONS = 2
+_FEWEST_BRANCHES = 3
+_SHARE = 0.85
+_CONVENTIONAL = re.compile(r"(?P<type>[a-z]+)(?P<scope>\([^)]*\))?!?: \S")
+_USUAL = names("feat feature fix bugfix chore docs claude codex cursor copilot origin")
+"""Beginnings of branches that say nothing of a project: kinds of work, and names of agents."""
+_BRANCH = re.compile(r"(?P<prefix>[\w.-]+)/\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A commit that a turn made."""
+
+    subject: str
+    branch: str
+    session_id: str
+    turn_id: str
+    at: datetime | None
+
+
+def committed(session: SessionTurns) -> Iterator[Committed]:
+    """Yield the commits of a session, in order."""
+    calls = Calls()
+    for turn in session.turns:
+        for record in turn.records:
+            for made in made_in(record, calls.ended(record)):
+                where = (session.session_id, turn.id, record.timestamp)
+                yield Committed(str(made.subject), str(made.branch), *where)
+
+
+def commit_style(commits: Sequence[Committed]) -> list[Lasting]:
+    """Return how subjects are worded and branches are named, as far as nearly all agree."""
+    found = []
+    matched = [(each, _CONVENTIONAL.match(each.subject)) for each in commits]
+    conventional = [(each, match) for each, match in matched if match]
+    sessions = {each.session_id for each, _ in conventional}
+    if (
+        len(conventional) >= _FEWEST
+        and len(sessions) >= _FEWEST_SESSIONS
+        and len(conventional) >= _SHARE * len(commits)
+    ):
+        types = Counter(match["type"] for _, match in conventional)
+        scoped = sum(match["scope"] is not None for _, match in conventional)
+        scope = " with a scope" if scoped >= _SHARE * len(conventional) else ""
+        listed = ", ".join(f"`{name}`" for name in sorted(dict(types.most_common(4))))
+        text = f"Commit subjects here are conventional commits{scope}; types used: {listed}."
+        found.append(shown_by("commit subjects", text, [each for each, _ in conventional]))
+    if main := _main_branch(commits):
+        text = f"Commits are made on `{main}` itself here, without a branch."
+        found.append(
+            shown_by("main branch", text, [each for each in commits if each.branch == main])
+        )
+    branches = {each.branch for each in commits if _BRANCH.fullmatch(each.branch)}
+    prefixes = Counter(name.split("/")[0] for name in branches)
+    if prefixes:
+        prefix, count = prefixes.most_common(1)[0]
+        told = prefix not in _USUAL and count >= _FEWEST_BRANCHES
+        if told and count >= _SHARE * len(branches):
+            text = f"Branches here are named `{prefix}/…`."
+            evidence = [each for each in commits if each.branch.startswith(f"{prefix}/")]
+            found.append(shown_by("branch names", text, evidence))
+    return found
+
+
+def _main_branch(commits: Sequence[Committed]) -> str:
+    """Return the main branch, if the commits of several sessions are on it, "" otherwise."""
+    for name in ("main", "master"):
+        on_it = [each for each in commits if each.branch == name]
+        sessions = {each.session_id for each in on_it}
+        named = [each for each in commits if each.branch]
+        if len(on_it) >= _FEWEST and len(sessions) > 2 and len(on_it) >= _SHARE * len(named):
+            return name
+    return ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from memory_assets.errors import RedactionUnavailable, StoreError
 from memory_assets.install_key import load_install_key
 from memory_assets.paths import user_cache_dir
-from memory_assets.redaction.engine.kept_files import code_digest, kept, kept_path
+from memory_assets.redaction.engine.pattern_cache import code_digest, kept, kept_path
 from memory_assets.redaction.engine.scanner import Scanner, load_scanner
 from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.engine.token_runs import TokenFormat, compile_formats

@@ -20,7 +20,7 @@ ENGINE_VERSION = "re-16"
 """Raised by hand whenever code (not data) changes findings or replacements."""
 
 _WITHOUT_EFFECT = re.compile(
-    r"hyperscan|selftest|version|byte_patterns|pattern_cache|kept_files|trigger|at_rest"
+    r"hyperscan|selftest|version|byte_patterns|pattern_cache|trigger|at_rest"
 )
 """Modules whose constants do not change findings, only speed and self-checks."""
 _LITERAL = (str, bytes, int, float, type(None))

@@ -8,7 +8,8 @@ fingerprints and the account of text are the same for every agent. Nothing rende
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -157,3 +158,25 @@ def _sayable(value: Any, depth: int) -> Any:
     if isinstance(value, list | tuple):
         return [_sayable(item, depth + 1) for item in value]
     return None
+
+
+_BLOCK = 1 << 20
+_DIGEST = 16
+
+
+def take_fingerprint(contents: Sequence[Content], length: int, key: bytes) -> str:
+    """Return a digest of the first `length` bytes that contents keep, in order, 32 hex digits, made
+    of the hashes of their blocks.
+
+    Raises:
+        TranscriptError: one cannot be read.
+    """
+    whole = blake2b(f"{length}\0".encode(), key=key, digest_size=_DIGEST)
+    left = length
+    for content in contents:
+        at = 0
+        while left > 0 and (block := content.read(at, at + min(_BLOCK, left))):
+            whole.update(blake2b(block, key=key, digest_size=_DIGEST).digest())
+            left -= len(block)
+            at += len(block)
+    return whole.hexdigest()

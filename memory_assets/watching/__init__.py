@@ -7,12 +7,9 @@ of projects. Does not: Dagster (runs are passed in as a function), the work of a
 """
 
 from memory_assets.watching.directories import Directories
-from memory_assets.watching.documents import Documents
-from memory_assets.watching.followed import Followed
+from memory_assets.watching.followed import Documents, Followed, Transcripts, Written
 from memory_assets.watching.pending import Changes, Pace, Pending
-from memory_assets.watching.transcripts import Transcripts
 from memory_assets.watching.watcher import Outcome, Watcher
-from memory_assets.watching.written import Written
 
 __all__ = [
     "Changes",

@@ -8,8 +8,7 @@ import subprocess
 from memory_assets.pipeline.ingest.noted_run import noted_run
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.stores.runs.ledger import FAILURE, KEPT, SUCCESS
-from memory_assets.stores.runs.processes import this_process
+from memory_assets.stores.runs.ledger import FAILURE, KEPT, SUCCESS, this_process
 
 
 def test_a_process_id_that_is_used_again_keeps_no_run_alive(sample_settings: Settings) -> None:

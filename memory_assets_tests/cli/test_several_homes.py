@@ -14,8 +14,8 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
 from memory_assets.status import status
 from memory_assets.watching.directories import Directories
+from memory_assets.watching.followed import Transcripts
 from memory_assets.watching.pending import Changes
-from memory_assets.watching.transcripts import Transcripts
 from memory_assets_tests.command_line import run_here
 
 WORK, PRIVATE = "aaaaaaaa-0000-4000-8000-00000000000", "bbbbbbbb-0000-4000-8000-00000000000"

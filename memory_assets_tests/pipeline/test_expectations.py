@@ -16,8 +16,13 @@ from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.checks.expectations import facts
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.stages import EXPECTATIONS
-from memory_assets.stores.lake.expectations import Expectations
-from memory_assets.stores.lake.schemas import RETRIEVED_DOCUMENTS, TABLES, TURN_CHUNKS, Table
+from memory_assets.stores.lake.schemas import (
+    RETRIEVED_DOCUMENTS,
+    TABLES,
+    TURN_CHUNKS,
+    Expectations,
+    Table,
+)
 from memory_assets.stores.runs.names import PARTITIONS
 from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory

@@ -11,7 +11,7 @@ from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.recall.audit.source_files import SourceState, source_states
+from memory_assets.recall.audit.audit import SourceState, source_states
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status.disk import look
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS

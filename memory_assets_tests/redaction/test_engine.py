@@ -32,7 +32,7 @@ from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES, Anchore
 from memory_assets.redaction.rules.contexts import samples
 from memory_assets.redaction.rules.judging.names import KEYWORDS
 from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
-from memory_assets.redaction.views.joints import line_joined
+from memory_assets.redaction.views.sightings import line_joined
 from memory_assets.transcripts import read_session
 
 CHECKOUT = Path(__file__).resolve().parents[2]

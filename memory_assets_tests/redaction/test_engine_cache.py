@@ -16,8 +16,7 @@ import pytest
 
 from memory_assets.paths import user_cache_dir
 from memory_assets.redaction.engine.hyperscan_triggers import HyperscanTriggers
-from memory_assets.redaction.engine.kept_files import kept
-from memory_assets.redaction.engine.pattern_cache import Databases
+from memory_assets.redaction.engine.pattern_cache import Databases, kept
 from memory_assets.redaction.engine.trigger_patterns import anchored_triggers
 from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES
 

@@ -25,8 +25,8 @@ from memory_assets.redaction import (
     version,
 )
 from memory_assets.redaction import redactor as redactor_module
-from memory_assets.redaction.engine import kept_files
-from memory_assets.redaction.engine.kept_files import code_digest
+from memory_assets.redaction.engine import pattern_cache
+from memory_assets.redaction.engine.pattern_cache import code_digest
 from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES
@@ -132,7 +132,7 @@ def test_the_code_digest_follows_the_source(
     """Any module of redaction counts; without source there is no digest."""
     digests = [code_digest()]
     copy = shutil.copytree(PACKAGE, tmp_path / "redaction")
-    monkeypatch.setattr(kept_files, "_PACKAGE", copy)
+    monkeypatch.setattr(pattern_cache, "_PACKAGE", copy)
     digests.append(code_digest.__wrapped__())
     with (copy / "rules" / "judging" / "values.py").open("a") as file:
         file.write("# changed\n")

@@ -21,7 +21,7 @@ from memory_assets.status import status as status_of
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import recover
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.copying import copy_collection
+from memory_assets.stores.chroma.rewrite import copy_collection
 from memory_assets.stores.files.sqlite import connect
 from memory_assets_tests.reliability.conftest import MAIN, Subject
 

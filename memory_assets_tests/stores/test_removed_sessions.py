@@ -12,7 +12,7 @@ import pytest
 
 from memory_assets.errors import StoreBusy
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.removal import remove_sessions
+from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.files.sqlite import compact
 
 UUID = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"

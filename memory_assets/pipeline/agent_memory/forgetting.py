@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from memory_assets.agent_memory.memory import id_of_memory
-from memory_assets.agent_memory.ports import StoredMemory
-from memory_assets.agent_memory.trail import TrailEntry
+from memory_assets.agent_memory.ports import StoredMemory, TrailEntry
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
 from memory_assets.pipeline.agent_memory.session_promotion import promoted_from, session_of
 from memory_assets.pipeline.ownership.attribution import SessionKey

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memory_assets.agent_memory.router import DEFAULT_COLLECTION
-from memory_assets.agent_memory.trail import TrailEntry
+from memory_assets.agent_memory.memory import DEFAULT_COLLECTION
+from memory_assets.agent_memory.ports import TrailEntry
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.agents.journal import AgentJournal, has_journal

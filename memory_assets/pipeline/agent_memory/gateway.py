@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.history import HistoryService
-from memory_assets.agent_memory.memory import MemoryService, Surroundings
+from memory_assets.agent_memory.memory import MemoryRouter, MemoryService, Surroundings
 from memory_assets.agent_memory.policy import MemoryPolicy
 from memory_assets.agent_memory.ports import AgentStore, Redaction, VectorStore
-from memory_assets.agent_memory.router import MemoryRouter
 from memory_assets.errors import EmbedderUnavailable
 from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
 from memory_assets.pipeline.stage.engines import Engines

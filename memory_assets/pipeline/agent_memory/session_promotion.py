@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 
 from memory_assets.agent_memory.memory import FROM_SESSIONS
 from memory_assets.agent_memory.policy import MemoryPolicy
-from memory_assets.agent_memory.ports import StoredMemory
+from memory_assets.agent_memory.ports import StoredMemory, TrailEntry
 from memory_assets.agent_memory.promotion import is_typed, promotable
-from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import BadArgument, NotFound, RedactionFailed
 from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of
 from memory_assets.pipeline.ownership.removed_records import tombstones

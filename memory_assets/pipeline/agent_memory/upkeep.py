@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory_assets.agent_memory.memory import comparable, said_again
-from memory_assets.agent_memory.ports import StoredMemory
+from memory_assets.agent_memory.ports import StoredMemory, TrailEntry
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.agent_memory.similarity import relation
-from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import BadArgument, EmbedderUnavailable, RedactionFailed, StoreBusy
 from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of
 from memory_assets.pipeline.agent_memory.session_promotion import promote_from_sessions

@@ -19,9 +19,8 @@ from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import MATCHED, note_passed
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.stores.lake.expectations import Expectations
 from memory_assets.stores.lake.lake import redacted_columns
-from memory_assets.stores.lake.schemas import Table
+from memory_assets.stores.lake.schemas import Expectations, Table
 
 Unmet = Callable[[pa.Table, Table, Expectations], dict[str, int]]
 """An engine: how many rows of a frame of facts break each expectation, by its name."""

@@ -44,8 +44,8 @@ from memory_assets.pipeline.removal.selection import (
 )
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.agents.partitions import is_agent_memory
+from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
-from memory_assets.stores.catalog.removal import remove_sessions
 from memory_assets.stores.chroma.files import is_deletable, set_aside_directories
 from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.chroma.rewrite import rewrite_files

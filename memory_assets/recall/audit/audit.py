@@ -8,15 +8,16 @@ is missing or differs is reported, not raised. Nothing here holds transcript tex
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from memory_assets.chunking import content_hash
-from memory_assets.errors import NotFound, StoreError, StoreReadOnly
+from memory_assets.errors import NotFound, StoreError, StoreReadOnly, TranscriptError
 from memory_assets.models import RedactedRecord
-from memory_assets.paths import NO_VECTORS
+from memory_assets.paths import NO_VECTORS, is_gone, split_locator
 from memory_assets.recall.agent_rows import (
     NamedRow,
     journal_rows,
@@ -24,7 +25,6 @@ from memory_assets.recall.agent_rows import (
     trail_of,
     written_row,
 )
-from memory_assets.recall.audit.source_files import SourceState, source_states
 from memory_assets.recall.documents import NamedDocument, chunk_rows, document_named, state_of_file
 from memory_assets.recall.ids import MemoryId
 from memory_assets.recall.names import id_named
@@ -33,7 +33,8 @@ from memory_assets.recall.rows import rows_of, stored_vectors
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.stores.agents.journal import FILE_NAME
-from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
@@ -50,6 +51,14 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.runs.ledger import KEPT, STARTED, EndedRun, RunLedger, ledger_of
 from memory_assets.stores.stores import Stores
+from memory_assets.transcripts import (
+    Content,
+    Source,
+    contents_of,
+    is_rendered,
+    state_of,
+    take_fingerprint,
+)
 
 _SHOWN = (
     *("agent_id", "seq", "record_uuid", "kind", "byte_start", "byte_end"),
@@ -360,3 +369,95 @@ def _redactions(
         {**dict(zip(names, what, strict=True)), "fields": sorted(fields[what]), "count": count}
         for what, count in sorted(counts.items())
     ]
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """One source file of records. `state` is "unchanged", "grown" (bytes were appended),
+    "rewritten", "gone" or "unreadable"; `byte_start` and `byte_end` bound the records, `line_start`
+    and `line_end` are the numbers of their lines, from 1 (None where it cannot be read).
+
+    `path` is a locator (`opencode.db#ses_...`) for a session of a store; its lines are those that
+    it is rendered to."""
+
+    agent_id: str | None
+    path: str
+    state: str
+    size_read: int
+    size_now: int | None
+    byte_start: int | None
+    byte_end: int | None
+    line_start: int | None = None
+    line_end: int | None = None
+
+
+def source_states(
+    catalog: Catalog,
+    project: str,
+    session_id: str,
+    records: Sequence[RedactedRecord],
+    key: bytes,
+) -> list[SourceState]:
+    """Return the source files of these records, main file first. Each is read once, to compute its
+    keyed fingerprint."""
+    ranges: dict[str, list[RedactedRecord]] = {}
+    for record in records:
+        ranges.setdefault(record.agent_id or "", []).append(record)
+    found = []
+    for row in catalog.sources.rows(project):
+        if row.session_id == session_id and (own := ranges.get(row.agent_id)):
+            start, end = min(each.byte_start for each in own), max(each.byte_end for each in own)
+            state, size_now, lines = _compared(row, key, (start, end))
+            of, size_read = row.agent_id or None, row.facts.get("rendered", row.size)
+            found.append(SourceState(of, row.path, state, size_read, size_now, start, end, *lines))
+    return found
+
+
+_Lines = tuple[int | None, int | None]
+_NO_LINES: _Lines = (None, None)
+
+
+def _compared(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, int | None, _Lines]:
+    """Return the state of a source, its size now, and the numbers of the lines of `span`."""
+    if not row.path or is_gone(row.path):
+        return "gone", None, _NO_LINES
+    path, member = split_locator(row.path)
+    source = Source(
+        *(row.agent, row.project, row.session_id, row.agent_id or None),
+        *(Path(path), row.size, row.mtime_ns),
+        tuple(map(Path, row.facts.get("parts", ()))),
+        member=member,
+    )
+    read = row.facts.get("rendered", row.size)
+    complete = read - row.facts.get("pending_bytes", 0)
+    size = None
+    try:
+        if is_rendered(source) and state_of(source) is None:
+            return "gone", None, _NO_LINES
+        contents = contents_of(source)
+        size = sum(content.size for content in contents)
+        same = size >= complete and take_fingerprint(contents, complete, key) == row.fingerprint
+        lines = _line_numbers(contents, *span) if same else _NO_LINES
+    except TranscriptError:
+        return "unreadable", size, _NO_LINES
+    if same:
+        return ("grown" if size > read else "unchanged"), size, lines
+    finished = row.facts.get("finished", 0)
+    goes_on = (
+        finished and take_fingerprint(contents, finished, key) == row.facts["finished_fingerprint"]
+    )
+    return ("grown" if goes_on else "rewritten"), size, lines
+
+
+def _line_numbers(contents: Sequence[Content], start: int, end: int) -> tuple[int, int]:
+    """Return the numbers of the lines that the bytes from `start` to `end` are in."""
+    first = last = 1
+    at = 0
+    for content in contents:
+        for block in content.text():
+            if at >= end:
+                return first, last
+            first += block.count(b"\n", 0, max(start - at, 0))
+            last += block.count(b"\n", 0, max(end - at, 0))
+            at += len(block)
+    return first, last

@@ -17,8 +17,7 @@ from typing import Any, TypeAlias
 
 from memory_assets.redaction.engine.assignment_patterns import assignment_triggers, may_be_token
 from memory_assets.redaction.engine.hyperscan_runs import Reports, RunClues, left_edge
-from memory_assets.redaction.engine.kept_files import code_digest, kept, kept_path
-from memory_assets.redaction.engine.pattern_cache import Databases
+from memory_assets.redaction.engine.pattern_cache import Databases, code_digest, kept, kept_path
 from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
 from memory_assets.redaction.engine.trigger_patterns import (
     anchored_triggers,

@@ -173,8 +173,8 @@ def asking_triggers() -> tuple[Trigger, ...]:
 
 
 def joint_trigger() -> Trigger:
-    """Return the trigger of a line end that may be inside a token (see `joints.py`): the last line
-    end before the reported position."""
+    """Return the trigger of a line end that may be inside a token (see `sightings.py`): the last
+    line end before the reported position."""
     digit = rf"(?:[0-9]|{_SIGN}{_PART}*[0-9]|[A-Za-z][a-z]*(?:[0-9]|[A-Z]{_PART}*[0-9]))"
     drawn = rf"(?:[0-9]|{_SIGN}{_PART}*(?:[0-9]|[a-z][A-Z]|[A-Z][A-Z])|[A-Za-z][a-z]*[A-Z0-9])"
     ways = (

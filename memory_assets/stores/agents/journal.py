@@ -16,8 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Where
-from memory_assets.agent_memory.trail import TrailEntry
+from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, TrailEntry, Where
 from memory_assets.errors import ConfigurationError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.agents.cut_turns import CutTurns

@@ -17,7 +17,6 @@ from pathlib import Path
 from memory_assets.errors import StoreError
 from memory_assets.stores.chroma import server
 from memory_assets.stores.chroma.client import ChromaClient
-from memory_assets.stores.chroma.copying import collections_path, copy_collection, create_database
 from memory_assets.stores.chroma.files import (
     DATABASE,
     OTHERS_FILE,
@@ -26,6 +25,7 @@ from memory_assets.stores.chroma.files import (
     others_in,
     set_aside_directories,
 )
+from memory_assets.stores.chroma.rewrite import collections_path, copy_collection, create_database
 from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.files.sqlite import connect
 

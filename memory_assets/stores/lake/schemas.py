@@ -1,7 +1,7 @@
 """The lake's tables: their Arrow schemas, made of the models of their rows.
 
 The fields of a model (`models.py`) say what a table holds; the Parquet files, the Dagster
-column schema and the checks all follow from them.
+column schema and the checks all follow from them. What is expected of a table's rows is data, too.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from hashlib import blake2b
 from typing import Annotated, Any
 
 import numpy as np
@@ -135,3 +137,25 @@ TABLES = {
     )
 }
 """The tables that assets make. `COMMIT_LINKS` is none of them: no ingest may rewrite it."""
+
+
+Bounds = tuple[float | None, float | None]
+AT_LEAST_0: Bounds = (0.0, None)
+NOT_EMPTY: Bounds = (1.0, None)
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """The expectations of each row: key columns together unique, columns within bounds
+    (text and lists: of their length), columns from a closed set, columns in order."""
+
+    unique: tuple[str, ...] = ("id",)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    one_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ordered: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def version(self) -> str:
+        """Changes with what is expected: what passed before is then looked at again."""
+        said = repr((self.unique, dict(self.bounds), dict(self.one_of), self.ordered))
+        return blake2b(said.encode(), digest_size=16).hexdigest()

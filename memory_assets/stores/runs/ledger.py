@@ -8,6 +8,8 @@ and of names those of projects and of sessions that a check held back.
 from __future__ import annotations
 
 import json
+import os
+import socket
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,7 +20,6 @@ from typing import Any
 from memory_assets.stores.files.sqlite import IN_MEMORY, SqliteStore, compact, open_shared
 from memory_assets.stores.runs.events import AssetEvent, Evaluation, from_json, to_json
 from memory_assets.stores.runs.names import PRUNE_JOB, RECORD_JOB
-from memory_assets.stores.runs.processes import is_alive, this_process
 
 FILE_NAME = "lineage.db"
 """Where in the data directory the ledger is."""
@@ -369,3 +370,36 @@ def _shown(run: EndedRun) -> dict[str, Any]:
     took = (over - datetime.fromisoformat(started)).total_seconds() if started else None
     del shown["history"]
     return {"project": shown.pop("partition") or None, **shown, "seconds": took}
+
+
+PROCESS_TAG = "memory/process"
+
+
+def this_process() -> str:
+    """Return the tag value that identifies this process: host, process id and start time,
+    because process ids are reused."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started_at(os.getpid())}"
+
+
+def is_alive(process: str) -> bool:
+    """Whether the process of a tag value is alive; one on another host counts as such."""
+    host, pid, *when = process.split(":")
+    if host != socket.gethostname():
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return when in ([], [""]) or when == [_started_at(int(pid))]
+
+
+def _started_at(pid: int) -> str:
+    """Return the start time of a process in ticks since boot, or "" if the system has no /proc.
+    Field 22 of proc_pid_stat(5), the 20th after the name in parentheses."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return stat.rpartition(")")[2].split()[19]

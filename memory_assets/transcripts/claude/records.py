@@ -8,6 +8,14 @@ from `toolUseResult` only the id of a spawned agent, never the file contents it 
 copy repeats: a queued prompt from its timestamp and text, a summary from its leaf and
 text; session metadata (titles, links) also from the session, since equal titles of two
 sessions are two titles.
+
+Types, subtypes and attachments are handled by tables. New types appear monthly; a type in no table
+is counted as unknown and skipped.
+
+An answer is written as several lines, one a block, each of which repeats the answer's usage as far
+as it is known then. As ccusage does (its adapter for Claude, version 20), lines of one message and
+one request are counted once, by the largest count; a side chain may repeat a message of its session
+under another request, which counts once, too.
 """
 
 from __future__ import annotations
@@ -15,7 +23,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from memory_assets.models import ATTACHED, NOT_TYPED, PLAN, PROGRAM, Kind, Record
+from memory_assets.models import ATTACHED, NOT_TYPED, PLAN, PROGRAM, Kind, Record, Tokens
 from memory_assets.transcripts.authorship import (
     BY_PROGRAM,
     UNSAID,
@@ -37,20 +45,14 @@ from memory_assets.transcripts.claude.queue import (
     Resolved,
     queued_text,
 )
-from memory_assets.transcripts.claude.tokens import AnswerTokens
-from memory_assets.transcripts.claude.types import (
-    ATTACHMENT_NOISE,
-    NOISE,
-    SPOKEN,
-    SYSTEM_NOISE,
-    TITLES,
-)
 from memory_assets.transcripts.fields import (
     DOCUMENT,
     content_text,
+    count_field,
     derived_id,
     document_text,
     mark,
+    names,
     object_field,
     parse_time,
     render_input,
@@ -72,6 +74,45 @@ from memory_assets.transcripts.session import (
     Said,
     Session,
 )
+
+NOISE = {
+    name: reason
+    for reason, dropped in (
+        ("progress", "progress"),
+        ("file-history", "file-history-snapshot file-history-delta"),
+        (
+            "session-state",
+            "permission-mode mode last-prompt agent-name agent-color agent-setting bridge-session "
+            "frame-link tag worktree-state attribution-snapshot content-replacement "
+            "marble-origami-commit marble-origami-snapshot",
+        ),
+    )
+    for name in dropped.split()
+}
+"""Record types without a word of the conversation, and the reason they are dropped for."""
+
+SYSTEM_NOISE = names(
+    "stop_hook_summary turn_duration api_error microcompact_boundary bridge_status informational "
+    "model_refusal_fallback memory_saved agents_killed api_metrics scheduled_task_fire "
+    "permission_retry file_snapshot"
+)
+ATTACHMENT_NOISE = names(
+    "task_reminder todo_reminder hook_success hook_additional_context hook_system_message "
+    "hook_non_blocking_error hook_blocking_error hook_cancelled hook_stopped_continuation "
+    "hook_error_during_execution hook_permission_decision edited_text_file edited_image_file "
+    "skill_listing dynamic_skill deferred_tools_delta mcp_instructions_delta agent_listing_delta "
+    "nested_memory relevant_memories diagnostics command_permissions auto_mode auto_mode_exit "
+    "opened_file_in_ide date_change goal_status plan_mode plan_mode_exit plan_mode_reentry "
+    "plan_file_reference directory already_read_file compact_file_reference invoked_skills "
+    "task_status output_style ultra_effort total_tokens_reminder token_usage budget_usd "
+    "async_hook_response mcp_resource agent_mention critical_system_reminder compaction_reminder "
+    "context_efficiency companion_intro verify_plan_reminder structured_output max_turns_reached"
+)
+
+TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
+SPOKEN = frozenset({"assistant", "user", "system", "attachment"})
+"""The types whose records have a uuid, a place in the tree, and an envelope."""
+
 
 _PARTS_WITH_TEXT = ("message", "attachment", "content")
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
@@ -482,3 +523,39 @@ def _typed(content: Any) -> tuple[str, list[str]]:
 
 def _is_tool_result(block: Any) -> bool:
     return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
+class AnswerTokens:
+    """What the answers of one file took so far."""
+
+    def __init__(self) -> None:
+        self._counted: dict[tuple[str, str], Tokens] = {}
+        self._messages: dict[str, bool] = {}
+
+    def new(self, record: JsonObject, *, is_sidechain: bool) -> Tokens:
+        """Return by how much a line raises what its answer took."""
+        message = object_field(record, "message")
+        tokens = _tokens(object_field(message, "usage"))
+        name = text_field(message, "id")
+        if not name or not any(tokens):
+            return tokens
+        key = (name, text_field(record, "requestId"))
+        before = self._counted.get(key)
+        if before is None and name in self._messages and (is_sidechain or self._messages[name]):
+            return Tokens()
+        self._messages.setdefault(name, is_sidechain)
+        before = before or Tokens()
+        if sum(tokens[:4]) <= sum(before[:4]):
+            return Tokens()
+        self._counted[key] = tokens
+        return Tokens(*(now - then for now, then in zip(tokens, before, strict=True)))
+
+
+def _tokens(usage: JsonObject) -> Tokens:
+    return Tokens(
+        count_field(usage, "input_tokens"),
+        count_field(usage, "output_tokens"),
+        count_field(usage, "cache_read_input_tokens"),
+        count_field(usage, "cache_creation_input_tokens"),
+        count_field(object_field(usage, "cache_creation"), "ephemeral_1h_input_tokens"),
+    )

@@ -16,14 +16,36 @@ from dataclasses import replace
 from pathlib import Path
 
 from memory_assets.paths import project_of
+from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.branches import abandoned_entries
 from memory_assets.transcripts.discovery import Identified, Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
-from memory_assets.transcripts.pi.left_out import LEFT_OUT
 from memory_assets.transcripts.pi.records import PiSession
 from memory_assets.transcripts.reader import Reader
+
+_SIGNATURE = "signature of a thought or a call"
+_IDS = "ids of the program's interface to the model"
+_FILES = "a file that is on disk; its name is kept"
+
+LEFT_OUT: tuple[LeftOut, ...] = (
+    LeftOut("message.message.assistant.content.thinking.thinkingSignature", "v1", _SIGNATURE),
+    LeftOut("message.message.assistant.content.toolCall.thoughtSignature", "v3", _SIGNATURE),
+    LeftOut("message.message.assistant.content.text.textSignature", "v3", _SIGNATURE),
+    LeftOut("message.message.assistant.content.toolCall.id", "v3", _IDS),
+    LeftOut("message.message.toolResult.toolCallId", "v3", _IDS),
+    LeftOut("message.message.assistant.responseId", "v3", _IDS),
+    LeftOut("message.message.assistant.content.toolCall.partialJson", "v1", "a call as it came in"),
+    LeftOut("message.message.user.content.text.text.<skill>", "v3", _FILES),
+    LeftOut("message.message.user.content.text.text.<file>", "", _FILES),
+    LeftOut("message.message.toolResult.details.command", "v3", "a command as it was run"),
+    LeftOut("message.message.bashExecution.fullOutputPath", "v1", _FILES),
+    LeftOut("session.branchedFrom", "v1", "the file of the session that it was forked from"),
+    LeftOut("message.message.toolResult.details.diff", "v1", "an edit as a diff; the call is kept"),
+)
+"""By path of keys."""
+
 
 _FOLDERS = (Path("agent", "sessions"), Path("sessions"))
 _DEPTH = 6
