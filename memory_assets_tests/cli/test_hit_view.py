@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,11 @@ def _hit(
     }
 
 
-def _lines(*hits: dict[str, Any], query: str = "lamp", **given: Any) -> list[str]:
+def _lines(
+    *hits: dict[str, Any], query: str = "lamp", missing: Sequence[str] = (), **given: Any
+) -> list[str]:
     weak = bool(hits) and all(hit["weak"] for hit in hits)
-    answer = {"query": query, "weak": weak, "hits": list(hits)}
+    answer = {"query": query, "weak": weak, "missing": missing, "hits": list(hits)}
     shown: dict[str, Any] = {"width": 80, "colours": False, **given}
     return list(terminal_lines(_Memory(), answer, **shown))  # type: ignore[arg-type]
 
@@ -184,7 +186,9 @@ def test_found_words_are_marked_and_recalled_escapes_are_gone() -> None:
 def test_weak_hits_are_marked_or_announced() -> None:
     """As in a pipe."""
     weak = _hit("y", FLAKY, weak=True)
-    assert _lines(weak, weak)[0] == "Nothing close; nearest:"
+    assert _lines(weak, weak)[0] == "Not sure; nearest:"
+    nowhere = _lines(weak, weak, missing=["whatsapp"])
+    assert nowhere[0] == "Not sure: 'whatsapp' is nowhere in memory. Nearest:"
     close, _, marked, _ = _lines(_hit("x"), weak)
     assert close.startswith("1. How to") and marked.startswith("2. weak: y")
     assert _lines() == ["Nothing found."]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
 from memory_assets.cli.printing.rendering import ANSI, printable
-from memory_assets.serving.answer_lines import age, also_there, project_name
+from memory_assets.serving.answer_lines import age, also_there, project_name, unsure
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -43,7 +43,7 @@ def terminal_lines(
     with `full`, the whole text of each hit; ages as of `now`. Hits of one session stand together
     below the best of them; `by_time`, only those that follow one another."""
     if answer["weak"]:
-        yield "Nothing close; nearest:"
+        yield _cut(unsure(answer["missing"]), width)
     view = HitView(memory, answer, width, colours=colours, full=full, now=now)
     for group in by_session(answer["hits"], by_time=by_time):
         for at, ranked in enumerate(group):
