@@ -6,7 +6,8 @@ Asked of the memories of benchmarks/retrieval.py: benchmarks/weak.jsonl (questio
 in the real sessions and plausible ones without, written before any was asked; the halves are of
 different sessions), benchmarks/short.jsonl (one to four words), benchmarks/questions.jsonl, and
 LoCoMo, whose questions are without an answer when another conversation is asked. Printed by mode:
-of questions with a right first hit, and of those without an answer, the share that is called weak;
+of questions with a right hit among the first three, and of those without an answer, the share that
+is called weak;
 with `--below`, if hits were weak below these probabilities. The coefficients in
 `memory_assets/recall/search/confidence.py` were fitted on the sets marked so (weak_fit.py).
 """
@@ -37,14 +38,16 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
-        print(f"{'set':34} {'mode':9} right first: weak    without: weak")
+        print(f"{'set':34} {'mode':9} right in 3: weak     without: weak")
         memory, labelled = real(work / "real", None)
         try:
             for half, title in (
                 ("test", "own questions, unseen"),
                 ("test2", "own questions, unseen, second"),
+                ("test3", "own questions, unseen, third"),
                 ("fit", "own questions, fitted"),
                 ("added", "own questions, fitted later"),
+                ("added2", "own questions, threshold"),
             ):
                 report(title, memory, labelled, own(half), options.below)
                 report(
@@ -121,9 +124,9 @@ def report(
             answer = memory.search(question.text, mode=mode, project=question.project)
             if not has_answer:
                 without.append(answer)
-            elif answer.hits:
-                first = answer.hits[0].turn_id
-                units = labelled.units_of.get(first, frozenset()) | {first}
+            else:
+                turns = [hit.turn_id for hit in answer.hits[:3]]
+                units = frozenset(turns).union(*(labelled.units_of.get(each, ()) for each in turns))
                 if units & question.gold:
                     right.append(answer)
         for limit in below or (None,):

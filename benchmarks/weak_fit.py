@@ -78,7 +78,7 @@ def of_sessions(memory: Memory, labelled: Labelled, mode: str) -> Iterator[Case]
         for number in numbers:
             answers.setdefault(number, set()).add(turn)
     asked = [(each.text, answers[min(each.gold)]) for each in labelled.questions]
-    for half in ("fit", "added"):
+    for half in ("fit", "added", "added2"):
         asked += [(question.text, set(question.gold)) for question, _ in own(half)]
     asked += [(question.text, set(question.gold)) for question, _ in short("fit", labelled)]
     sessions = {turn.split("::")[1] for turn in labelled.units_of}

@@ -96,7 +96,7 @@ def search(asked: SearchRequest, as_json: bool) -> None:
     """Search by words and meaning.
 
     Prints the best hits, each with the id that `memory show` takes. If none is likely to answer,
-    says so first and ends with exit code 3.
+    says so first; ends with exit code 3 if, besides, a word of the query is nowhere in memory.
     """
     raise typer.Exit(run_search(asked, as_json=as_json))
 

@@ -15,6 +15,7 @@ from memory_assets.cli.printing.hit_view import HitView, by_session
 from memory_assets.cli.printing.views import print_view, rows_view
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.questions import ShowRequest
+from memory_assets.serving.answer_lines import unsure
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -79,7 +80,7 @@ def _draw(memory: Memory, answer: Mapping[str, Any], order: Sequence[Any], at: i
         first -= 1
         used += len(drawn[first])
     shown = [line for lines in drawn[first:] for line in lines][:room]
-    weak = "Nothing close; nearest:  " if answer["weak"] else ""
+    weak = f"{unsure(answer['missing'])}  " if answer["weak"] else ""
     rendering.write_lines([f"{_CLEAR}{weak}{at + 1} of {len(order)}  {_HELP}", *shown], sys.stdout)
 
 

@@ -38,5 +38,5 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
         )
         rendering.write_lines(lines, sys.stdout)
         rendering.print_lines(search_notes(answer), stderr=True)
-    answered = answer["hits"] and not answer["weak"]
-    return exit_codes.FINE if answered else exit_codes.NOTHING_FOUND
+    nothing_close = not answer["hits"] or (answer["weak"] and answer["missing"])
+    return exit_codes.NOTHING_FOUND if nothing_close else exit_codes.FINE

@@ -22,6 +22,8 @@ _WORK_TREE = re.compile(r"([^/]+)(?:/\.claude)?/\.?worktrees/([^/]+)$")
 _HELD_BACK = 3
 _SHOWN = 600
 _COPIES = 3
+_MISSING = 3
+"""Words named that occur nowhere."""
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
 _RECORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
@@ -69,12 +71,25 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str
     yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
 
 
-def hit_lines(hits: Sequence[Mapping[str, Any]], first: int = 1) -> Iterator[str]:
-    """Yield the hits of a search, best first, each with its rank (that of the first one is given),
-    its id and its text; weak ones are marked, or announced where all are weak."""
+def unsure(missing: Sequence[str]) -> str:
+    """Return what is said above hits that are all weak, with the words that occur nowhere."""
+    if not missing:
+        return "Not sure; nearest:"
+    words = [f"'{word}'" for word in missing[:_MISSING]]
+    if len(words) == 1:
+        return f"Not sure: {words[0]} is nowhere in memory. Nearest:"
+    return f"Not sure: {', '.join(words[:-1])} and {words[-1]} are nowhere in memory. Nearest:"
+
+
+def hit_lines(
+    hits: Sequence[Mapping[str, Any]], first: int = 1, missing: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield hits of an answer, best first, each with its rank (that of the first one is given),
+    its id and its text; weak ones are marked, or announced where all are weak, with the words that
+    are `missing`."""
     weak = bool(hits) and all(hit["weak"] for hit in hits)
     if weak:
-        yield "Nothing close; nearest:"
+        yield unsure(missing)
     for rank, hit in enumerate(hits, start=first):
         mark = "weak  " if hit["weak"] and not weak else ""
         score = f"{hit['score']:.2f}  {mark}" if hit["score"] else ""
@@ -127,7 +142,8 @@ def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[s
                 "text": _begun(hit, most),
             }
             for hit in answer["hits"]
-        ]
+        ],
+        missing=answer["missing"],
     )
     if not answer["hits"]:
         yield "Nothing found."

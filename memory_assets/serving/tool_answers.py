@@ -152,7 +152,11 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         *_notes(payload["coverage"], payload["degraded"]),
     ]
     structured = {**kept, "hits": hits, "next": next_call}
-    return _Answer(structured, list(hit_lines(hits, here.start + 1)), after=[*notes, next_call])
+    return _Answer(
+        structured,
+        list(hit_lines(hits, here.start + 1, payload["missing"])),
+        after=[*notes, next_call],
+    )
 
 
 def _next_after(hits: Sequence[Mapping[str, Any]], n: int | None) -> str:

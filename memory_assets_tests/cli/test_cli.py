@@ -213,12 +213,16 @@ def test_filters_narrow_the_answer(ingested: tuple[Cli, str], run_here: Run) -> 
 
 
 def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str], run_here: Run) -> None:
-    """A filter that nothing passes, an id that does not exist, and hits that are all weak."""
+    """A filter that nothing passes, an id that does not exist, and weak hits for a word that
+    occurs nowhere; weak hits for words that do occur may be what is asked for."""
     cli, _ = ingested
     assert run_here(cli, "search", "database", "--until", "2001-01-01").returncode == 3
     assert run_here(cli, "show", "session::nope::turn::0").returncode == 3
     nothing_close = run_here(cli, "search", "zzzzqqqq")
     assert nothing_close.returncode == 3 and "1. " in nothing_close.stdout
+    assert "'zzzzqqqq' is nowhere in memory" in nothing_close.stdout
+    unsure = run_here(cli, "search", "does the browser save the image of the worker")
+    assert unsure.returncode == 0 and "Not sure; nearest:" in unsure.stdout
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -42,10 +42,20 @@ def _hit(
 
 
 def _lines(
-    *hits: dict[str, Any], query: str = "lamp", mode: str = "hybrid", **given: Any
+    *hits: dict[str, Any],
+    query: str = "lamp",
+    mode: str = "hybrid",
+    missing: Sequence[str] = (),
+    **given: Any,
 ) -> list[str]:
     weak = bool(hits) and all(hit["weak"] for hit in hits)
-    answer = {"query": query, "mode": mode, "weak": weak, "hits": list(hits)}
+    answer = {
+        "query": query,
+        "mode": mode,
+        "weak": weak,
+        "missing": missing,
+        "hits": list(hits),
+    }
     shown: dict[str, Any] = {"width": 80, "colours": False, **given}
     return list(terminal_lines(_Memory(), answer, **shown))  # type: ignore[arg-type]
 
@@ -187,7 +197,9 @@ def test_an_exact_hit_says_where_its_line_stands_and_what_prints_the_rest() -> N
 def test_weak_hits_are_marked_or_announced() -> None:
     """As in a pipe."""
     weak = _hit("y", FLAKY, weak=True)
-    assert _lines(weak, weak)[0] == "Nothing close; nearest:"
+    assert _lines(weak, weak)[0] == "Not sure; nearest:"
+    nowhere = _lines(weak, weak, missing=["whatsapp"])
+    assert nowhere[0] == "Not sure: 'whatsapp' is nowhere in memory. Nearest:"
     close, _, marked, _ = _lines(_hit("x"), weak)
     assert close.startswith("1. How to") and marked.startswith("2. weak: y")
     assert _lines() == ["Nothing found."]

@@ -103,10 +103,44 @@ def test_a_hit_leads_only_what_a_filter_lets_through(
     assert 0.3 < sum(passing) / len(passing) < 1
 
 
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("why does the whatsapp worker fail on zanzibar", ("whatsapp", "zanzibar")),
+        ("who repaired the kitchen sink in 1999", ("repaired", "kitchen", "sink")),
+        ("what did the customer's bakery order", ("bakery",)),
+    ],
+)
+def test_words_that_occur_nowhere_are_told(
+    asked: Asked, question: str, missing: tuple[str, ...]
+) -> None:
+    """Where no hit is sure; not numbers, nor words that occur in another form."""
+    answer = asked.memory.search(question)
+    assert answer.weak and answer.missing == missing
+
+
+def test_an_answer_that_is_sure_tells_of_no_missing_word(asked: Asked) -> None:
+    """The word may be an aside."""
+    answer = asked.memory.search("why was the email worker killed, in short and sans flourish")
+    assert not answer.weak and answer.missing == ()
+
+
+@pytest.mark.parametrize("query", ["lock_timeout", "LOCK_TIMEOUT", "lock_timeout tstzrange"])
+def test_a_hit_with_the_identifier_that_was_asked_for_is_never_weak(
+    asked: Asked, query: str
+) -> None:
+    """Whatever else the memory is about; one without it may be."""
+    hits = asked.memory.search(query).hits
+    for hit in hits:
+        if all(name.lower() in hit.text.lower() for name in query.split()):
+            assert not hit.weak
+    assert any(query.split()[0].lower() in hit.text.lower() for hit in hits)
+
+
 def test_lines_announce_that_nothing_is_close(asked: Asked) -> None:
     """Where only some hits are weak, these are marked instead."""
     first, *rest = search_lines(asked.memory.search("zzzzqqqq").to_dict())
-    assert first == "Nothing close; nearest:"
+    assert first == "Not sure: 'zzzzqqqq' is nowhere in memory. Nearest:"
     assert not any("weak" in line for line in rest)
     marked = asked.memory.search("why was the email worker killed").to_dict()
     heads = [line for line in search_lines(marked) if line.partition(".")[0].isdecimal()]

@@ -338,6 +338,7 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
         "machine",
         "weak",
         "corrected",
+        "missing",
         "hits",
     ]
     assert answer["query"] == "why does login loop in Safari"

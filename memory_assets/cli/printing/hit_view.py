@@ -17,6 +17,7 @@ from memory_assets.serving.answer_lines import (
     later_lines,
     place_in_turn,
     project_name,
+    unsure,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def terminal_lines(
     with `full`, the whole text of each hit; ages as of `now`. Hits of one session stand together
     below the best of them; `by_time`, only those that follow one another."""
     if answer["weak"]:
-        yield "Nothing close; nearest:"
+        yield cut(unsure(answer["missing"]), width)
     view = HitView(memory, answer, width, colours=colours, full=full, now=now)
     for group in by_session(answer["hits"], by_time=by_time):
         for at, ranked in enumerate(group):

@@ -78,7 +78,8 @@ class Answer:
     recent days, `machine` the turns in which programs asked and that were left out where
     nothing else answers. `filters` are those of the request as they were understood: names
     written out, times in UTC. `corrected`: words of the query that occur nowhere, and what was
-    searched for instead."""
+    searched for instead. `missing`: where no hit is sure, words of the query that carry content
+    and occur nowhere in memory."""
 
     query: str
     mode: str
@@ -90,10 +91,11 @@ class Answer:
     machine: int = 0
     filters: Mapping[str, str] = field(default_factory=dict)
     corrected: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
 
     @property
     def weak(self) -> bool:
-        """True if there are hits and all of them are weak: nothing here answers the question."""
+        """True if there are hits and all of them are weak: it is not sure that any answers."""
         return bool(self.hits) and all(hit.weak for hit in self.hits)
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,6 +115,7 @@ class Answer:
             "machine": self.machine,
             "weak": self.weak,
             "corrected": dict(self.corrected),
+            "missing": list(self.missing),
             "hits": [
                 {
                     "id": hit.id,

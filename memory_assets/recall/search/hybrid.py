@@ -29,7 +29,7 @@ from memory_assets.recall.search.documents import (
 from memory_assets.recall.search.filters import allowed_turns
 from memory_assets.recall.search.folding import with_summaries_last
 from memory_assets.recall.search.languages import in_english
-from memory_assets.recall.search.pasted import pasted_shares, with_pasted
+from memory_assets.recall.search.pasted import holds_literally, pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
     KeywordScores,
     best,
@@ -38,7 +38,12 @@ from memory_assets.recall.search.ranking import (
     meaning_weight,
     worded_for_meaning,
 )
-from memory_assets.recall.search.spelling import Vocabulary, corrections, replaced
+from memory_assets.recall.search.spelling import (
+    Vocabulary,
+    corrections,
+    missing_words,
+    replaced,
+)
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 from memory_assets.writing_systems import in_one_form
@@ -67,12 +72,13 @@ def within_window(answer: Answer, begin: datetime) -> Answer:
 
 @dataclass(frozen=True)
 class Found:
-    """The best hits of all requested kinds, best first, whether vectors were compared, and the
-    words of the query that were replaced."""
+    """The best hits of all requested kinds, best first, whether vectors were compared, the words
+    of the query that were replaced, and where no hit is sure, those that occur nowhere."""
 
     hits: tuple[Hit, ...]
     compared: bool
     corrected: dict[str, str]
+    missing: tuple[str, ...]
 
 
 def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) -> Found:
@@ -98,8 +104,11 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
             found, by_meaning = _find_kind(request, kind, corpora, question, pasted[kind])
             hits += found
             compared = compared and by_meaning
-    best_first = with_summaries_last(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
-    return Found(tuple(best_first[: request.n]), compared, corrected)
+        hits = with_summaries_last(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
+        hits = hits[: request.n]
+        unsure = all(hit.weak for hit in hits)
+        missing = missing_words(request.query, corpora.index) if unsure else ()
+    return Found(tuple(hits), compared, corrected, missing)
 
 
 class _Question:
@@ -172,6 +181,7 @@ def _find_kind(
                 for turn, each in zip(turns, sure, strict=True)
             ]
     hits = _hits(turns, judged, ranking, corpus, corpora, copies)
+    hits = [_sure_if_literal(hit, request.query) for hit in hits]
     if ranking.meaning is None and pasted is None and len(request.kinds) > 1:
         # A kind with one of the question's words is not the equal of one with all of them.
         hits = [replace(hit, score=hit.score * words.occurring) for hit in hits]
@@ -328,6 +338,10 @@ def _hits(
             metadata = {**metadata, "copies": also}
         hits.append(Hit(*hit_ids(shown), score, shown.text, metadata, why, weak, prompt))
     return hits
+
+
+def _sure_if_literal(hit: Hit, query: str) -> Hit:
+    return replace(hit, weak=False) if hit.weak and holds_literally(query, hit.text) else hit
 
 
 def _shown(turns: Sequence[int], ranking: _Ranking, corpus: Corpus) -> list[int]:

@@ -9,11 +9,12 @@ words of a line are read, to see whether these stand together there.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Set
 
 import numpy as np
 
-from memory_assets.keywords import identifier_terms, pasted_terms, query_terms
+from memory_assets.keywords import content_words, identifier_terms, pasted_terms, query_terms
 from memory_assets.recall.search.corpus import Corpus, Floats
 from memory_assets.recall.search.ranking import best
 from memory_assets.stores.keyword_index.index import KeywordIndex
@@ -57,6 +58,21 @@ def with_pasted(scores: Floats, shares: Floats | None) -> Floats:
         return scores
     lifted = _WORTH * shares + (1 - _WORTH) * np.maximum(scores, 0)
     return np.where(shares > 0, np.maximum(scores, lifted), scores).astype(np.float32)
+
+
+def holds_literally(query: str, text: str) -> bool:
+    """Return whether a text has a line of the query word for word, or all identifiers of a line
+    that is little else."""
+    there = pasted_terms(text)
+    for line in query.splitlines():
+        pairs, names = pasted_terms(line), identifier_terms(line)
+        if len(pairs) >= _FEWEST_PAIRS and pairs <= there:
+            return True
+        if 2 * len(names) >= len(content_words(line)) and names:
+            words = text.lower()
+            if all(re.search(rf"\b{re.escape(name[1:])}\b", words) for name in names):
+                return True
+    return False
 
 
 def _shares(corpus: Corpus, index: KeywordIndex, terms: Set[str], scope: slice) -> Floats:

@@ -152,6 +152,7 @@ class Searcher:
             KEYWORD_ONLY if away else None,
             away or self._store_lag(request),
             corrected=found.corrected,
+            missing=found.missing,
         )
 
     def _start_model(self) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from memory_assets.keywords import is_weak, text_terms
+from memory_assets.keywords import content_words, identifier_terms, is_weak, text_terms
 from memory_assets.recall.search.corpus import Corpora, Corpus, Integers
+from memory_assets.stores.keyword_index.index import KeywordIndex
 from memory_assets.writing_systems import in_one_form
 
 _WORD = re.compile(r"(?<![\w./-])[A-Z]?[a-z]+(?![\w/-]|\.\w)")
@@ -83,6 +84,15 @@ def corrections(query: str, vocabulary: Vocabulary) -> dict[str, str]:
         for typed in unknown[:_MOST_WORDS]
     }
     return {typed: meant for typed, meant in found.items() if meant}
+
+
+def missing_words(query: str, index: KeywordIndex) -> tuple[str, ...]:
+    """Return the words of a query that carry content and occur nowhere in memory, of whatever kind
+    and project, not even in part."""
+    words = [word for word in dict.fromkeys(content_words(query)) if not word.isnumeric()]
+    terms = {word: {*text_terms(word), *identifier_terms(word)} for word in words}
+    occurring = set(index.occurring(set().union(*terms.values())))
+    return tuple(word for word in words if occurring.isdisjoint(terms[word]))
 
 
 def replaced(query: str, by: dict[str, str]) -> str:

@@ -21,6 +21,7 @@ from memory_assets.serving.answer_lines import (
     dollars_in_words,
     project_name,
     shortened,
+    unsure,
 )
 from memory_assets.serving.pages.tags import breakable, marked, with_plain_tags, with_tags
 from memory_assets.serving.visible_text import Frame, visible
@@ -81,6 +82,7 @@ def _environment() -> Environment:
     )
     made.filters |= {
         "ago": _ago,
+        "unsure": unsure,
         "breakable": breakable,
         "clock": clock,
         "dollars": dollars_in_words,
