@@ -103,7 +103,7 @@ def _place(hit: Mapping[str, Any]) -> str:
         return f"{place}  {also_there(hit)}".rstrip()
     agent = f"{hit['agent']}  " if "agent" in hit else ""
     turns = f"  turns {hit['first_turn']} to {hit['last_turn']}" if "first_turn" in hit else ""
-    return f"{clock(hit['time'])}  {agent}{hit['project']}{turns}"
+    return f"{clock(hit['time'])}  {agent}{hit.get('project', '')}{turns}".rstrip()
 
 
 def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:

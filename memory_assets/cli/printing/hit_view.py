@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
 from memory_assets.cli.printing.rendering import ANSI, printable
+from memory_assets.recall.ids import OF_SESSIONS
 from memory_assets.serving.answer_lines import age, also_there, later_lines, project_name
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ _LINES = 3
 _NARROWEST, _WIDEST = 40, 120
 _INDENT = "   "
 _TITLE_LEAST, _PLACE_MOST = 16, 24
-_OF_SESSIONS = ("session::", "prompt::", "summary::", "observation::", "commit::", "link::")
-"""Beginnings of the ids in which a part of a session's id is understood."""
 
 
 Ranked = tuple[int, Mapping[str, Any]]
@@ -122,7 +121,7 @@ class HitView:
     def shown_id(self, hit: Mapping[str, Any]) -> str:
         """Return the shortest id by which `memory show` knows a hit; of a passage, its turn's; of
         a document, a memory or a turn of an agent, the whole one."""
-        if "file_path" in hit["metadata"] or not hit["id"].startswith(_OF_SESSIONS):
+        if "file_path" in hit["metadata"] or not hit["id"].startswith(OF_SESSIONS):
             return str(hit["id"])
         session = hit["metadata"]["session_id"]
         shown = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]
