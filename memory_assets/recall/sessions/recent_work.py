@@ -104,6 +104,12 @@ class _Session:
         return short_id(self.stores, self.key[1])
 
     @cached_property
+    def last_turn(self) -> str:
+        """The short id of its last turn with a prompt."""
+        rows = rows_of(self.stores.lake, USER_PROMPTS, *self.key, ["turn_index"])
+        return f"{self.short}:{max((row['turn_index'] for row in rows), default=0)}"
+
+    @cached_property
     def ended(self) -> _Ended:
         """How it ended."""
         return _ended(self.stores, *self.key)
@@ -290,7 +296,7 @@ def _left_open(sessions: Sequence[_Session]) -> Iterator[str]:
         left = [text for text in _left(session) if not any(each.is_about(text) for each in later)]
         for text in left[:_OF_ONE][: _OPEN_ENDS - told]:
             told += 1
-            yield f"- {_day(session.row)} {one_line(text, _QUOTED)} [{session.short}]"
+            yield f"- {_day(session.row)} {one_line(text, _QUOTED)} [{session.last_turn}]"
 
 
 def _left(session: _Session) -> list[str]:
@@ -318,7 +324,8 @@ def _failing(sessions: Sequence[_Session]) -> Iterator[str]:
             turn = int(error["turn_id"].rpartition("::")[2])
             is_open = error["outcome"] == "unresolved" and turn >= from_turn
             if is_open and _CHECKING.search(command):
-                yield f"- {_day(session.row)} {one_line(error['text'], _QUOTED)} [{session.short}]"
+                met = f"{session.short}:{turn}"
+                yield f"- {_day(session.row)} {one_line(error['text'], _QUOTED)} [{met}]"
                 break
 
 
@@ -341,7 +348,7 @@ def _instructions(stores: Stores, sessions: Sequence[_Session]) -> Iterator[str]
                 said.add(words.lower())
                 at = prompts[turn][0]["timestamp"]
                 when = f"{at.astimezone():%Y-%m-%d} " if at else ""
-                yield f'- {when}"{words}" [{session.short}]'
+                yield f'- {when}"{words}" [{session.short}:{turn}]'
                 told += 1
                 if told == _INSTRUCTIONS:
                     return
