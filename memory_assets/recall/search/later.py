@@ -75,7 +75,8 @@ _NOT_DONE = re.compile(
 )
 _CORRECTS = re.compile(
     r"\W*(?:no,? (?:wait|not|it|that|this|the|i)\b|nope\b|(?:hm+|oh|ah),? (?:no|wait|actually)\b|"
-    r"wait,? (?:no|that|this|it|why|are|is|wtf)\b|actually\b|not quite\b|that'?s (?:not|wrong|incorrect)\b|you(?:'re| are) wrong\b|"
+    r"wait,? (?:no|that|this|it|why|are|is|wtf)\b|actually\b|not quite\b|"
+    r"that'?s (?:not|wrong|incorrect)\b|you(?:'re| are) wrong\b|"
     r"i (?:meant|mean)\b)",
     re.IGNORECASE,
 )
