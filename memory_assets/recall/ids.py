@@ -13,8 +13,11 @@ _FORMS = (
     re.compile(r"(?P<head>prompt)::(?P<session>.+?)::(?P<turn>\d+)(?:::\d+)?"),
     re.compile(r"(?P<head>summary)::(?P<session>.+)"),
     re.compile(r"(?P<head>observation|commit|link)::(?P<session>.+?)::.+"),
+    re.compile(r"(?P<session>[^\s:]+):(?P<turn>\d+)(?P<head>)"),
 )
-_PASTED = re.compile(r"[a-z]+::\S+|(?=\S*\d)(?=\S*[a-f])[0-9a-f]{8}[0-9a-f-]*")
+_PASTED = re.compile(r"[a-z]+::\S+|(?=\S*\d)(?=\S*[a-f])[0-9a-f]{8}[0-9a-f-]*(?::\d+)?")
+OF_SESSIONS = ("session::", "prompt::", "summary::", "observation::", "commit::", "link::")
+"""Beginnings of the ids of a session's rows."""
 
 
 def may_be_id(text: str) -> bool:
@@ -34,8 +37,8 @@ class MemoryId:
 
 
 def parse_id(text: str) -> MemoryId:
-    """Return the parsed id of a turn, passage, prompt, summary, observation, commit or link, or of
-    a session, with or without `session::`.
+    """Return the parsed id of a turn (also `SESSION:TURN`), passage, prompt, summary, observation,
+    commit or link, or of a session, with or without `session::`.
 
     Raises:
         ConfigurationError: it looks like none of these.
@@ -44,7 +47,7 @@ def parse_id(text: str) -> MemoryId:
         if found := form.fullmatch(text):
             parts = found.groupdict()
             turn = parts.get("turn")
-            kind = "turn" if parts["head"] == "session" and turn else parts["head"]
+            kind = "turn" if parts["head"] in ("session", "") and turn else parts["head"]
             return MemoryId(parts["session"], None if turn is None else int(turn), kind)
     if "::" in text or not text:
         raise ConfigurationError(

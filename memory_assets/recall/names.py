@@ -20,7 +20,7 @@ from memory_assets.errors import BadArgument, ConfigurationError, NotFound, Unkn
 from memory_assets.paths import on_this_machine
 from memory_assets.paths import project_of as slug_of
 from memory_assets.project_names import folded, spelled
-from memory_assets.recall.ids import MemoryId, parse_id
+from memory_assets.recall.ids import OF_SESSIONS, MemoryId, parse_id
 from memory_assets.recall.rows import rows_of
 from memory_assets.stores.agents.partitions import is_agent_memory, project_in
 from memory_assets.stores.catalog.catalog import Catalog
@@ -185,6 +185,17 @@ def with_worktrees(catalog: Catalog, project: str) -> list[str]:
     return [project, *sorted(found - {project})]
 
 
+def end_of_project(catalog: Catalog, project: str) -> str:
+    """Return the shortest end of a project's name, of whole words, that no other project's has."""
+    others = [f"-{name.lower()}" for name in catalog.projects() - {project}]
+    words = project.split("-")
+    for count in range(1, len(words)):
+        end = "-".join(words[-count:])
+        if end and not any(name.endswith(f"-{end.lower()}") for name in others):
+            return end
+    return project
+
+
 def _last(path: str) -> str:
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
 
@@ -222,6 +233,8 @@ def id_named(stores: Stores, text: str) -> Named:
             raise
         return Named(str(rows[0]["project"]), str(rows[0]["id"]), parse_id(str(rows[0]["id"])))
     full = session_id if parts.kind == "session" else text.replace(parts.session_id, session_id, 1)
+    if "::" not in text and parts.turn_index is not None:  # SESSION:TURN
+        full = f"session::{session_id}::turn::{parts.turn_index}"
     if parts.kind in ("commit", "link"):
         full = _commit_beginning(stores.lake, project, session_id, full)
     return Named(project, full, replace(parts, session_id=session_id))
@@ -245,6 +258,18 @@ def short_id(stores: Stores, session_id: str) -> str:
     while any(each.startswith(session_id[:length]) for each in alike):
         length += 1
     return session_id[:length]
+
+
+def shortened(stores: Stores, any_id: str, session_id: str) -> str:
+    """Return the shortest id that every interface accepts for a row of a session: of a turn or its
+    passage `SESSION:TURN`, of another row its id, with the beginning of the session's id."""
+    if not any_id.startswith(OF_SESSIONS) or ":" in session_id:
+        return any_id
+    parts = parse_id(any_id)
+    short = short_id(stores, session_id)
+    if parts.kind == "turn":
+        return f"{short}:{parts.turn_index}"
+    return any_id.replace(session_id, short, 1)
 
 
 def rows_of_commit(lake: Lake, text: str, project: str | None = None) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from memory_assets.recall.not_made import not_made
 from memory_assets.recall.rows import plain, rows_of
 from memory_assets.recall.sessions.anchors import anchor_of_id
 from memory_assets.recall.sessions.session import session_items
+from memory_assets.recall.turn_parts import turn_parts
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
@@ -86,7 +87,8 @@ def _turns(
 
 
 def whole(memory: Stores, any_id: str) -> dict[str, Any]:
-    """Return everything under one id: `id`, `kind`, `time`, and `text` in full.
+    """Return everything under one id: `id`, `kind`, `time`, `project`, `session_id`, and `text` in
+    full. Of a turn, `text` is what is read first, `rest` what was said on the way, and the calls.
 
     Raises:
         ConfigurationError: it is no id.
@@ -102,10 +104,12 @@ def whole(memory: Stores, any_id: str) -> dict[str, Any]:
     if anchor.item_id is None:
         anchor = anchor_of_id(memory, f"summary::{anchor.session_id}")
     kind = anchor.item_kind or "turns"
-    items = session_items(
-        memory.lake, anchor.project or "", anchor.session_id or "", (kind,), full=True
-    )
-    for item in items:
-        if item.id == anchor.item_id:
-            return {**item.to_dict(), "project": item.project, "session_id": item.session_id}
-    raise not_made(memory, anchor.project or "", anchor.session_id or "", str(anchor.item_id))
+    project, session_id = anchor.project or "", anchor.session_id or ""
+    for item in session_items(memory.lake, project, session_id, (kind,), full=True):
+        if item.id != anchor.item_id:
+            continue
+        row = {**item.to_dict(), "project": project, "session_id": session_id}
+        if kind == "turns" and (parts := turn_parts(memory, project, session_id, item.turn_index)):
+            row |= {"text": parts.first, "rest": parts.rest}
+        return row
+    raise not_made(memory, project, session_id, str(anchor.item_id))

@@ -150,6 +150,7 @@ class AgentMemory:
         """Return lines with the turns of a project's sessions that probably answer a message; none
         where nothing can be searched."""
         from memory_assets.recall import Memory
+        from memory_assets.recall.names import shortened
         from memory_assets.recall.search.excerpts import excerpt
         from memory_assets.requests.search import SearchRequest
 
@@ -160,13 +161,14 @@ class AgentMemory:
             hits = [hit for hit in memory.search(request).hits if not hit.weak]
         except (NotFound, StoreError):
             return []
-        short = memory.short_ids(str(hit.metadata["session_id"]) for hit in hits)
         lines = []
         for hit in hits:
-            session = str(hit.metadata["session_id"])
+            short = shortened(memory, hit.turn_id, str(hit.metadata["session_id"]))
             day = str(hit.metadata.get("timestamp") or "")[:10]
             said = excerpt(str(hit.text), latest, _EXCERPT, hit.prompt_length)
-            lines.append(f"- {day} {said} [{hit.turn_id.replace(session, short[session])}]")
+            lines.append(f"- {day} {said} [{short}]")
+            if hit.later is not None:
+                lines.append(f"  {hit.later.how} later: {hit.later.text}")
         return ["On this message, from earlier sessions:", *lines] if lines else []
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.files.names import directory_of
-from memory_assets.recall.names import session_named
+from memory_assets.recall.names import end_of_project, session_named, shortened
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
 from memory_assets.recall.show import whole
@@ -70,6 +70,7 @@ _OF_A_DOCUMENT = (
 )
 _OF_A_RECORD = ("record", "tool", "line")
 """Where the text of an exact search stands in a turn."""
+_IDS = ("id", "turn_id")
 _FORMS = ("records", "subagents")
 _FULL_ITEM = 1_500
 _LISTED_ITEMS = 50
@@ -115,11 +116,12 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         {
             "id": hit["id"],
             "turn_id": hit["turn_id"],
-            "score": hit["score"],
+            "score": round(hit["score"], 2),
             "weak": hit["weak"],
             "time": hit["metadata"].get("timestamp") or None,
             "project": hit["metadata"].get("project"),
-            "later": hit["later"],
+            "session_id": hit["metadata"].get("session_id"),
+            **({"later": hit["later"]} if hit["later"] else {}),
             **{
                 name: hit["metadata"][name]
                 for name in (*_OF_A_DOCUMENT, *_OF_A_RECORD)
@@ -136,12 +138,13 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         }
         for hit in payload["hits"]
     ]
+    hits = [_with_short_id(memory, hit) for hit in hits]
     shown = pages([2 * tokens(hit) for hit in hits])
     if request.page > len(shown):
         raise ConfigurationError(f"there is no page {request.page}; the last is {len(shown)}")
     more = len(hits) == request.n and request.page == len(shown)
     here = shown[request.page - 1]
-    hits = hits[here]
+    hits, project = _of_one_project(hits[here])
     next_call = _next_after(hits, request.n if more else None)
     if request.page < len(shown):
         next_call += f" Next: recall(..., n={request.n}, page={request.page + 1}) of {len(shown)}."
@@ -151,12 +154,13 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         *correction_lines(payload),
         *_notes(payload["coverage"], payload["degraded"]),
     ]
-    structured = {**kept, "hits": hits, "next": next_call}
-    return _Answer(
-        structured,
-        list(hit_lines(hits, here.start + 1, payload["missing"])),
-        after=[*notes, next_call],
-    )
+    of = {"project": project} if project else {}
+    structured = {**kept, **of, "hits": hits, "next": next_call}
+    lines = [
+        *(f"Project {project}" for _ in of),
+        *hit_lines(hits, here.start + 1, payload["missing"]),
+    ]
+    return _Answer(structured, lines, after=[*notes, next_call])
 
 
 def _next_after(hits: Sequence[Mapping[str, Any]], n: int | None) -> str:
@@ -164,7 +168,7 @@ def _next_after(hits: Sequence[Mapping[str, Any]], n: int | None) -> str:
         return "Try other words, another kind, or fewer filters; status says what is in memory."
     first = hits[0]
     full = f'get(ids=["{first["id"]}"]) for the full text'
-    around = f'timeline(anchor="{first["turn_id"]}") for what was around it'
+    around = f'timeline(anchor="{first.get("turn_id", first["id"])}") for what was around it'
     if "file_path" in first:
         around = (
             f'cross_query(collection="workspace", document="{first["id"]}") for the sessions that '
@@ -191,6 +195,8 @@ def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
 
 def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
     payload = memory.ask(request)
+    for part in payload["sessions"]:
+        part["items"] = [_short_item(memory, item, part["session_id"]) for item in part["items"]]
     items = [item for part in payload["sessions"] for item in part["items"]]
     cut = {item["id"] for item in items if len(item["text"]) > _FULL_ITEM}
     for item in items:
@@ -236,49 +242,100 @@ def _next_on_timeline(
 
 
 def _get(memory: Memory, request: GetRequest) -> _Answer:
-    """Return one page of full texts. Pages are cut from all texts in a row, so that they have about
-    equal size."""
+    """Return one page of full texts: first what is read first of each, then, on pages of their own,
+    what was said on the way and the calls. Pages are cut from all texts in a row, so that they have
+    about equal size."""
     found, missing = [], {}
     for any_id in dict.fromkeys(request.ids):
         try:
-            item = whole(memory, any_id)
+            item = {"rest": "", **whole(memory, any_id)}
             if request.records:
                 records = records_behind(memory, any_id, subagents=request.subagents)
-                item["text"] = "\n".join(record_lines(records))
-            found.append({**item, "text": visible(item["text"])})
+                item |= {"text": "\n".join(record_lines(records)), "rest": ""}
+            found.append({**item, "text": visible(item["text"]), "rest": visible(item["rest"])})
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
     if not found:
         raise NotFound("; ".join(missing.values()))
-    text = "".join(item["text"] for item in found)
-    sizes = [len(part) for part in text_pages(text, PAGE_CHARACTERS, LISTED_TOKENS // 2)]
-    if request.page > len(sizes):
-        raise ConfigurationError(f"there is no page {request.page}; the last is {len(sizes)}")
-    first, last = sum(sizes[: request.page - 1]), sum(sizes[: request.page])
-    items, at = [], 0
-    for item in found:
-        start, end = max(first - at, 0), min(last - at, len(item["text"]))
-        if start < end or (not item["text"] and first <= at < last):
-            items.append({**item, "text": item["text"][start:end], "from_character": start})
-        at += len(item["text"])
-    next_call = ""
-    if request.page < len(sizes):
-        listed = ", ".join(f'"{any_id}"' for any_id in request.ids)
-        form = "".join(f", {name}=true" for name in _FORMS if getattr(request, name))
-        next_call = f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {len(sizes)}."
-    lines = [
-        f"## {item['id']}  {clock(item['time'])}  {item['project']}\n{item['text']}"
-        for item in items
+    sizes = [
+        [len(part) for part in text_pages(text, PAGE_CHARACTERS, LISTED_TOKENS // 2) if part]
+        for text in ("".join(item[name] for item in found) for name in ("text", "rest"))
     ]
+    in_all = len(sizes[0]) + len(sizes[1]) or 1
+    if request.page > in_all:
+        raise ConfigurationError(f"there is no page {request.page}; the last is {in_all}")
+    is_first = request.page <= max(len(sizes[0]), 1)
+    name, page = ("text", request.page) if is_first else ("rest", request.page - len(sizes[0]))
+    here = sizes[0] if is_first else sizes[1]
+    items = _on_page(found, name, sum(here[: page - 1]), sum(here[:page]))
+    next_call = ""
+    if request.page < in_all:
+        ids = [_with_short_id(memory, item)["id"] for item in found]
+        listed = ", ".join(f'"{any_id}"' for any_id in ids)
+        form = "".join(f", {name}=true" for name in _FORMS if getattr(request, name))
+        what = ": what was said on the way, calls" if request.page >= len(sizes[0]) else ""
+        next_call = f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {in_all}{what}."
     notes = [f"Not there: {why}" for why in missing.values()]
+    shown, project = _of_one_project([_with_short_id(memory, item) for item in items])
+    lines = [f"Project {project}"] if project else []
+    for item in shown:
+        lines.append(f"## {item['id']}  {clock(item['time'])}  {item.get('project', '')}".rstrip())
+        lines.append(item["text"])
     structured = {
-        "items": items,
+        "items": shown,
+        **({"project": project} if project else {}),
         "page": request.page,
-        "pages": len(sizes),
+        "pages": in_all,
         "missing": missing,
         "next": next_call,
     }
     return _Answer(structured, lines, after=[*notes, next_call])
+
+
+def _on_page(
+    found: Sequence[Mapping[str, Any]], name: str, first: int, last: int
+) -> list[dict[str, Any]]:
+    """Return the items of which characters `first` to `last` of all texts in a row are, with these
+    and the place at which they begin in the item's `name`."""
+    items, at = [], 0
+    for item in found:
+        text = item[name]
+        start, end = max(first - at, 0), min(last - at, len(text))
+        if start < end or (name == "text" and not text and first <= at < max(last, 1)):
+            kept = {key: item[key] for key in item if key != "rest"}
+            items.append({**kept, "text": text[start:end], "from_character": start})
+        at += len(text)
+    return items
+
+
+def _with_short_id(memory: Memory, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a hit or an item with the shortest id and project that every tool takes, without what
+    that id names besides."""
+    session_id = str(row.get("session_id") or "")
+    if not session_id:
+        return dict(row)
+    short = {**row, "id": shortened(memory, row["id"], session_id)}
+    if project := short.get("project"):
+        short["project"] = end_of_project(memory.catalog, project)
+    named = ("session_id", "turn_id") if row["id"].startswith("session::") else ("session_id",)
+    if turn_id := short.get("turn_id"):
+        short["turn_id"] = shortened(memory, turn_id, session_id)
+    return {name: value for name, value in short.items() if name not in named}
+
+
+def _short_item(memory: Memory, item: Mapping[str, Any], session_id: str) -> dict[str, Any]:
+    """Return an item of a session with the shortest ids that every tool takes."""
+    short = {name: shortened(memory, item[name], session_id) for name in _IDS if item[name]}
+    return {**item, **short}
+
+
+def _of_one_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    """Return rows without their project, and that project, if it is the same of all; else the rows
+    as they are, and ""."""
+    projects = {row.get("project") for row in rows}
+    if len(projects) != 1 or not (project := projects.pop()):
+        return list(rows), ""
+    return [{name: row[name] for name in row if name != "project"} for row in rows], str(project)
 
 
 def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
@@ -295,7 +352,11 @@ def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
 def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
     payload = memory.ask(request)
     kinds = ("turns", "observations", "commits")
-    listed = {kind: payload[kind][:_LISTED_ITEMS] for kind in kinds}
+    of = payload["session_id"]
+    listed = {
+        kind: [_short_item(memory, item, of) for item in payload[kind][:_LISTED_ITEMS]]
+        for kind in kinds
+    }
     shown, _ = fitting({**payload, **listed}, kinds)
     next_call = ""
     if turns := shown["turns"]:

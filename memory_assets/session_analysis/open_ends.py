@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import Phrase
+from memory_assets.session_analysis.phrases import Phrase, names
 from memory_assets.session_analysis.sentences import Sentence, sentences
 
 _SHORTEST, _LONGEST = 12, 320
@@ -34,7 +34,8 @@ _OPEN = Phrase(
     r"are pending|what's left|to be done|needs? (?:your|manual|a human)|blocked (?:on|by)|"
     r"waiting (?:on|for)|say the word|when you're ready|"
     r"ready (?:to|for) (?:commit|push|merge|deploy|review)|follow-?ups?|not yet)\b|"
-    r"\bto-?dos?\b|\b(?:still|currently) (?:fails?|failing|broken|needs?)\b|"
+    r"\bto-?dos?\b(?=\W*(?::|$)| (?:is|are|remain\w*|left|for the)\b)|"
+    r"\b(?:still|currently) (?:fails?|failing|broken|needs?)\b|"
     r"\byou(?:'ll| will)? (?:still )?need to\b|^\W*next(?: steps?| up)?: "
 )
 _DONE = Phrase(r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:also )?(?:done|ran|wrote|made|\w+ed)\b")
@@ -85,6 +86,15 @@ _NOT_STANDING = Phrase(
     r"\b(?:right now|for now|for the moment|this time|just this|yet)\b|"
     r"\b(?:error|warning|exception):"
 )
+_WORD = re.compile(r"[^\W\d_]{3,}|\w*[_\d/]\w*")
+_EMPTY_WORDS = names(
+    "the and for you are was not yet how why can did its let one way now but all any has had "
+    "which what when would could should shall like want next steps step then this that these those "
+    "there here with from your yours have them they with also else more less need needs remaining "
+    "outstanding todo pending still open left following option options first other anything "
+    "something everything done know make sure"
+)
+"""Words that a reader of one sentence learns nothing from."""
 _PIECE = re.compile(r"(?<=[.!?\n;])\s+|\n")
 
 
@@ -92,7 +102,7 @@ def open_ends(message: RedactedText) -> list[str]:
     """Return the sentences of a closing message that name what was left to do or to decide: an
     offer or a question with which it ends, then the others in their order, at most
     `_MOST_UNDER_A_HEADING` of a list of them."""
-    parts = [part for part in sentences(message) if len(part.text) >= _SHORTEST]
+    parts = [part for part in sentences(message) if _says_what(_plain(part))]
     offers = [str(part.text) for part in parts[-2:] if _OFFER.search(_plain(part))]
     named: list[str] = []
     under: Counter[tuple[str, str]] = Counter()
@@ -103,6 +113,12 @@ def open_ends(message: RedactedText) -> list[str]:
             if under[place] <= _MOST_UNDER_A_HEADING:
                 named.append(str(part.text))
     return [*offers, *named]
+
+
+def _says_what(text: str) -> bool:
+    """Whether a sentence names what it is about, so that it can be read alone."""
+    words = {word.lower() for word in _WORD.findall(text)} - _EMPTY_WORDS
+    return len(text) >= _SHORTEST and len(words) > 1
 
 
 def _is_open(part: Sentence, *, is_first: bool) -> bool:

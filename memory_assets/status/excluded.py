@@ -40,12 +40,16 @@ class Exclusions:
             noted = path.read_text("utf-8").splitlines()
         except FileNotFoundError:
             noted = []
-        except (OSError, UnicodeDecodeError) as error:
+        except (PermissionError, IsADirectoryError, UnicodeDecodeError) as error:
             raise ConfigurationError(
                 f"cannot read {path}, which names what is never ingested"
                 f" ({getattr(error, 'strerror', None) or 'it is not UTF-8'});"
                 " make it readable, or correct it, and try again"
             ) from error
+        except (
+            OSError
+        ):  # a limit of the machine: nothing is read, and nothing lost, until it passes
+            noted = ["*"]
         return cls(tuple(filter(None, map(_in_one_form, (*settings.exclude, *noted)))))
 
     def cover(self, agent: str, project: str, directory: str, path: str) -> bool:

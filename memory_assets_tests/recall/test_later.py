@@ -50,6 +50,26 @@ def test_a_bare_answer_is_told_with_what_was_done() -> None:
     assert later is not None and later.text == "yes → Replaced the hinge of the damper."
 
 
+@pytest.mark.parametrize(
+    ("prompt", "reply", "is_disputed"),
+    [
+        ("no wait, this was the other kiln", "Then look at the flue.", True),
+        ("That's not the hinge.", "Hm.", True),
+        ("the pin is shorter, or?", "You’re right, the pin is shorter.", True),
+        ("isn't it the pin?", "Good catch. It is.", True),
+        ("now paint the door", "Painted.", False),
+        ("no need to oil it, paint the door", "Painted.", False),
+        ("why is it brass?", "You're right to ask. It does not rust.", False),
+    ],
+)
+def test_what_is_objected_to_is_disputed(prompt: str, reply: str, is_disputed: bool) -> None:
+    """By the next prompt, or as its reply concedes."""
+    said = turn(0, "go", "The hinge is too long.")
+    later = later_of(said.id, [said, turn(1, prompt, reply)])
+    assert (later is not None) is is_disputed
+    assert later is None or (later.how, later.text) == ("disputed", prompt)
+
+
 EDIT = turn(0, "use brass", "The hinge is brass now.", "hinge.py")
 BACK = "I reverted the hinge to steel."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +18,7 @@ from memory_assets.cli.cli import app
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall import Memory
 from memory_assets.recall.cross_query.cross_query import cross_query
+from memory_assets.recall.names import shortened
 from memory_assets.recall.sessions.session import session_overview
 from memory_assets.recall.sessions.timeline import timeline
 from memory_assets.requests.arguments import Arguments, Door, declared
@@ -111,6 +112,7 @@ CROSS_QUERIES: list[dict[str, Any]] = [
     {"session": "session::bbbb"},
 ]
 _AROUND = ("frame", "frame_end", "next")
+_IDS = ("id", "turn_id")
 TIMELINES: list[dict[str, Any]] = [
     {"anchor": TURN},
     {"anchor": REPORTS, "before": "3", "after": "8"},
@@ -160,6 +162,19 @@ class _Everywhere:
         assert not result.is_error, result.content
         told = json.loads(json.dumps(result.structured_content))
         return {name: value for name, value in told.items() if name not in _AROUND}
+
+    def short_id(self, row: Mapping[str, Any], name: str = "id") -> Any:
+        """The id of a row as the tools of MCP tell it."""
+        session = row.get("session_id") or row["metadata"]["session_id"]
+        return row[name] and shortened(self.memory, row[name], session)
+
+    def short_items(self, items: list[dict[str, Any]], session: str) -> list[dict[str, Any]]:
+        """The items of a session as the tools of MCP tell them."""
+        ids = [
+            {name: self.short_id({**item, "session_id": session}, name) for name in _IDS}
+            for item in items
+        ]
+        return [{**item, **short} for item, short in zip(items, ids, strict=True)]
 
     def http_search(self, **parameters: Any) -> Any:
         """The answer of a search by HTTP, of the values as they are in a query string."""
@@ -242,18 +257,20 @@ def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
 def test_a_search_finds_the_same_everywhere(
     everywhere: _Everywhere, asked_for: dict[str, Any]
 ) -> None:
-    """Whole answers of library, command line and HTTP; ids, scores, weakness, coverage and what was
-    not used of MCP, whose texts are the same, cut."""
+    """Whole answers of library, command line and HTTP; ids (short ones), scores, weakness, coverage
+    and what was not used of MCP, whose texts are the same, cut."""
     given = {"n": 10, **asked_for}
     library = json.loads(json.dumps(everywhere.memory.search(**given).to_dict()))
     assert everywhere.cli("search", *_options(given)) == library
     assert everywhere.http_search(**_named(given, "http")) == library
     told = everywhere.mcp("recall", **_named(given, "mcp"))
     hits, wanted = told.pop("hits"), library.pop("hits")
+    told.pop("project", None)  # once for all hits
     assert told == library
-    told_of_each = ("id", "turn_id", "score", "weak")
-    assert [[hit[name] for name in told_of_each] for hit in hits] == [
-        [hit[name] for name in told_of_each] for hit in wanted
+    told_of_each = [[hit["id"], hit["score"], hit["weak"], hit.get("later")] for hit in hits]
+    assert told_of_each == [
+        [everywhere.short_id(hit), round(hit["score"], 2), hit["weak"], hit["later"]]
+        for hit in wanted
     ]
     for hit, whole in zip(hits, wanted, strict=True):
         assert hit["text"].strip("…") in " ".join(whole["text"].split())
@@ -370,6 +387,8 @@ def test_a_timeline_is_the_same_everywhere(
             for item, whole in zip(part["items"], same["items"], strict=True):
                 assert whole["text"].startswith(item["text"].rstrip("…"))
                 item["text"] = whole["text"]
+    for part in library["sessions"]:
+        part["items"] = everywhere.short_items(part["items"], part["session_id"])
     assert told == library
 
 
@@ -381,10 +400,12 @@ def test_a_turn_and_its_session_are_the_same_everywhere(everywhere: _Everywhere)
     assert everywhere.http(f"/turns/{quote(TURN)}", around=1) == shown
     text = everywhere.mcp("get", ids=[TURN])["items"][0]["text"]
     rows = [row for row in shown["rows"] if row["id"] == TURN]
-    assert text == "\n".join(rows[0]["passages"])
+    assert text.partition("\n\nChanged: ")[0] in "\n\n".join(rows[0]["passages"])
     overview = json.loads(json.dumps(session_overview(everywhere.memory, REPORTS)))
     assert everywhere.cli("summarize", REPORTS) == overview
     assert everywhere.http(f"/sessions/{REPORTS}") == overview
+    for kind in ("turns", "observations", "commits"):
+        overview[kind] = everywhere.short_items(overview[kind], REPORTS)
     assert everywhere.mcp("summarize_session", session=REPORTS) == overview
 
 
@@ -429,4 +450,4 @@ def test_many_ask_at_once_and_each_gets_its_own_answer(everywhere: _Everywhere) 
     for question, result in asyncio.run(all_at_once()):
         assert not result.is_error, result.content
         ids = [hit["id"] for hit in result.structured_content["hits"]]
-        assert ids == [hit["id"] for hit in wanted[question]["hits"]]
+        assert ids == [everywhere.short_id(hit) for hit in wanted[question]["hits"]]

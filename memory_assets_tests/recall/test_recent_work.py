@@ -93,7 +93,7 @@ def test_what_was_left_open_is_told_in_its_own_words(tmp_path: Path) -> None:
     ]
     worked.session("a", *calls, cwd=HERE)
     text = lines_of(worked)
-    assert '- 2026-03-30 "The migration is not deployed yet." [0000000a]' in text
+    assert '- 2026-03-30 "The migration is not deployed yet." [0000000a:1]' in text
     assert "glaze" not in text
 
 
@@ -124,7 +124,7 @@ def test_what_a_person_asked_once_and_for_all_is_told(tmp_path: Path) -> None:
     asked = [Call(text="never commit without signing."), Call(text=pasted)]
     worked.session("a", *asked, shell("make"), commit("Sign"), cwd=HERE)
     text = lines_of(worked)
-    assert '- 2026-03-30 "never commit without signing." [0000000a]' in text
+    assert '- 2026-03-30 "never commit without signing." [0000000a:1]' in text
     assert "never do it" not in text
 
 
@@ -217,6 +217,6 @@ def test_what_a_message_needs_comes_first(tmp_path: Path) -> None:
 
     answered = lines("why does the damper of the flue stick?")
     assert answered[1] == "On this message, from earlier sessions:"
-    assert "rusted through" in answered[2] and "[session::0000000a::turn::0]" in answered[2]
+    assert "rusted through" in answered[2] and "[0000000a:0]" in answered[2]
     assert answered[-1] == "why does the damper of the flue stick?"
     assert lines("zzzz qqqq")[1] == "Last sessions of this project:"

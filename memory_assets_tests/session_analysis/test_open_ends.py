@@ -47,6 +47,10 @@ def test_what_is_left_to_do_is_open(sentence: str) -> None:
         "The lint warning is pre-existing and still open.",
         "Next I'm committing the three files.",
         "Does that clear things up?",
+        "Which would you like next?",
+        "What should I do then?",
+        "The TODO app lists its items.",
+        "It parses to-do lists in Markdown.",
     ],
 )
 def test_what_only_sounds_so_is_not(sentence: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli.printing.layout import Layout, cells, cut, styled, wrapped
 from memory_assets.cli.printing.rendering import printable
+from memory_assets.recall.ids import OF_SESSIONS
 from memory_assets.serving.answer_lines import (
     age,
     also_there,
@@ -27,8 +28,6 @@ _LINES = 3
 """Most lines of a hit's text: ten hits fit two screens of 24 lines."""
 _INDENT = "   "
 _TITLE_LEAST, _PLACE_MOST = 16, 24
-ID_HEADS = ("session::", "prompt::", "summary::", "observation::", "commit::", "link::")
-"""Beginnings of the ids in which a part of a session's id is understood."""
 
 
 Ranked = tuple[int, Mapping[str, Any]]
@@ -143,7 +142,7 @@ class HitView:
     def shown_id(self, hit: Mapping[str, Any]) -> str:
         """Return the shortest id by which `memory show` knows a hit; of a passage, its turn's; of
         a document, a memory or a turn of an agent, the whole one."""
-        if "file_path" in hit["metadata"] or not hit["id"].startswith(ID_HEADS):
+        if "file_path" in hit["metadata"] or not hit["id"].startswith(OF_SESSIONS):
             return str(hit["id"])
         session = hit["metadata"]["session_id"]
         shown = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]

@@ -13,10 +13,10 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.hit_view import ID_HEADS
 from memory_assets.cli.printing.layout import Layout, cells
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
+from memory_assets.recall.ids import OF_SESSIONS
 from memory_assets.serving.answer_lines import (
     dollars_in_words,
     project_name,
@@ -62,7 +62,7 @@ class Terminal:
 
     def short(self, any_id: str | None) -> str:
         """Return an id with its session's id as short as no other session has it."""
-        if not any_id or self.memory is None or not any_id.startswith(ID_HEADS):
+        if not any_id or self.memory is None or not any_id.startswith(OF_SESSIONS):
             return any_id or ""
         from memory_assets.recall.ids import parse_id
 

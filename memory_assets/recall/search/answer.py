@@ -21,11 +21,11 @@ _MOST_HELD_BACK = 20
 
 @dataclass(frozen=True)
 class Later:
-    """What came of a turn: the later one that `answered` what it asked, `reverted` what it did or
-    `fixed` what it found, and the words in which it did."""
+    """What came of a turn: the later one that `answered` what it asked, `disputed` what it said,
+    `reverted` what it did or `fixed` what it found, and the words in which it did."""
 
     turn_id: str
-    how: Literal["answered", "reverted", "fixed"]
+    how: Literal["answered", "disputed", "reverted", "fixed"]
     text: str
 
 

@@ -64,13 +64,27 @@ _REPORTS = re.compile(r"\W*(?:(?:I|we)(?:'ve| have)? |all )?(?:done|[a-z]+ed)\b"
 _BARE = 40
 """Characters of an answer up to which it says little without what was done."""
 _MENDED = re.compile(
-    r"\b(?:fixed|mended|addressed|corrected|resolved|repaired|patched|now (?:\w+s|handles?|works?|"
-    r"returns?|uses?|passes))\b",
+    r"\b(?:fixed|mended|addressed|corrected|resolved|repaired|patched|now (?:handles|works|"
+    r"returns|passes))\b",
     re.IGNORECASE,
 )
 _NOT_DONE = re.compile(
     r"\?|\b(?:not|n't|n’t|will|would|should|could|if|let me|let's|I'll|going to|need to|before|"
     r"fail\w*)\b",
+    re.IGNORECASE,
+)
+_CORRECTS = re.compile(
+    r"\W*(?:no,? (?:wait|not|it|that|this|the|i)\b|nope\b|(?:hm+|oh|ah),? (?:no|wait|actually)\b|"
+    r"wait,? (?:no|that|this|it|why|are|is|wtf)\b|actually\b|not quite\b|"
+    r"that'?s (?:not|wrong|incorrect)\b|you(?:'re| are) wrong\b|"
+    r"i (?:meant|mean)\b)",
+    re.IGNORECASE,
+)
+_CONCEDES = re.compile(
+    r"\W*(?:(?:ah|oh|hm+|sorry|ok(?:ay)?)[,!. —-]+)?"
+    r"(?:you(?:'|’)?(?:re| are) (?:absolutely |completely |quite )?right\b(?! to (?:ask|wonder))|"
+    r"good catch|my mistake|my bad|i was wrong|i misread|"
+    r"i misunderstood|i (?:mis|over)looked|that (?:reframes|changes) )",
     re.IGNORECASE,
 )
 _FINDS = re.compile(
@@ -124,7 +138,12 @@ def later_of(turn_id: str, turns: Sequence[SessionTurn]) -> Later | None:
     if place is None or place == len(turns) - 1:
         return None
     turn, later = turns[place], turns[place + 1 :]
-    return _taken_back(turn, later) or _answered(turn, later[0]) or _mended(turn, later)
+    return (
+        _taken_back(turn, later)
+        or _answered(turn, later[0])
+        or _disputed(turn, later[0])
+        or _mended(turn, later)
+    )
 
 
 def _taken_back(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None:
@@ -156,6 +175,16 @@ def _answered(turn: SessionTurn, after: SessionTurn) -> Later | None:
         return None
     done = _reported(after.reply) if len(prompt) <= _BARE else ""
     return Later(after.id, "answered", _cut(f"{prompt} → {done}" if done else prompt))
+
+
+def _disputed(turn: SessionTurn, after: SessionTurn) -> Later | None:
+    """Return the next turn if its prompt objects to this one, or its reply concedes that."""
+    prompt = " ".join(after.prompt.split())
+    if not turn.reply or not prompt or len(prompt) > _LONGEST_ANSWER:
+        return None
+    if _CORRECTS.match(prompt) or _CONCEDES.match(after.reply):
+        return Later(after.id, "disputed", _cut(prompt))
+    return None
 
 
 def _mended(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None:

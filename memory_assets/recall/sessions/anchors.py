@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ _NAMES = (
 )
 _PREFIX = re.compile(r"(file|commit|time|session):(?!:)(.+)", re.DOTALL)
 _LIKE_A_FILE = re.compile(r"[/\\]|\w\.\w|^\.\w")
+_TURN = re.compile(r"[^\s:]+:\d+")
 _ALSO = 5
 
 
@@ -95,6 +97,9 @@ def resolve_anchor(memory: Searchable, text: str, project: str | None = None) ->
         return found
     if "::" in text:
         return anchor_of_id(memory, text)
+    if _TURN.fullmatch(text):
+        with suppress(NotFound):  # it may be a file and a line
+            return anchor_of_id(memory, text)
     meanings = [_commit, _time]
     meanings.insert(0 if len(text) >= _SESSION_HEAD else 2, _session)
     for meaning in (*meanings, *([_file] if _LIKE_A_FILE.search(text) else [])):

@@ -39,6 +39,10 @@ _OF_ONE = 2
 """Open ends of one session."""
 _TITLE, _DONE, _QUOTED = 90, 130, 200
 """Characters of a title, of what was done, and of what is quoted."""
+_SHORTEST = 20
+"""Characters of a sentence that tells what was done."""
+_WORKED = 3
+"""Calls of a session from which on its report is of work."""
 _LAST_TURNS = 2
 _TYPED = 2_000
 """Characters of a prompt from which on it is pasted rather than typed."""
@@ -104,6 +108,12 @@ class _Session:
         return short_id(self.stores, self.key[1])
 
     @cached_property
+    def last_turn(self) -> str:
+        """The short id of its last turn with a prompt."""
+        rows = rows_of(self.stores.lake, USER_PROMPTS, *self.key, ["turn_index"])
+        return f"{self.short}:{max((row['turn_index'] for row in rows), default=0)}"
+
+    @cached_property
     def ended(self) -> _Ended:
         """How it ended."""
         return _ended(self.stores, *self.key)
@@ -117,7 +127,13 @@ class _Session:
     @property
     def did_something(self) -> bool:
         """Whether anything came of it."""
-        return bool(self.row["commits"] or self.row["completed"] or self.files)
+        worked = self.row["completed"] and self.row["tool_calls"] >= _WORKED
+        return bool(self.row["commits"] or self.files or worked)
+
+    @property
+    def has_topic(self) -> bool:
+        """Whether its title is worth a line though nothing came of it."""
+        return self.row["prompts"] >= _WORTH_A_LINE and len(self.row["title"]) >= _SHORTEST
 
     def goes_on_with(self, earlier: _Session) -> bool:
         """Whether it is on the branch or the files of an earlier session, and so may have resolved
@@ -164,7 +180,7 @@ def _together(lines: Sequence[_Line]) -> list[str]:
 def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
     """Yield the lines of each kind in turn, of each kind the newest first."""
     worth = [each for each in sessions if each.did_something]
-    worth = worth or [each for each in sessions if each.row["prompts"] >= _WORTH_A_LINE]
+    worth = worth or [each for each in sessions if each.has_topic]
     kinds = {
         _DID: (_told(each, sessions) for each in worth[:_SESSIONS]),
         _LEFT: _left_open(sessions),
@@ -208,7 +224,7 @@ def _told(session: _Session, sessions: Sequence[_Session]) -> str:
     if row["commits"]:
         parts.append(_committed(session, sessions))
     else:
-        if done := _done(str(row["completed"])):
+        if done := _done(str(row["completed"]), f"{row['title']} {row['request']}"):
             parts.append(done)
         if session.files:
             parts.append(_changed(session, sessions))
@@ -230,12 +246,18 @@ def _asked(row: Mapping[str, Any]) -> str:
     return one_line(request, _TITLE) or title
 
 
-def _done(completed: str) -> str:
-    """Return the first sentence of what was done that is whole and more than a list of files."""
-    for sentence in re.split(r"(?<=[.!])\s+(?=[A-Z])", completed):
-        if 20 <= len(sentence) <= _DONE and sentence[0].isupper() and sentence[:8] != "Changed ":
-            return sentence
-    return ""
+def _done(completed: str, asked: str) -> str:
+    """Return the sentence of what was done that has most words of what was asked, and is more than
+    a list of files; a whole one if any is short enough."""
+    sentences = [
+        sentence
+        for sentence in re.split(r"(?<=[.!])\s+(?=[A-Z])", completed)
+        if len(sentence) >= _SHORTEST and sentence[0].isupper() and sentence[:8] != "Changed "
+    ]
+    whole = [sentence for sentence in sentences if len(sentence) <= _DONE]
+    words = _telling(asked)
+    best = max(whole or sentences, key=lambda text: len(words & _telling(text)), default="")
+    return one_line(best, _DONE)
 
 
 def _changed(session: _Session, sessions: Sequence[_Session]) -> str:
@@ -290,7 +312,7 @@ def _left_open(sessions: Sequence[_Session]) -> Iterator[str]:
         left = [text for text in _left(session) if not any(each.is_about(text) for each in later)]
         for text in left[:_OF_ONE][: _OPEN_ENDS - told]:
             told += 1
-            yield f"- {_day(session.row)} {one_line(text, _QUOTED)} [{session.short}]"
+            yield f"- {_day(session.row)} {one_line(text, _QUOTED)} [{session.last_turn}]"
 
 
 def _left(session: _Session) -> list[str]:
@@ -318,7 +340,8 @@ def _failing(sessions: Sequence[_Session]) -> Iterator[str]:
             turn = int(error["turn_id"].rpartition("::")[2])
             is_open = error["outcome"] == "unresolved" and turn >= from_turn
             if is_open and _CHECKING.search(command):
-                yield f"- {_day(session.row)} {one_line(error['text'], _QUOTED)} [{session.short}]"
+                met = f"{session.short}:{turn}"
+                yield f"- {_day(session.row)} {one_line(error['text'], _QUOTED)} [{met}]"
                 break
 
 
@@ -341,7 +364,7 @@ def _instructions(stores: Stores, sessions: Sequence[_Session]) -> Iterator[str]
                 said.add(words.lower())
                 at = prompts[turn][0]["timestamp"]
                 when = f"{at.astimezone():%Y-%m-%d} " if at else ""
-                yield f'- {when}"{words}" [{session.short}]'
+                yield f'- {when}"{words}" [{session.short}:{turn}]'
                 told += 1
                 if told == _INSTRUCTIONS:
                     return
