@@ -289,8 +289,15 @@ def shortened(count: int) -> str:
     return str(count)
 
 
+def project_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which projects an answer is about, if the name that was given is that of several."""
+    if ", " in (answer["project"] or ""):
+        yield f"Of several projects of that name: {answer['project']}."
+
+
 def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield of which time the prices are, and which models have none."""
+    """Yield of which time the prices are, which models have none, and of which projects it is."""
+    yield from project_notes(answer)
     if not answer["groups"]:
         yield "No session says what it took."
         return
@@ -301,7 +308,8 @@ def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how many more sessions there are, and what can be asked of one."""
+    """Yield of which projects they are, how many more there are, and what can be asked of one."""
+    yield from project_notes(answer)
     listed_here = answer["sessions"]
     if (more := answer["total"] - len(listed_here)) > 0:
         yield f"{counted(more, 'older session')}; -n {min(answer['total'], 1_000)} lists them."

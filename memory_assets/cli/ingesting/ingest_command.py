@@ -31,7 +31,7 @@ from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
 from memory_assets.pipeline.stage.components import Components, components_of
-from memory_assets.recall.names import project_named
+from memory_assets.recall.names import projects_named
 from memory_assets.settings import Settings
 from memory_assets.stores.files.shared import require_writable
 from memory_assets.stores.workspaces import is_workspace
@@ -129,7 +129,9 @@ def _ingest_once(
     if found.excluded:
         excluded = overview.counted(len(found.excluded), "transcript")
         console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
-    projects = [project_named(components.catalog, each, sources) for each in projects]
+    projects = [
+        name for each in projects for name in projects_named(components.catalog, each, sources)
+    ]
     if full:
         _forget_work(components, projects)
     lost = index.forget_lost_store(components) if components.embeds else ""
