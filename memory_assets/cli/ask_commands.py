@@ -20,6 +20,7 @@ from memory_assets.cli.printing.views import (
     blame_view,
     nothing_on,
     print_view,
+    records_view,
     rows_view,
     session_view,
     sessions_view,
@@ -113,12 +114,14 @@ def show(asked: ShowRequest, as_json: bool) -> None:
     """
     paged = asked.pager
     if asked.records:
-        answered(
-            asked, as_json, lambda found: record_lines(found["records"]), page_note, paged=paged
-        )
+        answered(asked, as_json, _records, page_note, view=records_view, paged=paged)
     else:
         lines = partial(_rows, asked.id)
         answered(asked, as_json, lines, view=rows_view, paged=paged)
+
+
+def _records(answer: dict[str, Any]) -> Iterable[str]:
+    return record_lines(answer["records"])
 
 
 def _rows(wanted: str, answer: dict[str, Any]) -> Iterable[str]:

@@ -24,7 +24,7 @@ _SHOWN = 600
 _COPIES = 3
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
-_RECORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
+RECORD_WORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
 """Kinds of records in the words of a person, where these differ."""
 _WHEN = ("timestamp", "ts")
 """Fields that are times, besides those whose names end in `_at`."""
@@ -104,7 +104,7 @@ def _place(hit: Mapping[str, Any]) -> str:
 def place_in_turn(hit: Mapping[str, Any]) -> str:
     """Return in which record of a turn a line stands that was searched for, and where in that."""
     of = f" of {hit['tool']}" if hit["tool"] else ""
-    return f"{_RECORDS.get(hit['record'], hit['record'])}{of}, line {hit['line']}"
+    return f"{RECORD_WORDS.get(hit['record'], hit['record'])}{of}, line {hit['line']}"
 
 
 def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:

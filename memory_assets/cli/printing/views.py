@@ -19,6 +19,7 @@ from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.times import days_named
 from memory_assets.serving.answer_lines import (
+    RECORD_WORDS,
     dollars_in_words,
     project_name,
     run_lines,
@@ -148,6 +149,24 @@ def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, 
     if row["commands"] or row["files"] or row["errors"]:
         rest = _DIGEST.sub("", rest)
     return asked, rest
+
+
+def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each record of the turns behind an id under a line that says what it is; an edit as a
+    diff."""
+    layout = terminal.layout
+    for turn_id, records in groupby(answer["records"], key=lambda each: each["turn_id"]):
+        yield layout.heading(terminal.short(turn_id))
+        for each in records:
+            kind = RECORD_WORDS.get(each["kind"], each["kind"])
+            what = f"{kind} of {each['tool']}" if each["tool"] else f"{kind} {each['subtype']}"
+            failed = "failed" if each["is_error"] else ""
+            agent = f"subagent {each['agent_id']}" if each["agent_id"] else ""
+            yield from layout.facts("", what.strip(), failed, agent, when(each["time"]))
+            if each["diff"] is not None:
+                yield from layout.listed("File", each["paths"], "file")
+            yield from layout.text(each["diff"] or each["text"])
+            yield ""
 
 
 def _summary(terminal: Terminal, row: Mapping[str, Any], shown_id: str) -> Iterator[str]:
