@@ -20,6 +20,7 @@ from memory_assets.requests.actions import (
     ResumeRequest,
 )
 from memory_assets.serving.action_lines import friction_lines, how_lines, how_notes, restore_notes
+from memory_assets.serving.answer_lines import project_notes
 
 
 @takes(HowRequest)
@@ -40,7 +41,7 @@ def friction(asked: FrictionRequest, as_json: bool) -> None:
     Lists the errors met in several sessions, and in which way each ended. Errors that differ in
     paths, numbers and quoted texts alone are one.
     """
-    require(answered(asked, as_json, friction_lines, view=friction_view)["errors"])
+    require(answered(asked, as_json, friction_lines, project_notes, view=friction_view)["errors"])
 
 
 @takes(ResumeRequest)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,9 @@ from memory_assets.cli.printing.views import (
     View,
     audit_view,
     blame_view,
+    nothing_on,
     print_view,
+    records_view,
     rows_view,
     session_view,
     sessions_view,
@@ -42,6 +45,7 @@ from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import (
     audit_lines,
     blame_lines,
+    clock,
     cross_query_lines,
     link_line,
     row_lines,
@@ -110,12 +114,14 @@ def show(asked: ShowRequest, as_json: bool) -> None:
     """
     paged = asked.pager
     if asked.records:
-        answered(
-            asked, as_json, lambda found: record_lines(found["records"]), page_note, paged=paged
-        )
+        answered(asked, as_json, _records, page_note, view=records_view, paged=paged)
     else:
         lines = partial(_rows, asked.id)
         answered(asked, as_json, lines, view=rows_view, paged=paged)
+
+
+def _records(answer: dict[str, Any]) -> Iterable[str]:
+    return record_lines(answer["records"])
 
 
 def _rows(wanted: str, answer: dict[str, Any]) -> Iterable[str]:
@@ -129,8 +135,14 @@ def timeline(asked: TimelineRequest, as_json: bool) -> None:
     Lists prompts, turns, observations, commits and summaries before and after the anchor, grouped
     by session.
     """
-    found = answered(asked, as_json, timeline_lines, timeline_notes, view=timeline_view)
-    require(found["sessions"])
+    found = answered(
+        asked,
+        as_json,
+        lambda answer: [empty] if (empty := nothing_on(answer)) else timeline_lines(answer),
+        lambda answer: () if nothing_on(answer) else timeline_notes(answer),
+        view=timeline_view,
+    )
+    require(found["sessions"] and not nothing_on(found))
 
 
 @takes(SessionRequest)
@@ -151,7 +163,22 @@ def sessions(asked: SessionsRequest, as_json: bool) -> None:
     id, which `memory summarize` and `memory resume` take.
     """
     found = answered(asked, as_json, sessions_lines, sessions_notes, view=sessions_view)
+    if not found["sessions"] and (asked.since or asked.until):
+        rendering.print_lines(_last_of_all(asked), stderr=True)
     require(found["sessions"])
+
+
+def _last_of_all(asked: SessionsRequest) -> Iterator[str]:
+    """Yield when the last session was that passes the filters but the time."""
+    from memory_assets.recall import open_memory
+
+    last = open_memory().ask(replace(asked, since=None, until=None, n=1))["sessions"]
+    since = f" since {clock(asked.since.isoformat())}" if asked.since else ""
+    until = f" until {clock(asked.until.isoformat())}" if asked.until else ""
+    for each in last:
+        day = clock(each["ended_at"])
+        yield f"None{since}{until}."
+        yield f"The last one ended {day}: memory sessions --since {day[:10]}"
 
 
 @takes(UsageRequest)

@@ -26,6 +26,7 @@ from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.cli.ingesting import index_command
 from memory_assets.cli.installing import git_hooks, init_workspace
 from memory_assets.cli.prepare import prepare
+from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.cli.request_options import Json, Projects
 from memory_assets.errors import ConfigurationError
 from memory_assets.private_files import create_private_files
@@ -34,7 +35,6 @@ from memory_assets.settings import load_settings
 app = typer.Typer(
     name="memory",
     help="Search what your coding agents did before.",
-    no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
@@ -48,12 +48,17 @@ def main() -> None:
 
 @app.callback(invoke_without_command=True)
 def _root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
         typer.echo(__version__)
         raise typer.Exit
     prepare(load_settings())
+    if context.invoked_subcommand is None:
+        from memory_assets.cli.first_words import what_to_type
+
+        print_lines(what_to_type(load_settings()))
 
 
 def ingest(
@@ -200,6 +205,48 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
 }
 """The commands by the groups in which `memory --help` lists them."""
 
+EXAMPLES = {
+    "ingest": "memory ingest --project . --agent=-gemini",
+    "index": "memory index ~/code/app",
+    "init-workspace": "memory init-workspace ~/code/app",
+    "install-hooks": "memory install-hooks ~/code/app",
+    "link": "memory link 3d0f6a52 HEAD",
+    "unlink": "memory unlink 3d0f6a52 1a2b3c4",
+    "rebuild": "memory rebuild",
+    "remember": "memory remember Deploys need the VPN. --project .",
+    "retain": "memory retain --dry-run",
+    "forget": "memory forget --project app --before 90d --dry-run",
+    "search": "memory search why did the upload time out --project . --since 'last monday'",
+    "show": "memory show session::3d0f6a52::turn::1 --records",
+    "sessions": "memory sessions --project . --since yesterday",
+    "usage": "memory usage --by project --since 'last week'",
+    "timeline": "memory timeline yesterday --project .",
+    "summarize": "memory summarize 3d0f6a52",
+    "blame": "memory blame src/app.py:40",
+    "cross-query": "memory cross-query why are uploads slow --project .",
+    "how": "memory how git push --project .",
+    "friction": "memory friction --project . -n 5",
+    "resume": "memory resume --last --run",
+    "restore": "memory restore src/app.py --at yesterday",
+    "memories": "memory memories --project . --sort confidence",
+    "context": "memory context --project .",
+    "status": "memory status --json",
+    "workspaces": "memory workspaces",
+    "audit": "memory audit session::3d0f6a52::turn::1",
+    "verify": "memory verify --deep --project .",
+    "doctor": "memory doctor",
+    "costs": "memory costs",
+    "mcp": "memory mcp --write",
+    "serve": "memory serve",
+    "open": "memory open",
+    "dev": "memory dev",
+    "chroma": "memory chroma",
+}
+"""An example of each command, which its help ends with."""
+
 for _group, _functions in _COMMANDS.items():
     for _function in _functions:
-        app.command(rich_help_panel=_group, cls=RequestCommand)(_function)
+        _name = _function.__name__.replace("_", "-")
+        app.command(
+            rich_help_panel=_group, cls=RequestCommand, epilog=f"Example: `{EXAMPLES[_name]}`"
+        )(_function)

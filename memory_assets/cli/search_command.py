@@ -30,13 +30,14 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
             answer, as_json, search_lines(answer, full=asked.full), search_notes(answer)
         )
     else:
-        from memory_assets.cli.printing.hit_view import terminal_lines
+        from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
 
         width, colours = get_terminal_size().columns, rendering.has_colours(sys.stdout)
         lines = terminal_lines(
             memory, answer, width=width, colours=colours, full=asked.full, by_time=by_time
         )
-        rendering.write_lines(lines, sys.stdout)
+        rendering.write_lines(lines, sys.stdout, paged=True)
+        rendering.print_lines(what_to_type(memory, answer), stderr=True)
         rendering.print_lines(search_notes(answer), stderr=True)
     nothing_close = not answer["hits"] or (answer["weak"] and answer["missing"])
     return exit_codes.NOTHING_FOUND if nothing_close else exit_codes.FINE

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from shutil import get_terminal_size
 from typing import Any
 
 from memory_assets.cli.printing import rendering
+from memory_assets.cli.printing.layout import Layout
 from memory_assets.serving.answer_lines import LISTED, clock, listed, table
 from memory_assets.settings import Settings
 from memory_assets.status import (
@@ -27,12 +30,35 @@ def show_status(settings: Settings, *, as_json: bool) -> None:
     """Print the status as lines or as JSON."""
     require_memory(settings.data_dir)
     current = status(settings)
-    lines = (line.replace("\n", " ") for line in lines_of(current))
-    rendering.print_answer(current, as_json, lines)
+    if not as_json and sys.stdout.isatty():
+        lines = _on_terminal(current)
+        rendering.write_lines(rendering.shown_lines(lines, sys.stdout), sys.stdout)
+    else:
+        rendering.print_answer(current, as_json, lines_of(current))
 
 
 def lines_of(current: dict[str, Any]) -> Iterator[str]:
     """Yield the status in lines for a human."""
+    yield from (line.replace("\n", " ") for line in _facts(current))
+    rows = list(_projects(current["projects"]))
+    yield from listed(table(_HEAD, rows) if rows else (), LISTED + 1)
+    yield from (f"held back: {line}" for line in held_back(current))
+
+
+def _on_terminal(current: dict[str, Any]) -> Iterator[str]:
+    """Yield the same lines, wrapped at words."""
+    layout = Layout(get_terminal_size().columns)
+    for line in _facts(current):
+        yield from layout.wrapped(line)
+    rows = list(_projects(current["projects"]))
+    yield from layout.table(_HEAD, rows[:LISTED]) if rows else ()
+    if more := len(rows[LISTED:]):
+        yield f"... and {more} more (--json lists all)"
+    for line in held_back(current):
+        yield from layout.wrapped(f"held back: {line}")
+
+
+def _facts(current: dict[str, Any]) -> Iterator[str]:
     yield f"Memory in {current['data_dir']}"
     yield totals(current)
     pending = current["freshness"]["pending_files"]
@@ -61,8 +87,6 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     yield "Versions: " + ", ".join(
         f"{name} {value}" for name, value in current["versions"].items() if isinstance(value, str)
     )
-    yield from _projects(current["projects"])
-    yield from (f"held back: {line}" for line in held_back(current))
 
 
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
@@ -108,13 +132,12 @@ def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
         yield f"  failing: {project}: {reason}"
 
 
-def _projects(projects: dict[str, dict[str, int]]) -> Iterator[str]:
-    rows = [
-        (
-            *(name[:60], each["sessions"], each["files"], each["prompts"]),
-            *(f"{each['bytes'] / 1e6:.1f}", each["gone"]),
+_HEAD = ("sessions", "files", "prompts", "MB", "gone", "project")
+
+
+def _projects(projects: dict[str, dict[str, int]]) -> Iterator[tuple[object, ...]]:
+    for name, each in sorted(projects.items(), key=lambda pair: -pair[1]["bytes"]):
+        yield (
+            *(each["sessions"], each["files"], each["prompts"]),
+            *(f"{each['bytes'] / 1e6:.1f}", each["gone"], name),
         )
-        for name, each in sorted(projects.items(), key=lambda pair: -pair[1]["bytes"])
-    ]
-    head = ("project", "sessions", "files", "prompts", "MB", "gone")
-    yield from listed(table(head, rows) if rows else (), LISTED + 1)

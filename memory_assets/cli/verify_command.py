@@ -36,7 +36,7 @@ from memory_assets.pipeline.checks.deep_scan import (
 )
 from memory_assets.pipeline.checks.source_turns import PLACES, SourceCount, count_sources
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.recall.names import project_named
+from memory_assets.recall.names import projects_named
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.serving.answer_lines import table
 from memory_assets.settings import Settings
@@ -74,7 +74,9 @@ def verify_memory(
     known = projects_on_record(components)
     canaries = _canary_files(canary_file) if deep else []
     values = read_canaries(canaries)
-    wanted = [project_named(components.catalog, each, known) for each in projects] or known
+    wanted = [
+        name for each in projects for name in projects_named(components.catalog, each, known)
+    ] or known
     verified = _verify_projects(components, wanted, console)
     with rendering.progress_bar(console, "bytes", transient=True) as bar:
         task = bar.add_task("reading the agents' files again", total=None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,27 +40,58 @@ _SHALLOWEST = 4
 
 
 def project_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> str:
-    """Return the project that a person means: its name, a path in it (`.` is the current
-    directory), or the end of its name or path, in any case. `others` are projects on disk that are
-    not in memory yet.
+    """Return the one project that a person means; see `projects_named`.
 
     Raises:
         UnknownName: there is none.
         ConfigurationError: several are called so; lists them.
     """
+    found = projects_named(catalog, text, others)
+    if len(found) > 1:
+        raise _ambiguous(text, found)
+    return found[0]
+
+
+def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> list[str]:
+    """Return the projects that a person means: by a name, a path in it (`.` is the current
+    directory), or the end of its name or path, in any case. Several are meant only by the name that
+    the directories of all of them have, as of clones of a repository. `others` are projects on disk
+    that are not in memory yet.
+
+    Raises:
+        UnknownName: there is none.
+        ConfigurationError: several end so, and are called otherwise; lists them.
+    """
     known = catalog.projects() | set(others)
     if text in known:
-        return text
+        return [text]
     found: set[str] = set()
     if text.strip():
         found = next(filter(None, _meanings(catalog, text.strip(), known)), found)
     # What agents wrote about a project is named as the project is, and is not meant by it.
     found -= {name for name in found if is_agent_memory(name) and project_in(name) in found}
-    if len(found) == 1:
-        return next(iter(found))
-    if found:
-        raise ConfigurationError(f"project {text!r} can mean {listed(found)}; give one of them")
-    raise UnknownName(f"no project {text!r} in memory; known are: {listed(known)}")
+    if not found:
+        raise UnknownName(f"no project {text!r} in memory; known are: {listed(known)}")
+    namesakes = found if len(found) == 1 else _namesakes(catalog, text.strip(), found)
+    if not namesakes:
+        raise _ambiguous(text, found)
+    return sorted(namesakes)
+
+
+def _namesakes(catalog: Catalog, text: str, found: set[str]) -> set[str]:
+    """Return the projects whose directory has that name, or ends with those names."""
+    end = f"/{folded(text)}"
+    places = (*_roots(catalog, found).items(), *_directories(catalog, found).items())
+    return {
+        name
+        for place, names in places
+        if folded(f"/{place}".replace("\\", "/").rstrip("/")).endswith(end)
+        for name in names
+    }
+
+
+def _ambiguous(text: str, found: Collection[str]) -> ConfigurationError:
+    return ConfigurationError(f"project {text!r} can mean {listed(found)}; give one of them")
 
 
 def project_written_about(stores: Stores, text: str) -> str:
@@ -198,6 +229,11 @@ def end_of_project(catalog: Catalog, project: str) -> str:
 
 def _last(path: str) -> str:
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+
+
+def listed_projects(projects: Sequence[str] | None) -> str | None:
+    """Return the projects of an answer as one text, None for all there are."""
+    return ", ".join(projects) if projects else None
 
 
 def listed(names: Collection[str]) -> str:

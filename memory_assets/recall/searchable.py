@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -72,6 +72,14 @@ class Searchable(Stores):
 
         return project_named(self.catalog, text)
 
+    def projects_named(self, text: str | None) -> list[str] | None:
+        """Return the projects that a person means, None for None; see `names.projects_named`."""
+        if text is None:
+            return None
+        from memory_assets.recall.names import projects_named
+
+        return projects_named(self.catalog, text)
+
     def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
         """Return the best hits, best first, for a `SearchRequest`, or for a query with the
         request's other arguments.
@@ -81,23 +89,28 @@ class Searchable(Stores):
             NotFound: nothing was ever ingested, or nothing is left to search in.
             StoreError: what the mode asks for cannot be used.
         """
-        request = self._named(
-            query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
-        )
+        request = query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
+        named = self.projects_named(request.project)
+        request = self._named(replace(request, project=named[0] if named else None), named)
+        answer = self._in_projects(request, named)
+        if named is None or len(named) == 1:
+            return answer
+        return replace(answer, filters={**answer.filters, "project": ", ".join(named)})
+
+    def _in_projects(self, request: SearchRequest, named: Sequence[str] | None) -> Answer:
+        """Return the best hits of projects and of the working trees of their repositories."""
+        from memory_assets.recall.names import with_worktrees
+
+        projects = [
+            each for project in named or () for each in with_worktrees(self.catalog, project)
+        ]
         if request.literal is not None:
             from memory_assets.recall.search.exact import find_exact
 
-            answer = find_exact(self, self.settings, request)
+            answer = find_exact(self, self.settings, request, projects)
             return replace(answer, filters=_as_text(request.filters))
-        return self._of_repository(request)
-
-    def _of_repository(self, request: SearchRequest) -> Answer:
-        """Return the best hits of a project and of the working trees of its repository."""
-        from memory_assets.recall.names import with_worktrees
-
         answers = []
-        named = request.project
-        for project in [None] if named is None else with_worktrees(self.catalog, named):
+        for project in dict.fromkeys(projects) or [None]:
             asked = replace(request, project=project)
             answer = self._answered(asked)
             answers.append(self._only_recent(asked, answer) if request.recent else answer)
@@ -174,13 +187,11 @@ class Searchable(Stores):
     def _searcher(self) -> Searcher:
         return Searcher(self, self.settings, lambda: self.embedder)
 
-    def _named(self, request: SearchRequest) -> SearchRequest:
-        """Return the request with the names of its project and session written out; raise for
-        one that is unknown or not unique."""
-        if (project := self.project_named(request.project)) != request.project:
-            request = replace(request, project=project)
+    def _named(self, request: SearchRequest, projects: Sequence[str] | None) -> SearchRequest:
+        """Return the request with the name of its session written out; raise for one that is
+        unknown or not unique."""
         if request.session is None:
-            return self._with_pasted_id(request)
+            return self._with_pasted_id(request, projects)
         if self.catalog.products.project_of(request.session) is not None:
             return request
         from memory_assets.recall.names import session_named
@@ -190,7 +201,9 @@ class Searchable(Stores):
         except NotFound as error:
             raise UnknownName(str(error)) from None
 
-    def _with_pasted_id(self, request: SearchRequest) -> SearchRequest:
+    def _with_pasted_id(
+        self, request: SearchRequest, projects: Sequence[str] | None
+    ) -> SearchRequest:
         """Return the request for the session of the id that is its whole query, or as it is where
         others than sessions are searched, or another project."""
         if not may_be_id(request.query.strip()) or not _OF_SESSIONS.issuperset(request.kinds):
@@ -199,7 +212,7 @@ class Searchable(Stores):
 
         with suppress(ConfigurationError, NotFound):
             project, session = session_named(self, request.query)
-            if request.project in (None, project):
+            if projects is None or project in projects:
                 return replace(request, query="", session=session)
         return request
 

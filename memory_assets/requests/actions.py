@@ -90,7 +90,7 @@ class RestoreRequest(Arguments):
     )
     at: datetime | None = argument(
         None,
-        "As it was then: 7d, 12h, 2w, yesterday or a date; local time.",
+        "As it was then: 7d, yesterday, last monday or a date; local time.",
         wire=str,
         reads=parse_time,
         max_length=40,

@@ -118,10 +118,10 @@ class SessionsRequest(Arguments):
     )
     agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
     since: datetime | None = argument(
-        None, "Not ended before this: 7d, 12h, 2w, yesterday or a date; local time.", **TIME
+        None, "Not ended before this: 7d, yesterday, last monday or a date; local time.", **TIME
     )
     until: datetime | None = argument(
-        None, "Begun before this: 7d, 12h, 2w, yesterday or a date; local time.", **TIME
+        None, "Begun before this: 7d, yesterday, last monday or a date; local time.", **TIME
     )
     file: str | None = argument(
         None, "Only sessions that read or changed this file or directory.", max_length=1_000
@@ -153,10 +153,10 @@ class UsageRequest(Arguments):
     )
     agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
     since: datetime | None = argument(
-        None, "Begun from here on: 7d, 12h, 2w, yesterday or a date; local time.", **TIME
+        None, "Begun from here on: 7d, yesterday, last monday or a date; local time.", **TIME
     )
     until: datetime | None = argument(
-        None, "Begun before this: 7d, 12h, 2w, yesterday or a date; local time.", **TIME
+        None, "Begun before this: 7d, yesterday, last monday or a date; local time.", **TIME
     )
 
     def check_together(self) -> None:

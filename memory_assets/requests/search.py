@@ -101,12 +101,12 @@ class SearchRequest(Arguments):
     )
     since: datetime | None = argument(
         None,
-        "Not older than this: 7d, 12h, 2w, yesterday or a date; local time.",
+        "Not older than this: 7d, yesterday, last monday or a date; local time.",
         hint="7d, 12h, 2w ago or ISO date",
         **TIME,
     )
     until: datetime | None = argument(
-        None, "Older than this: 7d, 12h, 2w, yesterday or a date; local time.", **TIME
+        None, "Older than this: 7d, yesterday, last monday or a date; local time.", **TIME
     )
     tool: str | None = argument(
         None, "Only turns that called this tool.", hint="tool called", max_length=1_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from memory_assets.errors import ConfigurationError
@@ -11,12 +11,13 @@ from memory_assets.errors import ConfigurationError
 MAX_COUNT = 50
 """Most items on one side of a timeline."""
 _DATE = r"20\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])(T([01]\d|2[0-3]):[0-5]\d)?"
-AGO = rf"^(today|yesterday|\d{{1,4}}[hdw]|{_DATE})$"
+AGO = rf"^(today|yesterday|last [a-z]+|\d{{1,4}}[hdw]|{_DATE})$"
 """Pattern of times for descriptions; `parse_time` accepts more."""
 REACH = r"^([1-4]?\d|50|\d{1,4}[mhdw])$"
 """Pattern of reaches for descriptions."""
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAYS = {"today": 0, "yesterday": 1}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _AGO = re.compile(r"(\d{1,5})([hdw])")
 _SPAN = re.compile(r"(\d{1,5})([mhdw])")
 
@@ -25,8 +26,9 @@ Reach = int | timedelta
 
 
 def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
-    """Return the UTC moment of `7d`, `12h`, `2w` (ago), of `today` or `yesterday` (their
-    beginning), or of an ISO date or time. What names no zone is local time.
+    """Return the UTC moment of `7d`, `12h`, `2w` (ago), of the beginning of `today`, `yesterday`,
+    `last monday` (the latest one before today), `this week` or `last week` (its Monday), or of an
+    ISO date or time. What names no zone is local time.
 
     Raises:
         ConfigurationError: it is none of these.
@@ -38,16 +40,38 @@ def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
     try:
         if isinstance(text, datetime):
             moment = text
-        elif said in _DAYS:
-            date = present.astimezone().date() - timedelta(days=_DAYS[said])
-            moment = datetime.combine(date, time())
+        elif (days := days_named(said, present)) is not None:
+            moment = datetime.combine(days[0], time())
         else:
             moment = datetime.fromisoformat(said.upper())
         return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise ConfigurationError(
-            f"{text!r} is not a time; write 7d, 12h, 2w, yesterday, 2026-11-01 or 2026-11-01T09:30"
+            f"{text!r} is not a time; write 7d, 12h, 2w, yesterday, last monday, last week, "
+            "2026-11-01 or 2026-11-01T09:30"
         ) from None
+
+
+def days_named(text: str, now: datetime | None = None) -> tuple[date, date] | None:
+    """Return the first of the local days that a text names and the day after the last, or None if
+    it names no whole days: `today`, `last monday`, `last week`, `2026-11-01`."""
+    said = " ".join(text.lower().split())
+    today = (now or datetime.now(UTC)).astimezone().date()
+    monday = today - timedelta(days=today.weekday())
+    if said in ("this week", "last week"):
+        first = monday - timedelta(days=7 * (said == "last week"))
+        return first, first + timedelta(days=7)
+    if said in _DAYS:
+        day = today - timedelta(days=_DAYS[said])
+    elif (weekday := said.removeprefix("last ")) in _WEEKDAYS:
+        day = monday + timedelta(days=_WEEKDAYS.index(weekday))
+        day -= timedelta(days=7 * (day >= today))
+    else:
+        try:
+            day = date.fromisoformat(said)
+        except ValueError:
+            return None
+    return day, day + timedelta(days=1)
 
 
 def spoken_time(moment: datetime) -> str:

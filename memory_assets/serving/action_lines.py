@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from memory_assets.serving.answer_lines import clock
+from memory_assets.serving.answer_lines import clock, project_notes
 from memory_assets.status import counted
 
 
@@ -30,7 +30,8 @@ def how_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def how_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield that older sessions were not read, if there are any."""
+    """Yield of which projects the commands are, and that older sessions were not read."""
+    yield from project_notes(answer)
     if (left := answer["sessions_in_all"] - answer["sessions"]) > 0:
         yield f"There are {counted(left, 'older session')} that were not read; try --project."
 

@@ -26,7 +26,7 @@ _MISSING = 3
 """Words named that occur nowhere."""
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
-_RECORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
+RECORD_WORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
 """Kinds of records in the words of a person, where these differ."""
 _WHEN = ("timestamp", "ts")
 """Fields that are times, besides those whose names end in `_at`."""
@@ -127,7 +127,7 @@ def _place(hit: Mapping[str, Any]) -> str:
 def place_in_turn(hit: Mapping[str, Any]) -> str:
     """Return in which record of a turn a line stands that was searched for, and where in that."""
     of = f" of {hit['tool']}" if hit["tool"] else ""
-    return f"{_RECORDS.get(hit['record'], hit['record'])}{of}, line {hit['line']}"
+    return f"{RECORD_WORDS.get(hit['record'], hit['record'])}{of}, line {hit['line']}"
 
 
 def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:
@@ -313,8 +313,15 @@ def shortened(count: int) -> str:
     return str(count)
 
 
+def project_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which projects an answer is about, if the name that was given is that of several."""
+    if ", " in (answer["project"] or ""):
+        yield f"Of several projects of that name: {answer['project']}."
+
+
 def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield of which time the prices are, and which models have none."""
+    """Yield of which time the prices are, which models have none, and of which projects it is."""
+    yield from project_notes(answer)
     if not answer["groups"]:
         yield "No session says what it took."
         return
@@ -325,7 +332,8 @@ def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how many more sessions there are, and what can be asked of one."""
+    """Yield of which projects they are, how many more there are, and what can be asked of one."""
+    yield from project_notes(answer)
     listed_here = answer["sessions"]
     if (more := answer["total"] - len(listed_here)) > 0:
         yield f"{counted(more, 'older session')}; -n {min(answer['total'], 1_000)} lists them."

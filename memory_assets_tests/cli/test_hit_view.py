@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.cli.printing.hit_view import terminal_lines
+from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
 from memory_assets.cli.printing.layout import cells
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
@@ -71,13 +71,13 @@ def test_title_age_and_a_short_id_come_first() -> None:
 
 
 def test_hits_of_one_session_stand_together_below_the_best_of_them() -> None:
-    """With the place that each has among all; in the order of time, only where they are next to
-    each other."""
+    """Numbered as they are printed; in the order of time, only where they are next to each
+    other."""
     hits = [_hit("Lit."), _hit("Out.", FLAKY), _hit("Lit again."), _hit("Lamp", title="Oil")]
     lines = _lines(*hits)
-    assert [line.split(".")[0] for line in lines[::2]] == ["1", "   3", "   4", "2"]
-    assert lines[2] == "   3. same session  3 days ago  session::aaaaaaaa::turn::4"
-    assert lines[3] == "      Lit again." and lines[4].startswith("   4. Oil  3 days")
+    assert [line.split(".")[0] for line in lines[::2]] == ["1", "   2", "   3", "4"]
+    assert lines[2] == "   2. same session  3 days ago  session::aaaaaaaa::turn::4"
+    assert lines[3] == "      Lit again." and lines[4].startswith("   3. Oil  3 days")
     newest = _lines(*hits, by_time=True)
     assert [line.split(".")[0] for line in newest[::2]] == ["1", "2", "3", "   4"]
 
@@ -188,10 +188,13 @@ def test_an_exact_hit_says_where_its_line_stands_and_what_prints_the_rest() -> N
     """Above the line, in which what was searched for is marked, in whatever case and spacing."""
     where: dict[str, Any] = {"record": "tool_result", "tool": "Bash", "line": 12}
     hit = _hit("error:  Lamp   (oil) is out, says the keeper", **where)
-    _, place, text, then = _lines(hit, mode="exact", query="lamp (OIL)", colours=True)
+    _, place, text = _lines(hit, mode="exact", query="lamp (OIL)", colours=True)
     assert place == "   output of Bash, line 12:"
     assert text == "   error: \x1b[1;33mLamp (oil)\x1b[0m is out, says the keeper"
-    assert then == "memory show session::aaaaaaaa::turn::4 --records: the whole turn"
+    (then,) = what_to_type(_Memory(), {"hits": [hit]})  # type: ignore[arg-type]
+    assert then == "memory show session::aaaaaaaa::turn::4 --records: all of the first one"
+    (then,) = what_to_type(_Memory(), {"hits": [_hit("Lit.")]})  # type: ignore[arg-type]
+    assert then == "memory show session::aaaaaaaa::turn::4: all of the first one"
 
 
 def test_weak_hits_are_marked_or_announced() -> None:

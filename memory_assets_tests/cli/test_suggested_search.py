@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_assets.cli.ingesting.ingest_command import _MARKUP
+from memory_assets.cli.ingesting.report import words_of
 
 
 @pytest.mark.parametrize(
@@ -15,9 +15,10 @@ from memory_assets.cli.ingesting.ingest_command import _MARKUP
         ("# Fix `parse_id` in [docs](https://x.example/a)", "Fix parse_id in docs"),
         ("![shot](a.png) a < b and __init__.py", "shot a < b and __init__.py"),
         ("Cut off <redacted:github-tok", "Cut off"),
+        ("Plan the extraction of a new…", "Plan the extraction of a new"),
         ("- _why_ does it fail > here", "why does it fail here"),
     ],
 )
 def test_a_suggestion_has_words_alone(title: str, words: str) -> None:
     """Names with underscores stay whole."""
-    assert " ".join(_MARKUP.sub(" ", title).split()) == words
+    assert words_of(title) == words

@@ -17,7 +17,7 @@ from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import LinkRequest, TimelineRequest
 from memory_assets.requests.search import Concept, ObservationType, parse_kinds
-from memory_assets.requests.times import parse_time, spoken_time
+from memory_assets.requests.times import days_named, parse_time, spoken_time
 from memory_assets.serving.schemas import tool_schema
 
 NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
@@ -220,7 +220,7 @@ def test_now_may_be_in_any_zone() -> None:
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
     """The error shows the forms that are understood."""
-    with pytest.raises(ConfigurationError, match="write 7d, 12h, 2w, yesterday, 2026-11-01"):
+    with pytest.raises(ConfigurationError, match="yesterday, last monday, last week, 2026-11-01"):
         parse_time(text, NOW)
 
 
@@ -257,3 +257,31 @@ def test_what_is_no_id_is_refused(text: str) -> None:
     """The error shows what ids look like."""
     with pytest.raises(ConfigurationError, match="ids look like session::ID::turn::N"):
         parse_id(text)
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "days"),
+    [
+        ("today", "2026-11-28", 1),
+        ("Yesterday", "2026-11-27", 1),
+        ("last friday", "2026-11-27", 1),
+        ("last saturday", "2026-11-21", 1),
+        ("sunday", "2026-11-22", 1),
+        ("last  Monday", "2026-11-23", 1),
+        ("this week", "2026-11-23", 7),
+        ("last week", "2026-11-16", 7),
+        ("2026-07-13", "2026-07-13", 1),
+        ("2026-07-13T09:30", None, 0),
+        ("7d", None, 0),
+        ("last straw", None, 0),
+    ],
+)
+def test_days_are_named_as_people_name_them(said: str, first: str | None, days: int) -> None:
+    """Of a Saturday. The weekday of today is the one a week ago; a week begins on Monday. A time
+    that names days is their beginning."""
+    now = datetime(2026, 11, 28, 12, tzinfo=UTC)
+    named = days_named(said, now)
+    assert (named[0].isoformat() if named else None) == first
+    if named is not None:
+        assert (named[1] - named[0]).days == days
+        assert parse_time(said, now).astimezone().date() == named[0]

@@ -4,10 +4,6 @@ report."""
 from __future__ import annotations
 
 import gc
-import re
-import shlex
-import shutil
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +17,7 @@ from rich.console import Console
 from memory_assets import status as overview
 from memory_assets.agents import AGENTS
 from memory_assets.cli import INTERRUPTED, exit_codes
+from memory_assets.cli.ingesting.report import print_report
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import NotFound, RedactionUnavailable
 from memory_assets.paths import Roots, is_sample, roots_in_words
@@ -34,12 +31,9 @@ from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
 from memory_assets.pipeline.stage.components import Components, components_of
-from memory_assets.pipeline.stage.versions import note_versions
-from memory_assets.recall.names import project_named
-from memory_assets.serving.visible_text import visible
+from memory_assets.recall.names import projects_named
 from memory_assets.settings import Settings
 from memory_assets.stores.files.shared import require_writable
-from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 from memory_assets.stores.workspaces import is_workspace
 from memory_assets.transcripts import Source
 
@@ -48,13 +42,6 @@ if TYPE_CHECKING:
 
 _SETTINGS = {"claude-code": "projects_dir", "codex": "codex_dir", "pi": "pi_dir"}
 """The settings of agents that have one of their own."""
-_MARKUP = re.compile(
-    r"<[^<>\s][^<>\n]{0,200}>?|\]\([^()\n]{0,400}\)|[*`#~|>\[\]]+|(?<!\w)_(?=[^\W_])|(?<=[^\W_])_(?!\w)"
-    r"|^-+|!(?=\[)"
-)
-"""What in a title is markup, and no word to search for."""
-_NEWEST = 20
-"""The number of newest sessions from which a title to search for is taken."""
 _MOST_SEARCHES = 3
 
 
@@ -131,6 +118,7 @@ def _ingest_once(
     if len(by_agent) > 1:
         console.print(f"Found {rendering.escaped(', '.join(by_agent))}.")
     indexed = any(map(is_workspace, components.catalog.projects()))
+    is_first = not components.catalog.sources.rows()
     on_record = bool(components.catalog.sources.rows() or written(components) or indexed)
     require_transcripts(roots, found, on_record)
     for line in empty_directories(settings, found):
@@ -141,7 +129,9 @@ def _ingest_once(
     if found.excluded:
         excluded = overview.counted(len(found.excluded), "transcript")
         console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
-    projects = [project_named(components.catalog, each, sources) for each in projects]
+    projects = [
+        name for each in projects for name in projects_named(components.catalog, each, sources)
+    ]
     if full:
         _forget_work(components, projects)
     lost = index.forget_lost_store(components) if components.embeds else ""
@@ -163,7 +153,7 @@ def _ingest_once(
     works += _index_other_partitions(settings, components, projects, report)
     report["seconds"] = round(time.perf_counter() - started, 2)
     report["work"] = [vars(work) for work in works]
-    current = _print_report(components, report, console, as_json)
+    current = print_report(components, report, console, as_json=as_json, is_first=is_first)
     if report["failed"]:
         return exit_codes.ERROR
     if report["checks_failed"]:
@@ -293,54 +283,3 @@ def _run(
 
         result = run_plans(settings, works, limit=limit, walked=sources, progress=show)
     return {**vars(result), "seconds_until": seconds}
-
-
-def _print_report(
-    components: Components, report: dict[str, Any], console: Console, as_json: bool
-) -> dict[str, Any]:
-    """Print the result of the runs and the totals of the memory; return the present status."""
-    note_versions(components)
-    current = overview.status(components.settings)
-    if as_json:
-        rendering.print_json({**report, "status": current})
-        return current
-    for project, reason in report["failed"].items():
-        console.print(f"[red]failed[/red] {rendering.escaped(f'{project}: {reason}')}")
-    for name in report["checks_failed"]:
-        console.print(f"[red]check failed[/red] {rendering.escaped(name)}")
-    for name in report["warnings"]:
-        console.print(f"[yellow]warning[/yellow] {rendering.escaped(name)}")
-    for line in overview.sample_note(current):
-        console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
-    if not report["work"] and (current["quarantined"] or current["unlisted"]):
-        console.print(f"Nothing changed but what is held back ({report['seconds']} s).")
-    elif not report["work"]:
-        console.print(f"Nothing to do: everything is up to date ({report['seconds']} s).")
-    else:
-        console.print(
-            f"{overview.counted(report['projects'], 'project')} in {report['seconds']} s."
-        )
-    is_complete = not (report["failed"] or report["checks_failed"])
-    rendering.print_totals(current, console, is_complete=is_complete)
-    suggestion = _suggested_query(components)
-    if suggestion:
-        asked = " ".join(visible(suggestion).split())
-        program = "memory" if shutil.which("memory") == sys.argv[0] else sys.argv[0]
-        again = shlex.join([program, "search", asked])
-        console.print(f"\nTry: {rendering.escaped(again)}")
-    return current
-
-
-def _suggested_query(components: Components) -> str:
-    """Return the words of the title of one of the newest sessions, as a search that has hits: no
-    tags of redaction, no elements, no signs of Markdown."""
-    for session in components.catalog.sources.newest_sessions(_NEWEST):
-        try:
-            summaries = components.lake.read(SESSION_SUMMARIES, *session, ["title", "prompts"])
-        except NotFound:
-            continue
-        for summary in summaries.to_pylist():
-            asked = _MARKUP.sub(" ", str(summary["title"] or "")).split()
-            if summary["prompts"] and len(asked) > 1:
-                return " ".join(asked)
-    return ""

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import count, groupby
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.cli.printing.layout import Layout, cells, cut, styled, wrapped
+from memory_assets.cli.printing.layout import WIDEST, Layout, cells, cut, styled, wrapped
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.recall.ids import OF_SESSIONS
 from memory_assets.serving.answer_lines import (
@@ -31,7 +31,7 @@ _TITLE_LEAST, _PLACE_MOST = 16, 24
 
 
 Ranked = tuple[int, Mapping[str, Any]]
-"""A hit with its place among all, from 1."""
+"""A hit with its number, from 1."""
 
 
 def terminal_lines(
@@ -55,24 +55,34 @@ def terminal_lines(
             yield from view.lines(ranked, again=at > 0)
     if not answer["hits"]:
         yield "Nothing found."
-    elif answer["mode"] == "exact":
-        yield f"memory show {view.shown_id(answer['hits'][0])} --records: the whole turn"
+
+
+def what_to_type(memory: Memory, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the command that shows the first hit of an answer in full."""
+    for first in answer["hits"][:1]:
+        shown_id = HitView(memory, {**answer, "hits": [first]}, WIDEST, colours=False).shown_id(
+            first
+        )
+        records = " --records" if "record" in first["metadata"] else ""
+        yield f"memory show {shown_id}{records}: all of the first one"
 
 
 def by_session(hits: Sequence[Mapping[str, Any]], *, by_time: bool) -> list[list[Ranked]]:
-    """Return ranked hits in groups of one session each, in the order of their best hits; `by_time`,
-    in the order of the hits."""
-    ranked = list(enumerate(hits, start=1))
+    """Return hits in groups of one session each, in the order of their best hits; `by_time`, in the
+    order of the hits. They are numbered as they stand there."""
     if by_time:
-        return [list(group) for _, group in groupby(ranked, key=_session_of)]
-    groups: dict[str, list[Ranked]] = {}
-    for each in ranked:
-        groups.setdefault(_session_of(each), []).append(each)
-    return list(groups.values())
+        groups = [list(group) for _, group in groupby(hits, key=_session_of)]
+    else:
+        of_session: dict[str, list[Mapping[str, Any]]] = {}
+        for hit in hits:
+            of_session.setdefault(_session_of(hit), []).append(hit)
+        groups = list(of_session.values())
+    numbers = count(1)
+    return [[(next(numbers), hit) for hit in group] for group in groups]
 
 
-def _session_of(ranked: Ranked) -> str:
-    return str(ranked[1]["metadata"]["session_id"])
+def _session_of(hit: Mapping[str, Any]) -> str:
+    return str(hit["metadata"]["session_id"])
 
 
 class HitView:

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 WORTH_SAYING_SECONDS = 5.0
 """From when on it is said that words can be searched while meaning is still being made."""
 _PIPED_WIDTH = 240
+_LEAST_WIDTH = 40
 _COLOURED = re.compile(
     r"^(?P<red>error|failed|fails|wrong|cannot be read)\b"
     r"|^(?P<yellow>warning|warns|held back|note|There is|Only|keyword-only)\b"
@@ -96,9 +98,29 @@ def write_json(value: object) -> None:
 
 
 def print_lines(lines: Iterable[str], *, stderr: bool = False) -> None:
-    """Print lines without invisible characters; a terminal shows ids and warnings in colour."""
+    """Print lines without invisible characters; a terminal shows ids and warnings in colour, and
+    what is said beside an answer wrapped at words."""
     stream = sys.stderr if stderr else sys.stdout
+    if stderr and stream.isatty():
+        lines = _wrapped(lines)
     write_lines(shown_lines(lines, stream), stream)
+
+
+def _wrapped(lines: Iterable[str]) -> Iterator[str]:
+    from textwrap import wrap
+
+    width = max(get_terminal_size().columns, _LEAST_WIDTH) - 1
+    for line in lines:
+        parts = wrap(
+            printable(line),
+            width,
+            break_long_words=False,
+            break_on_hyphens=False,
+            subsequent_indent="  ",
+            drop_whitespace=True,
+            replace_whitespace=False,
+        )
+        yield from parts or [""]
 
 
 def shown_lines(lines: Iterable[str], stream: TextIO) -> Iterator[str]:

@@ -17,7 +17,9 @@ from memory_assets.cli.printing.layout import Layout, cells
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.ids import OF_SESSIONS
+from memory_assets.requests.times import days_named
 from memory_assets.serving.answer_lines import (
+    RECORD_WORDS,
     dollars_in_words,
     project_name,
     run_lines,
@@ -149,6 +151,24 @@ def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, 
     return asked, rest
 
 
+def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each record of the turns behind an id under a line that says what it is; an edit as a
+    diff."""
+    layout = terminal.layout
+    for turn_id, records in groupby(answer["records"], key=lambda each: each["turn_id"]):
+        yield layout.heading(terminal.short(turn_id))
+        for each in records:
+            kind = RECORD_WORDS.get(each["kind"], each["kind"])
+            what = f"{kind} of {each['tool']}" if each["tool"] else f"{kind} {each['subtype']}"
+            failed = "failed" if each["is_error"] else ""
+            agent = f"subagent {each['agent_id']}" if each["agent_id"] else ""
+            yield from layout.facts("", what.strip(), failed, agent, when(each["time"]))
+            if each["diff"] is not None:
+                yield from layout.listed("File", each["paths"], "file")
+            yield from layout.text(each["diff"] or each["text"])
+            yield ""
+
+
 def _summary(terminal: Terminal, row: Mapping[str, Any], shown_id: str) -> Iterator[str]:
     layout = terminal.layout
     facts = [
@@ -238,6 +258,9 @@ def _reference(item: Mapping[str, Any]) -> str:
 def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the sessions of a timeline, and by day what happened in them, the anchor marked."""
     layout = terminal.layout
+    if empty := nothing_on(answer):
+        yield from layout.hanging("", empty)
+        return
     for at, part in enumerate(answer["sessions"]):
         yield from [""] if at else []
         facts = (terminal.project(part["project"]), part["agent"])
@@ -249,6 +272,27 @@ def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
                 yield from layout.hanging(_item_head(item), item["text"])
     if not answer["sessions"]:
         yield "Nothing there."
+
+
+def nothing_on(answer: Mapping[str, Any]) -> str:
+    """Return that nothing happened on the days that a timeline was asked for, and when something
+    did; "" if something did on them, or it was asked for something else."""
+    anchor = answer["anchor"]
+    days = days_named(anchor["given"].removeprefix("time:")) if anchor["kind"] == "time" else None
+    if days is None or not answer["sessions"]:
+        return ""
+    items = [item for part in answer["sessions"] for item in part["items"] if item["time"]]
+    when_on = sorted(_local(item["time"]).date() for item in items)
+    if any(days[0] <= day < days[1] for day in when_on):
+        return ""
+    named = f"{days[0]:%A, %d %B %Y}"
+    if (days[1] - days[0]).days > 1:
+        named = f"the week from {named} on"
+    before = [day for day in when_on if day < days[0]]
+    near = [f"the last day before is {before[-1]}"] if before else []
+    after = [day for day in when_on if day >= days[1]]
+    near += [f"the first day after is {after[0]}"] if after else []
+    return f"Nothing on {named}; {' and '.join(near) or 'nor near it'}."
 
 
 def _item_head(item: Mapping[str, Any]) -> str:

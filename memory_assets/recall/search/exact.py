@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from memory_assets.chunking import is_recalled
 from memory_assets.errors import NotFound, RedactionFailed, RedactionUnavailable
 from memory_assets.models import RedactedRecord
-from memory_assets.recall.names import with_worktrees
 from memory_assets.recall.search.answer import Answer, Hit, coverages, with_held_back
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.redacted_text import RedactedText
@@ -74,11 +73,13 @@ def _spaced(text: str) -> str:
     return r"\s+".join(map(re.escape, text.split()))
 
 
-def find_exact(memory: Stores, settings: Settings, request: SearchRequest) -> Answer:
-    """Return the newest turns, documents or memories in which the text of a request stands, one
-    hit for each, with the line that has it. Where none has it as it was typed, other blanks and
-    capitals are allowed, and then what redaction makes of it is looked for; the answer's `reason`
-    says so. Rows that are answers of this memory are no hits.
+def find_exact(
+    memory: Stores, settings: Settings, request: SearchRequest, projects: Sequence[str]
+) -> Answer:
+    """Return the newest turns, documents or memories in which the text of a request stands, of
+    these projects or of all, one hit for each, with the line that has it. Where none has it as it
+    was typed, other blanks and capitals are allowed, and then what redaction makes of it is looked
+    for; the answer's `reason` says so. Rows that are answers of this memory are no hits.
 
     Raises:
         StoreError: a file of the lake cannot be read.
@@ -90,7 +91,7 @@ def find_exact(memory: Stores, settings: Settings, request: SearchRequest) -> An
     answers = (
         (hits, reason)
         for pattern, reason in _patterns(settings, parts)
-        if (hits := _hits(memory, request, pattern))
+        if (hits := _hits(memory, request, pattern, projects))
     )
     hits, reason = next(answers, ((), None))
     kinds = tuple(kind for kind in request.kinds if kind in EXACT_KINDS)
@@ -131,9 +132,9 @@ def _redacted(settings: Settings, parts: tuple[str, ...]) -> tuple[str, ...]:
     return parts
 
 
-def _hits(memory: Stores, request: SearchRequest, pattern: _Pattern) -> tuple[Hit, ...]:
-    named = request.project
-    projects = None if named is None else with_worktrees(memory.catalog, named)
+def _hits(
+    memory: Stores, request: SearchRequest, pattern: _Pattern, projects: Sequence[str]
+) -> tuple[Hit, ...]:
     hits: list[Hit] = []
     if "sessions" in request.kinds or "prompts" in request.kinds:
         tables = _newest(memory, REDACTED_RECORDS, projects, request, pattern)
@@ -152,7 +153,7 @@ def _hits(memory: Stores, request: SearchRequest, pattern: _Pattern) -> tuple[Hi
 def _newest(
     memory: Stores,
     table: Table,
-    projects: Sequence[str] | None,
+    projects: Sequence[str],
     request: SearchRequest,
     pattern: _Pattern,
 ) -> list[pa.Table]:

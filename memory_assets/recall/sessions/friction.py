@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from memory_assets.recall.names import listed_projects
 from memory_assets.recall.rows import one_line
 from memory_assets.recall.sessions.records import but_what_was_looked_at, whole_session
 from memory_assets.requests.actions import FrictionRequest
@@ -79,9 +80,9 @@ def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    project = memory.project_named(asked.project)
+    projects = memory.projects_named(asked.project)
     met: dict[str, list[_Met]] = {}
-    for of_project, session_id in _worth_reading(memory, project, asked.sessions):
+    for of_project, session_id in _worth_reading(memory, projects, asked.sessions):
         session = whole_session(memory, of_project, session_id, but_what_was_looked_at)
         for each in _errors_of(session) if session is not None else ():
             met.setdefault(each.key, []).append(each)
@@ -91,7 +92,10 @@ def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
         if len(group) >= asked.sessions
     ]
     shared.sort(key=lambda group: (len(group), group[0].time), reverse=True)
-    return {"project": project, "errors": [_answer(group) for group in shared[: asked.n]]}
+    return {
+        "project": listed_projects(projects),
+        "errors": [_answer(group) for group in shared[: asked.n]],
+    }
 
 
 def _answer(group: Sequence[_Met]) -> dict[str, Any]:
@@ -109,11 +113,13 @@ def _answer(group: Sequence[_Met]) -> dict[str, Any]:
     }
 
 
-def _worth_reading(memory: Searchable, project: str | None, least: int) -> list[tuple[str, str]]:
+def _worth_reading(
+    memory: Searchable, projects: Sequence[str] | None, least: int
+) -> list[tuple[str, str]]:
     """Return project and id of the sessions whose summary names an error that so many name."""
     keys: dict[tuple[str, str], set[str]] = {}
     columns = ["session_id", "errors"]
-    for name in [project] if project else memory.lake.projects(SESSION_SUMMARIES):
+    for name in projects or memory.lake.projects(SESSION_SUMMARIES):
         for rows in memory.lake.select(SESSION_SUMMARIES, name, columns, _with_errors, columns):
             for row in rows.to_pylist():
                 texts = [str(each["text"]) for each in row["errors"]]

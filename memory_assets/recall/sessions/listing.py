@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.chunking import touched_by
-from memory_assets.recall.names import short_id
+from memory_assets.recall.names import listed_projects, short_id
 from memory_assets.recall.rows import plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import SessionsRequest
@@ -40,24 +40,25 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    project = memory.project_named(asked.project)
-    passing = [row for row in _rows(memory, project) if _passes(row, asked)]
+    projects = memory.projects_named(asked.project)
+    passing = [row for row in _rows(memory, projects) if _passes(row, asked)]
     of_programs = 0 if asked.machine else sum(not row["prompts"] for row in passing)
     if of_programs:
         passing = [row for row in passing if row["prompts"]]
     passing.sort(key=lambda row: (row["ended_at"] or _FIRST, row["session_id"]), reverse=True)
     return {
-        "project": project,
+        "project": listed_projects(projects),
         "total": len(passing),
         "machine": of_programs,
         "sessions": [_described(memory, row) for row in passing[: asked.n]],
     }
 
 
-def _rows(memory: Searchable, project: str | None) -> Iterator[dict[str, Any]]:
+def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[str, Any]]:
     """Yield the summary of each session that has turns; where it has none, what its turns say."""
     summarized: dict[str, dict[str, dict[str, Any]]] = {}
-    for of_project, session_id, first, last in memory.catalog.products.spans(project):
+    spans = (span for each in projects or (None,) for span in memory.catalog.products.spans(each))
+    for of_project, session_id, first, last in spans:
         if of_project not in summarized:
             rows = memory.lake.read_partition(SESSION_SUMMARIES, of_project, _SUMMARY_COLUMNS)
             summarized[of_project] = {row["session_id"]: row for row in rows.to_pylist()}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from memory_assets.recall.names import listed_projects
 from memory_assets.recall.rows import one_line
 from memory_assets.recall.sessions.records import but_what_was_looked_at, whole_session
 from memory_assets.recall.sessions.session import UNTIMED
@@ -60,9 +61,9 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    project = memory.project_named(asked.project)
+    projects = memory.projects_named(asked.project)
     words = asked.tool.split()
-    naming = _sessions_naming(memory, words, project)
+    naming = _sessions_naming(memory, words, projects)
     needed = partial(_needed, words[0])
     worked: dict[tuple[str, str], Worked] = {}
     failed: list[Failure] = []
@@ -84,7 +85,7 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
     failed.sort(key=lambda each: each.time or "", reverse=True)
     return {
         "tool": asked.tool,
-        "project": project,
+        "project": listed_projects(projects),
         "commands": [asdict(each) for each in best],
         "failed": [asdict(each) for each in _distinct(failed)[: asked.n]],
         "sessions": min(len(naming), MOST_SESSIONS),
@@ -97,7 +98,7 @@ def _use(each: Worked) -> tuple[int, str]:
 
 
 def _sessions_naming(
-    memory: Searchable, words: Sequence[str], project: str | None
+    memory: Searchable, words: Sequence[str], projects: Sequence[str] | None
 ) -> list[tuple[datetime, str, str]]:
     """Return time, project and id of the sessions with a call that may be of the tool, newest
     first: its command has all the words."""
@@ -107,7 +108,7 @@ def _sessions_naming(
     def naming(rows: Any) -> Any:
         return pc.indices_nonzero(_named(rows, words))
 
-    for name in [project] if project else memory.lake.projects(REDACTED_RECORDS):
+    for name in projects or memory.lake.projects(REDACTED_RECORDS):
         for rows in memory.lake.select(
             REDACTED_RECORDS, name, ["command", "tool_name"], naming, columns
         ):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from memory_assets.recall.names import listed_projects
 from memory_assets.recall.rows import rows_of
 from memory_assets.requests.questions import UsageRequest
 from memory_assets.session_analysis.usage import PRICES_OF
@@ -37,8 +38,8 @@ def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    project = memory.project_named(asked.project)
-    rows = [row for row in _rows(memory, project) if _passes(row, asked)]
+    projects = memory.projects_named(asked.project)
+    rows = [row for row in _rows(memory, projects) if _passes(row, asked)]
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(_group(row, asked.by), []).append(row)
@@ -50,7 +51,7 @@ def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
     else:
         entries.sort(key=lambda entry: (-entry["dollars"], -entry["tokens"], entry["name"]))
     return {
-        "project": project,
+        "project": listed_projects(projects),
         "by": asked.by,
         "prices_of": PRICES_OF,
         **_summed(rows),
@@ -58,8 +59,8 @@ def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
     }
 
 
-def _rows(memory: Searchable, project: str | None) -> Iterator[dict[str, Any]]:
-    for name in [project] if project is not None else memory.lake.projects(SESSION_USAGE):
+def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+    for name in projects or memory.lake.projects(SESSION_USAGE):
         yield from memory.lake.read_partition(SESSION_USAGE, name, _COLUMNS).to_pylist()
 
 

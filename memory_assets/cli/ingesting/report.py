@@ -1,0 +1,131 @@
+"""What `memory ingest` prints at its end: what was done, what there is, what to type next."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from rich.console import Console
+
+from memory_assets import status as overview
+from memory_assets.agents import AGENTS
+from memory_assets.cli.printing import rendering
+from memory_assets.errors import NotFound
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.versions import note_versions
+from memory_assets.serving.answer_lines import clock
+from memory_assets.serving.visible_text import visible
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+
+_MARKUP = re.compile(
+    r"<[^<>\s][^<>\n]{0,200}>?|\]\([^()\n]{0,400}\)|[*`#~|>\[\]]+|(?<!\w)_(?=[^\W_])|(?<=[^\W_])_(?!\w)"
+    r"|^-+|!(?=\[)"
+)
+"""What in a title is markup, and no word to search for."""
+_NEWEST = 20
+"""The number of newest sessions from which a title to search for is taken."""
+_FIRST_QUESTIONS = 3
+"""Questions that are suggested after a first ingest."""
+
+
+def print_report(
+    components: Components,
+    report: dict[str, Any],
+    console: Console,
+    *,
+    as_json: bool,
+    is_first: bool,
+) -> dict[str, Any]:
+    """Print the result of the runs and the totals of the memory, after a first ingest also where
+    the sessions are from, and what to type next; return the present status."""
+    note_versions(components)
+    current = overview.status(components.settings)
+    if as_json:
+        rendering.print_json({**report, "status": current})
+        return current
+    for project, reason in report["failed"].items():
+        console.print(f"[red]failed[/red] {rendering.escaped(f'{project}: {reason}')}")
+    for name in report["checks_failed"]:
+        console.print(f"[red]check failed[/red] {rendering.escaped(name)}")
+    for name in report["warnings"]:
+        console.print(f"[yellow]warning[/yellow] {rendering.escaped(name)}")
+    for line in overview.sample_note(current):
+        console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
+    if not report["work"] and (current["quarantined"] or current["unlisted"]):
+        console.print(f"Nothing changed but what is held back ({report['seconds']} s).")
+    elif not report["work"]:
+        console.print(f"Nothing to do: everything is up to date ({report['seconds']} s).")
+    else:
+        console.print(
+            f"{overview.counted(report['projects'], 'project')} in {report['seconds']} s."
+        )
+    is_complete = not (report["failed"] or report["checks_failed"])
+    rendering.print_totals(current, console, is_complete=is_complete)
+    for line in _by_agent(components) if is_first else ():
+        console.print(rendering.escaped(line))
+    for line in _what_to_type(components, _FIRST_QUESTIONS if is_first else 1):
+        console.print(rendering.escaped(line))
+    return current
+
+
+def _by_agent(components: Components) -> Iterator[str]:
+    """Yield what came from each agent: sessions, when they were, and the size of their files."""
+    for agent, sessions, size, first, last in components.catalog.rows(
+        "SELECT agent, COUNT(DISTINCT session_id), SUM(size),"
+        " MIN(facts ->> '$.first_timestamp'), MAX(facts ->> '$.last_timestamp')"
+        " FROM sources GROUP BY agent ORDER BY 2 DESC"
+    ):
+        days = f" from {clock(first)[:10]} to {clock(last)[:10]}" if first and last else ""
+        name = AGENTS[agent].title if agent in AGENTS else agent
+        yield f"{name}: {overview.counted(sessions, 'session')}{days}, {size / 1e6:.1f} MB."
+
+
+def _what_to_type(components: Components, most: int) -> Iterator[str]:
+    """Yield questions that this memory can answer, at most so many, and then, if it is more than
+    one, what else to look at."""
+    program = "memory" if shutil.which("memory") == sys.argv[0] else sys.argv[0]
+    lead = "\nTry: "
+    for question in islice(suggested_questions(components), most):
+        yield f"{lead}{shlex.join([program, 'search', question])}"
+        lead = "     "
+    if lead != "\nTry: " and most > 1:
+        yield f"Then: {program} sessions: what was done; {program} open: the page in a browser"
+
+
+def suggested_questions(components: Components) -> Iterator[str]:
+    """Yield words of titles of the newest sessions, as searches that have hits: no tags of
+    redaction, no elements, no signs of Markdown; of each project one, then the others."""
+    later = []
+    projects = set()
+    for project, session_id in components.catalog.sources.newest_sessions(_NEWEST):
+        question = _question(components, project, session_id)
+        if question and project not in projects:
+            projects.add(project)
+            yield question
+        elif question:
+            later.append(question)
+    yield from dict.fromkeys(later)
+
+
+def _question(components: Components, project: str, session_id: str) -> str:
+    try:
+        summaries = components.lake.read(
+            SESSION_SUMMARIES, project, session_id, ["title", "prompts"]
+        )
+    except NotFound:
+        return ""
+    for summary in summaries.to_pylist():
+        words = visible(words_of(str(summary["title"] or ""))).split()
+        if summary["prompts"] and len(words) > 1:
+            return " ".join(words)
+    return ""
+
+
+def words_of(title: str) -> str:
+    """Return a title without markup and without the mark of what was cut."""
+    return " ".join(_MARKUP.sub(" ", title).removesuffix("…").split())

@@ -1,0 +1,69 @@
+"""What somebody sees who types `memory`, or asks for help."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from memory_assets.cli.cli import EXAMPLES, app
+from memory_assets_tests.cli.terminal import STYLE, on_terminal
+from memory_assets_tests.cli.test_cli import Cli
+
+
+def test_memory_alone_says_what_to_type_first(tmp_path: Path) -> None:
+    """Before anything was ingested that is one thing; afterwards what can be asked. It fits a small
+    terminal, and every command in it exists."""
+    cli = Cli(tmp_path / "first")
+    before = [STYLE.sub("", line) for line in on_terminal(cli, columns=80)]
+    assert "memory ingest" in "\n".join(before) and "Nothing is in memory" in "\n".join(before)
+    cli.own["MEMORY_EMBEDDER"] = "none"
+    ingested = cli.run("ingest")
+    assert ingested.returncode == 0
+    after = [STYLE.sub("", line) for line in on_terminal(cli, columns=80)]
+    assert "sessions in memory" in "\n".join(after)
+    for lines in (before, after):
+        assert len(lines) <= 24 and all(len(line) < 80 for line in lines)
+        named = [line.split()[1] for line in lines if line.startswith("  memory ")]
+        assert named and set(named) <= EXAMPLES.keys()
+    _says_what_came_from_where_and_what_to_ask(cli, ingested.stdout)
+
+
+def _says_what_came_from_where_and_what_to_ask(cli: Cli, report: str) -> None:
+    """The report of the first ingest: sessions by agent, three questions that have hits, and what
+    to type next."""
+    assert "Claude Code: " in report and " sessions from 20" in report
+    lines = report.splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("Try: "))
+    questions = [line.removeprefix("Try:").strip() for line in lines[first : first + 3]]
+    assert len(set(questions)) == 3
+    for question in questions:
+        asked = shlex.split(question)[2:]
+        assert not set("<>*`#") & set(asked[0])
+        assert cli.run("search", *asked).returncode in (0, 3)
+        assert "Nothing found" not in cli.run("search", *asked).stdout
+    assert "memory sessions" in lines[first + 3] or "sessions:" in lines[first + 3]
+    again = cli.run("ingest").stdout
+    assert again.count("memory search") <= 1 and " sessions from 20" not in again
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_help_has_an_example_that_can_be_typed(name: str) -> None:
+    """Its options and arguments are those of the command."""
+    shown = " ".join(
+        CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"}).output.split()
+    )
+    example = EXAMPLES[name]
+    assert example in shown
+    program, said, *arguments = shlex.split(example)
+    assert (program, said) == ("memory", name)
+    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    assert command.make_context(name, list(arguments)).args == []
+
+
+def test_no_command_is_without_an_example() -> None:
+    """Whoever adds a command adds one."""
+    assert typer.main.get_command(app).commands.keys() == EXAMPLES.keys()  # type: ignore[attr-defined]
