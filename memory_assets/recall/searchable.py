@@ -80,6 +80,18 @@ class Searchable(Stores):
 
         return projects_named(self.catalog, text)
 
+    def projects_with_worktrees(self, text: str | None) -> list[str] | None:
+        """Return the projects that a person means, and those of the working trees of their
+        repositories; None for None."""
+        named = self.projects_named(text)
+        return named if named is None else self._with_worktrees(named)
+
+    def _with_worktrees(self, projects: Iterable[str]) -> list[str]:
+        from memory_assets.recall.names import with_worktrees
+
+        every = (name for project in projects for name in with_worktrees(self.catalog, project))
+        return list(dict.fromkeys(every))
+
     def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
         """Return the best hits, best first, for a `SearchRequest`, or for a query with the
         request's other arguments.
@@ -99,18 +111,14 @@ class Searchable(Stores):
 
     def _in_projects(self, request: SearchRequest, named: Sequence[str] | None) -> Answer:
         """Return the best hits of projects and of the working trees of their repositories."""
-        from memory_assets.recall.names import with_worktrees
-
-        projects = [
-            each for project in named or () for each in with_worktrees(self.catalog, project)
-        ]
+        projects = self._with_worktrees(named or ())
         if request.literal is not None:
             from memory_assets.recall.search.exact import find_exact
 
             answer = find_exact(self, self.settings, request, projects)
             return replace(answer, filters=_as_text(request.filters))
         answers = []
-        for project in dict.fromkeys(projects) or [None]:
+        for project in projects or (None,):
             asked = replace(request, project=project)
             answer = self._answered(asked)
             answers.append(self._only_recent(asked, answer) if request.recent else answer)

@@ -86,6 +86,10 @@ def test_a_session_that_went_on_in_a_working_tree_is_one(machine: Machine) -> No
         assert machine.found(words, "--project", "/home/mira/repo") == [hit]
     for name in ("weeks", inside):
         assert machine.found("weigh moorings", "--project", name) == [hit]
+    listed = machine.told("sessions", "--project", "/home/mira/repo")["sessions"]
+    assert {session["session_id"] for session in listed} == {ONE, TWO, THREE}
+    around = json.dumps(machine.told("timeline", f"session::{ONE}::turn::0"))
+    assert THREE in around and TWO in around
     assert machine.done("verify")
     agents = machine.told("status")["agents"]
     assert agents["claude-code"]["prompts"] == 6 and agents["claude-code"]["sessions"] == 3

@@ -80,7 +80,7 @@ def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    projects = memory.projects_named(asked.project)
+    projects = memory.projects_with_worktrees(asked.project)
     met: dict[str, list[_Met]] = {}
     for of_project, session_id in _worth_reading(memory, projects, asked.sessions):
         session = whole_session(memory, of_project, session_id, but_what_was_looked_at)

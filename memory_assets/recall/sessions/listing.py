@@ -40,7 +40,7 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    projects = memory.projects_named(asked.project)
+    projects = memory.projects_with_worktrees(asked.project)
     passing = [row for row in _rows(memory, projects) if _passes(row, asked)]
     of_programs = 0 if asked.machine else sum(not row["prompts"] for row in passing)
     if of_programs:

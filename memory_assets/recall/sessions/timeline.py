@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError
+from memory_assets.recall.names import with_worktrees
 from memory_assets.recall.not_made import not_made
 from memory_assets.recall.sessions.anchors import Anchor, resolve_anchor
 from memory_assets.recall.sessions.session import Item, missing_kinds, session_items, session_title
@@ -227,7 +228,9 @@ class _Window:
 
 def _spans(memory: Searchable, anchor: Anchor, scope: str) -> list[_Span]:
     """Return the sessions in scope that have turns, with their times."""
-    project = anchor.project if scope != "all" else None
+    projects: list[str | None] = [anchor.project if scope != "all" else None]
+    if scope == "project" and anchor.project:
+        projects = [*with_worktrees(memory.catalog, anchor.project)]
     session_id = anchor.session_id if scope == "session" else None
     return [
         _Span(
@@ -236,6 +239,7 @@ def _spans(memory: Searchable, anchor: Anchor, scope: str) -> list[_Span]:
             of_project,
             of_session,
         )
+        for project in projects
         for of_project, of_session, first, last in memory.catalog.products.spans(
             project, session_id
         )

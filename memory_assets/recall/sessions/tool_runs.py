@@ -61,7 +61,7 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    projects = memory.projects_named(asked.project)
+    projects = memory.projects_with_worktrees(asked.project)
     words = asked.tool.split()
     naming = _sessions_naming(memory, words, projects)
     needed = partial(_needed, words[0])

@@ -38,7 +38,7 @@ def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    projects = memory.projects_named(asked.project)
+    projects = memory.projects_with_worktrees(asked.project)
     rows = [row for row in _rows(memory, projects) if _passes(row, asked)]
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
