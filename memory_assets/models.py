@@ -15,10 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Literal, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from memory_assets.redacted_text import RedactedText
 
@@ -48,7 +45,20 @@ MEMORY_INPUT = "memory-input"
 ABANDONED = "abandoned"
 """Subtype of what was said on a branch that somebody went back from, to say something else."""
 
-Int32 = Annotated[int, np.int32]
+INT32 = "int32"
+Int32 = Annotated[int, INT32]
+"""A number whose column has 32 bits."""
+if TYPE_CHECKING:  # what only reads tables needs no numpy, which takes .09 s
+    import numpy as np
+    import numpy.typing as npt
+
+    Vector = npt.NDArray[np.float32]
+else:
+
+    class Vector:
+        """float32 of unit length."""
+
+
 Project = Annotated[str, "Partition key: the project's directory name."]
 ProjectRoot = Annotated[RedactedText, "Git root (or first cwd) of the project, redacted."]
 Agent = Annotated[str, "Agent that wrote the transcript."]
@@ -295,7 +305,7 @@ class Embedding:
     id: Annotated[str, "Row of the embedded table."]
     content_hash: Annotated[str, "Hash of the embedded text."]
     embedder_id: Annotated[str, "Model, precision and runtime."]
-    vector: Annotated[npt.NDArray[np.float32], "Unit-length embedding."]
+    vector: Annotated[Vector, "Unit-length embedding."]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def print_context(
     try:
         settings = load_settings()
         prepare(settings)
-        made = AgentMemory(settings, busy_seconds=_BUSY_SECONDS).answer(asked)
+        made = AgentMemory(settings, busy_seconds=_BUSY_SECONDS, ends=True).answer(asked)
     except Exception as error:  # noqa: BLE001 - no session may fail for want of a memory
         rendering.print_lines([f"no context: {safe_reason(error)}"], stderr=True)
         return

@@ -107,10 +107,16 @@ def plain_context(given: Sequence[str]) -> Callable[[], object] | None:
     if values is None or values.pop("query"):
         return None
     as_json = bool(values.pop("--json", False))
-    gc.disable()  # the process ends with its answer
-    return lambda: print_context(
-        ContextRequest.given("cli", values), as_json=as_json, prepare=prepare
-    )
+
+    def answer() -> None:
+        gc.disable()  # what is imported stays
+        try:
+            asked = ContextRequest.given("cli", values)
+            print_context(asked, as_json=as_json, prepare=prepare)
+        finally:
+            gc.enable()
+
+    return answer
 
 
 def ingest_plainly(settings: Settings, *, as_json: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,18 @@ if TYPE_CHECKING:
 
 
 LINE_CHARACTERS = 160
+
+
+def import_arrow_alone() -> None:
+    """Import pyarrow without numpy, which takes longer than it: for a process that ends with its
+    answer and reads no vectors."""
+    if "numpy" in sys.modules:
+        return
+    sys.modules["numpy"] = None  # type: ignore[assignment]
+    try:
+        import pyarrow.parquet  # noqa: F401
+    finally:
+        del sys.modules["numpy"]
 
 
 def rows_of(

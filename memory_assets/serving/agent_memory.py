@@ -33,10 +33,14 @@ _ANSWERING, _EXCERPT = 3, 200
 
 class AgentMemory:
     """Answers the requests of agents, one at a time. Stores and redactor are opened when they are
-    first needed; `busy_seconds` is how long a lock of another process is awaited."""
+    first needed; `busy_seconds` is how long a lock of another process is awaited, `ends` whether
+    the process ends with its answer."""
 
-    def __init__(self, settings: Settings, *, busy_seconds: float = 30.0) -> None:
+    def __init__(
+        self, settings: Settings, *, busy_seconds: float = 30.0, ends: bool = False
+    ) -> None:
         self._settings = settings
+        self._ends = ends
         self._busy_seconds = busy_seconds
         self._opened: AgentCalls | None = None
         self._lock = Lock()
@@ -132,6 +136,10 @@ class AgentMemory:
     def _work_before(self, project: str, latest: str) -> list[str]:
         """Return lines on the last sessions of a project, within `_WORK_TOKENS`: the turns that
         answer the latest message first, if there is one."""
+        if self._ends and not latest:
+            from memory_assets.recall.rows import import_arrow_alone
+
+            import_arrow_alone()
         from memory_assets.recall.sessions.recent_work import recent_work
 
         engines = self._calls.engines

@@ -44,14 +44,15 @@ class _NoPandas(MetaPathFinder):
 
 
 def _keep_pandas_out() -> None:
-    """Let pyarrow find no pandas just now: at the first list that it converts it imports pandas
-    (.4 s of CPU) to see whether the list is a Series. `to_pandas` looks again."""
+    """Let pyarrow find no pandas just now: at the first list or time that it converts it imports
+    pandas (.4 s of CPU) to see whether it is one of its own. `to_pandas` looks again."""
     import pyarrow as pa
 
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, finder := _NoPandas())
         try:
             pa.array([0])
+            pa.scalar(0, pa.timestamp("us", tz="UTC")).as_py()
         finally:
             sys.meta_path.remove(finder)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -220,3 +223,26 @@ def test_what_a_message_needs_comes_first(tmp_path: Path) -> None:
     assert "rusted through" in answered[2] and "[0000000a:0]" in answered[2]
     assert answered[-1] == "why does the damper of the flue stick?"
     assert lines("zzzz qqqq")[1] == "Last sessions of this project:"
+
+
+def test_the_hook_of_a_session_loads_no_numpy(tmp_path: Path) -> None:
+    """Nor what only searches need: an agent's session waits for it."""
+    worked, here = Worked(tmp_path), tmp_path / "kiln"
+    here.mkdir()
+    worked.session("a", commit("Fix the damper"), cwd=here)
+    worked.memory()
+    own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
+    more = {"HOME": str(tmp_path / "home"), "PYTHONPROFILEIMPORTTIME": "1"}
+    started = [sys.executable, "-c", "from memory_assets.cli.start import main; main()"]
+    done = subprocess.run(
+        [*started, "context", "--project", str(here)],
+        env={**os.environ, **own, **more},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Fix the damper" in done.stdout
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "pyarrow.parquet" in imported
+    heavy = {"numpy", "pyarrow.compute", "pydantic", "typer", "http.client"}
+    assert not imported & heavy

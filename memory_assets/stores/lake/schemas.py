@@ -16,7 +16,6 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Annotated, Any
 
-import numpy as np
 import pyarrow as pa
 
 from memory_assets import agent_memory_models, document_models, models
@@ -31,10 +30,10 @@ _TYPES: dict[object, pa.DataType] = {
     RedactedText: pa.string(),
     bool: pa.bool_(),
     int: pa.int64(),
-    np.int32: pa.int32(),
+    models.INT32: pa.int32(),
     float: pa.float64(),
     datetime: _UTC,
-    np.ndarray: pa.list_(pa.float32(), EMBEDDING_DIMENSION),
+    models.Vector: pa.list_(pa.float32(), EMBEDDING_DIMENSION),
 }
 
 
