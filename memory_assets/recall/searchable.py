@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.recall.ids import may_be_id
 from memory_assets.recall.search.answer import Answer, Coverage, together, with_held_back
-from memory_assets.recall.search.hybrid import within_window
-from memory_assets.recall.search.newest import newest_first
-from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
 from memory_assets.requests.search import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import Settings
@@ -23,13 +20,15 @@ from memory_assets.stores.stores import Stores
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
     from memory_assets.recall.search.corpus import Corpus
+    from memory_assets.recall.search.search import Searcher
     from memory_assets.stores.vector_store import VectorStore
 
 _OF_SESSIONS = {kind.name for kind in SEARCH_KINDS.values() if kind.archive == "redacted_records"}
 
 
 class Searchable(Stores):
-    """One memory, to be searched. Heavy parts (the model, Chroma) load with the first search."""
+    """One memory, to be searched. What searches alone need (ranking, the model, Chroma) loads with
+    the first of them."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(
@@ -124,12 +123,16 @@ class Searchable(Stores):
             answers.append(self._only_recent(asked, answer) if request.recent else answer)
         whole = answers[0] if len(answers) == 1 else together(answers, request.n)
         if request.sort == "date" and len(answers) > 1:
+            from memory_assets.recall.search.newest import newest_first
+
             whole = replace(whole, hits=tuple(newest_first(whole.hits)))
         return whole
 
     def _only_recent(self, request: SearchRequest, answer: Answer) -> Answer:
         """Return the best hits of the last days instead, and how many of an answer's are older."""
         begin = datetime.now(UTC) - timedelta(days=self.settings.recent_days)
+        from memory_assets.recall.search.hybrid import within_window
+
         recent = within_window(answer, begin)
         if not recent.older or (request.until is not None and request.until <= begin):
             return recent
@@ -145,6 +148,9 @@ class Searchable(Stores):
             answer = self._searched(request)
         coverage = with_held_back(self.catalog, answer.coverage, request)
         answer = replace(answer, coverage=coverage)
+        from memory_assets.recall.search.newest import newest_first
+        from memory_assets.recall.search.search import KEYWORD_ONLY
+
         if answer.degraded == KEYWORD_ONLY and not request.fallback:
             away = f"{self.vectors_name} is away"
             raise StoreError(f"{away}, and keyword-only answers were not allowed")
@@ -169,6 +175,8 @@ class Searchable(Stores):
         if request.query.strip():
             hits.sort(key=lambda hit: (-hit.score, hit.id))
         else:
+            from memory_assets.recall.search.newest import newest_first
+
             hits = newest_first(hits)
         return replace(answer, hits=tuple(hits[: request.n]))
 
@@ -193,6 +201,8 @@ class Searchable(Stores):
 
     @cached_property
     def _searcher(self) -> Searcher:
+        from memory_assets.recall.search.search import Searcher
+
         return Searcher(self, self.settings, lambda: self.embedder)
 
     def _named(self, request: SearchRequest, projects: Sequence[str] | None) -> SearchRequest:

@@ -15,7 +15,8 @@ from memory_assets.session_analysis.phrases import EMPTY
 
 T = TypeVar("T")
 _POLLS = re.compile(r"\b(?:session_id|cell_id)\"?: ?[\"']?([\w-]+)")
-_POLLING = frozenset({"write_stdin", "wait"})
+POLLING = frozenset({"write_stdin", "wait"})
+"""Tools of Codex that wait for a command that runs."""
 _STILL_RUNNING = re.compile(
     r"(?:Process running with session|Script running with cell) ID ([\w-]+)"
     r"|Command running in background|running in the background"
@@ -152,6 +153,6 @@ class Calls:
 
     def _polled(self, record: RedactedRecord) -> RedactedText:
         asked = self.asked.get(record.tool_use_id, EMPTY)
-        polls = record.tool_name in _POLLING or "tools.write_stdin(" in asked
+        polls = record.tool_name in POLLING or "tools.write_stdin(" in asked
         polled = _POLLS.search(asked) if polls else None
         return self._running.get(polled.group(1), EMPTY) if polled else EMPTY

@@ -48,6 +48,14 @@ def test_all_directories_of_a_name_are_meant_and_said(memory: Memory) -> None:
     assert found["filters"]["project"] == TWO
 
 
+def test_without_a_project_an_answer_is_of_none(memory: Memory) -> None:
+    """Whatever it found in which project."""
+    asked = (SessionsRequest(), UsageRequest(), HowRequest("make tide"), FrictionRequest())
+    for each in asked:
+        answer = memory.ask(each)
+        assert answer["project"] is None and not list(project_notes(answer))
+
+
 def test_one_of_them_is_meant_by_more_of_its_path(memory: Memory) -> None:
     """And a directory that ends so by its own name, which nobody else has."""
     for text, session in (("ada/tide-sync", "2"), ("/srv/tide-sync", "1"), ("my-tide-sync", "3")):

@@ -77,15 +77,12 @@ def whole_session(
 
 
 def but_what_was_looked_at(rows: Any) -> Any:
-    """Return a mask of the rows without thinking, and without what tools that look at files
-    returned: neither is a run of anything, and both are long."""
+    """Return a mask of the rows without thinking, and without calls that only looked at files and
+    what these returned: neither is a run of anything, and they are most of a session."""
     names = pc.unique(rows["tool_name"]).to_pylist()
     looking = pa.array([name for name in names if kind_of_tool(name) in _LOOKING], pa.string())
     looked = pc.and_(
-        pc.and_(
-            pc.equal(rows["kind"], pa.scalar("tool_result")),
-            pc.equal(rows["command"], pa.scalar("")),
-        ),
+        pc.equal(rows["command"], pa.scalar("")),
         pc.and_(pc.is_in(rows["tool_name"], looking), pc.invert(rows["is_error"])),
     )
     spawning = pc.not_equal(rows["spawned_agent_id"], pa.scalar(""))

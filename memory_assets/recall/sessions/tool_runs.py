@@ -17,6 +17,7 @@ from memory_assets.recall.sessions.records import but_what_was_looked_at, whole_
 from memory_assets.recall.sessions.session import UNTIMED
 from memory_assets.requests.actions import HowRequest
 from memory_assets.session_analysis.failures import Run, all_runs
+from memory_assets.session_analysis.session import POLLING
 from memory_assets.session_analysis.shell import Segment, form_of, segments, shown
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
@@ -80,8 +81,8 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
     for each in worked.values():
         each.before = _distinct(each.before)[:_MOST_FAILURES]
     best = sorted(worked.values(), key=_use, reverse=True)[: asked.n]
-    projects = list(dict.fromkeys(each.project for each in best))
-    best.sort(key=lambda each: projects.index(each.project))
+    order = list(dict.fromkeys(each.project for each in best))
+    best.sort(key=lambda each: order.index(each.project))
     failed.sort(key=lambda each: each.time or "", reverse=True)
     return {
         "tool": asked.tool,
@@ -128,13 +129,21 @@ def _named(rows: Any, words: Sequence[str]) -> Any:
 
 
 def _needed(program: str, rows: Any) -> Any:
-    """Return a mask of the rows in which runs of a program are found: other commands are left
-    out, but not the polls of what still ran, nor what is said, which turns are made of."""
-    other = pc.and_(
-        pc.not_equal(rows["command"], pa.scalar("")), pc.invert(_named(rows, [program]))
+    """Return a mask of the rows in which runs of a program are found: calls of others are left out,
+    but not the polls of what still ran, nor what is said, which turns are made of."""
+    is_call = pc.or_(
+        pc.not_equal(rows["command"], pa.scalar("")), pc.not_equal(rows["tool_name"], pa.scalar(""))
+    )
+    polls = pc.and_(
+        pc.equal(rows["command"], pa.scalar("")),
+        pc.or_(
+            pc.is_in(rows["tool_name"], pa.array(sorted(POLLING))),
+            pc.match_substring(rows["text"], "write_stdin("),
+        ),
     )
     spawning = pc.not_equal(rows["spawned_agent_id"], pa.scalar(""))
-    return pc.and_(but_what_was_looked_at(rows), pc.or_(pc.invert(other), spawning))
+    kept = pc.or_(pc.or_(_named(rows, [program]), polls), pc.or_(pc.invert(is_call), spawning))
+    return pc.and_(but_what_was_looked_at(rows), kept)
 
 
 @dataclass(frozen=True)
