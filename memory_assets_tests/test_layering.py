@@ -390,7 +390,7 @@ def test_one_module_knows_the_tools_of_chroma_mcp() -> None:
 
 def test_a_server_does_not_load_recall_before_it_is_asked() -> None:
     """So that a client's handshake waits for the SDK alone."""
-    heavy = "{'pyarrow', 'memory_assets.recall', 'chromadb', 'onnxruntime', 'dagster'}"
+    heavy = "{'pyarrow', 'memory_assets.recall.memory', 'chromadb', 'onnxruntime', 'dagster'}"
     code = (
         "import sys, memory_assets.serving.mcp_server, memory_assets.serving.pages.site;"
         "import memory_assets.cli.cli;"

@@ -135,7 +135,8 @@ def test_agents_and_programs_ask_the_same(memory: Memory) -> None:
     expected = [hit["turn_id"] for hit in _found(memory, "[water]")]
     opened = OpenedMemory(memory.settings)
     given = call_tool(opened, "recall", {"query": "[water]", "mode": "exact"})
-    assert [hit["turn_id"] for hit in given.structured_content["hits"]] == expected
+    told = [hit.get("turn_id", hit["id"]) for hit in given.structured_content["hits"]]
+    assert [row["id"] for turn in told for row in memory.show(turn)[:1]] == expected
     assert "output of Bash, line 3" in str(given.content[0])
     with TestClient(build_app(memory.settings), base_url="http://127.0.0.1") as client:
         for more in ({"exact": "1"}, {"mode": "exact"}):
