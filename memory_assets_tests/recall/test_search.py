@@ -363,6 +363,7 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
             "prompt_length",
             "metadata",
             "why",
+            "later",
         ]
         assert type(hit["text"]) is str
         assert {
