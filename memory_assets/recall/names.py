@@ -216,9 +216,10 @@ def with_worktrees(catalog: Catalog, project: str) -> list[str]:
     return [project, *sorted(found - {project})]
 
 
-def end_of_project(catalog: Catalog, project: str) -> str:
-    """Return the shortest end of a project's name, of whole words, that no other project's has."""
-    others = [f"-{name.lower()}" for name in catalog.projects() - {project}]
+def end_of_project(known: Iterable[str], project: str) -> str:
+    """Return the shortest end of a project's name, of whole words, that no other known project's
+    has."""
+    others = [f"-{name.lower()}" for name in known if name != project]
     words = project.split("-")
     for count in range(1, len(words)):
         end = "-".join(words[-count:])

@@ -3,7 +3,7 @@ something was left out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,7 +138,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         }
         for hit in payload["hits"]
     ]
-    hits = [_with_short_id(memory, hit) for hit in hits]
+    hits = _with_short_ids(memory, hits)
     shown = pages([2 * tokens(hit) for hit in hits])
     if request.page > len(shown):
         raise ConfigurationError(f"there is no page {request.page}; the last is {len(shown)}")
@@ -270,13 +270,13 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     items = _on_page(found, name, sum(here[: page - 1]), sum(here[:page]))
     next_call = ""
     if request.page < in_all:
-        ids = [_with_short_id(memory, item)["id"] for item in found]
+        ids = [item["id"] for item in _with_short_ids(memory, found)]
         listed = ", ".join(f'"{any_id}"' for any_id in ids)
         form = "".join(f", {name}=true" for name in _FORMS if getattr(request, name))
         what = ": what was said on the way, calls" if request.page >= len(sizes[0]) else ""
         next_call = f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {in_all}{what}."
     notes = [f"Not there: {why}" for why in missing.values()]
-    shown, project = _of_one_project([_with_short_id(memory, item) for item in items])
+    shown, project = _of_one_project(_with_short_ids(memory, items))
     lines = [f"Project {project}"] if project else []
     for item in shown:
         lines.append(f"## {item['id']}  {clock(item['time'])}  {item.get('project', '')}".rstrip())
@@ -308,24 +308,29 @@ def _on_page(
     return items
 
 
-def _with_short_id(memory: Memory, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a hit or an item with the shortest id and project that every tool takes, without what
-    that id names besides."""
-    session_id = str(row.get("session_id") or "")
-    if not session_id:
-        return dict(row)
-    short = {**row, "id": shortened(memory, row["id"], session_id)}
-    if project := short.get("project"):
-        short["project"] = end_of_project(memory.catalog, project)
-    named = ("session_id", "turn_id") if row["id"].startswith("session::") else ("session_id",)
-    if turn_id := short.get("turn_id"):
-        short["turn_id"] = shortened(memory, turn_id, session_id)
-    return {name: value for name, value in short.items() if name not in named}
+def _with_short_ids(memory: Memory, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return hits or items with the shortest ids and projects that every tool takes, without what
+    these ids name besides."""
+    known = memory.catalog.projects()
+    ends: dict[str, str] = {}
+    shortened_rows = []
+    for row in rows:
+        short = dict(row)
+        if project := short.get("project"):
+            if project not in ends:
+                ends[project] = end_of_project(known, project)
+            short["project"] = ends[project]
+        if session_id := str(short.pop("session_id", "") or ""):
+            short |= _short_item(memory, short, session_id)
+            if row["id"].startswith("session::"):
+                short.pop("turn_id", None)
+        shortened_rows.append(short)
+    return shortened_rows
 
 
 def _short_item(memory: Memory, item: Mapping[str, Any], session_id: str) -> dict[str, Any]:
     """Return an item of a session with the shortest ids that every tool takes."""
-    short = {name: shortened(memory, item[name], session_id) for name in _IDS if item[name]}
+    short = {name: shortened(memory, item[name], session_id) for name in _IDS if item.get(name)}
     return {**item, **short}
 
 

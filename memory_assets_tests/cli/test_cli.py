@@ -164,6 +164,7 @@ def test_search_prints_the_json_contract(ingested: tuple[Cli, str], run_here: Ru
             "metadata",
             "why",
             "prompt_length",
+            "later",
         }
         assert all(isinstance(value, str | int | float) for value in hit["metadata"].values())
     metadata = answer["hits"][0]["metadata"]

@@ -103,6 +103,7 @@ def test_the_end_of_a_project_means_it_alone(tmp_path: Path) -> None:
     for name, place in (("a", HERE), ("b", "/home/mara/old/kiln"), ("c", "/home/mara/code/door")):
         worked.session(name, *CALLS, cwd=place)
     catalog = worked.memory().catalog
-    ends = {end_of_project(catalog, project): project for project in catalog.projects()}
+    known = catalog.projects()
+    ends = {end_of_project(known, project): project for project in known}
     assert sorted(ends) == ["code-kiln", "door", "old-kiln"]
     assert all(project_named(catalog, end) == project for end, project in ends.items())
