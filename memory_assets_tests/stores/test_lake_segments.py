@@ -389,13 +389,31 @@ def test_the_cache_forgets_what_was_read_first(
 ) -> None:
     """Memory is bounded however many segments are read."""
     monkeypatch.setattr("memory_assets.stores.lake.segments._MOST_DECODED_BYTES", 5_000)
-    monkeypatch.setattr("memory_assets.stores.lake.segments._MOST_DIRECTORIES", 2)
+    monkeypatch.setattr("memory_assets.stores.lake.segments._MOST_SEGMENTS", 2)
     for n in range(5):
         _publish(lake, {f"s{n}": _prompts(rows, *range(9))})
     assert len(lake.read_partition(*P)) == 45
     cache: SegmentCache = lake._cache
     assert len(cache._segments) <= 2
     assert 0 < sum(group.nbytes for group in cache._groups.values()) <= 5_000
+
+
+def test_many_long_sessions_are_read_with_one_look_at_each_segment(
+    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has a segment of its own; to find one costs no reading of the others again."""
+    for n in range(70):
+        lake.write(*P, f"s{n}", _prompts(rows, n))
+    looked_at: list[Path] = []
+    real = segments._entries
+
+    def entries(path: Path, *about: Any) -> dict[str, segments.Entry]:
+        looked_at.append(path)
+        return real(path, *about)
+
+    monkeypatch.setattr(segments, "_entries", entries)
+    assert len(Lake(lake.root).read_partition(*P)) == 70
+    assert len(looked_at) == 70
 
 
 def test_rows_of_an_earlier_version_may_move_before_they_are_made_again(tmp_path: Path) -> None:

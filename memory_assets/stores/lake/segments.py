@@ -56,6 +56,9 @@ _SESSION_OF_FILE = "session_of_file"
 _SESSIONS = "sessions"
 _WRITTEN = "written_ns"
 _MOST_DIRECTORIES = 64
+_MOST_SEGMENTS = 2_048
+"""Segments whose directories are kept, of some 20 kB each: a project of many long sessions has
+hundreds, and with fewer than it has every session would read them all again."""
 _MOST_DECODED_BYTES = 24 << 20
 """Bytes of decoded row groups that are kept: several sessions of one are read in a row."""
 
@@ -157,7 +160,7 @@ class SegmentCache:
         with self._lock:
             self._segments[path] = segment
             self._segments.move_to_end(path)
-            while len(self._segments) > _MOST_DIRECTORIES:
+            while len(self._segments) > _MOST_SEGMENTS:
                 self._segments.popitem(last=False)
         return segment
 
