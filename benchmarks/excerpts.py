@@ -5,7 +5,8 @@
 Asked of the real sessions of benchmarks/retrieval.py: benchmarks/questions.jsonl and the questions
 with an answer of benchmarks/weak.jsonl. benchmarks/answers.jsonl has, for each, the few words that
 any of its right turns answers with; they were chosen by reading the turns, before excerpts were
-made of whole sentences. The halves are of different sessions; the weights were chosen on A. Of the
+made of whole sentences. The halves are of different sessions; the weights were fitted on both, and
+on 60 questions about other turns (docs/retrieval.md has 30 that were kept out of sight). Of the
 first right hit among ten: the share whose excerpt contains such words, begins with words of the
 prompt, begins or ends amid a sentence, by length (204 characters on a terminal of 80 columns, 240
 over MCP, 324 on a wide terminal). Beside the product's excerpts: the beginning of the passage, and
@@ -122,7 +123,9 @@ def with_edges(text: str) -> tuple[str, set[int]]:
     """Return a text on one line, and where in it lines and sentences begin (or would, at its
     end)."""
     flat, edges = "", {0}
-    for line in filter(None, (" ".join(line.split()) for line in text.splitlines())):
+    for line in (" ".join(line.split()) for line in text.splitlines()):
+        if line.startswith(("```", "~~~")) or not re.search(r"[^\W_]", line):
+            continue  # excerpts leave out fences and rules
         edges |= {len(flat)} | {len(flat) + end.end() for end in _SENTENCE_END.finditer(line)}
         flat += f"{line} "
     return flat.strip(), edges | {len(flat)}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_assets.recall.search.excerpts import excerpt
+from memory_assets.recall.search.excerpts import answering_passage, excerpt, may_answer
 
 LONG = (
     "Let me look at the tests first. " * 20
@@ -76,7 +76,63 @@ def test_a_number_begins_its_sentence() -> None:
 
 @given(st.text(max_size=400), st.text(max_size=40), st.integers(20, 120), st.integers(0, 100))
 def test_an_excerpt_is_a_part_of_the_text(text: str, query: str, most: int, prompt: int) -> None:
-    """Never longer than asked for, and nothing in it but the text's own words and marks."""
+    """Never longer than asked for, and nothing in it but the text's own words and marks, in their
+    order."""
     shown = excerpt(text, query, most, min(prompt, len(text)))
     assert len(shown) <= most
-    assert shown.removeprefix("…").removesuffix("…") in " ".join(text.split())
+    left = iter("".join(text.split()))
+    assert all(mark in left for mark in "".join(shown.removeprefix("…").removesuffix("…").split()))
+
+
+@pytest.mark.parametrize(
+    "announced",
+    [
+        "I'm tracing where the upload timeout of the proxy is set.",
+        "Let me look at the upload timeout of the proxy.",
+        "I'll check the upload timeout of the proxy and then the retries.",
+        "The proxy is next, so I'm reading where its upload timeout is set.",
+    ],
+)
+def test_what_repeats_the_question_in_order_to_announce_is_no_answer(announced: str) -> None:
+    """The report that follows has fewer of its words, and what it is about."""
+    text = f"{announced}\n\nFixed: `proxy.conf` closes an upload after 300 s now."
+    shown = excerpt(text, "what is the upload timeout of the proxy", 70)
+    assert shown == "…Fixed: `proxy.conf` closes an upload after 300 s now."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fatal: no upstream configured for branch 'ssh-transport'",
+        "TypeError: cannot read properties of undefined (reading 'length')",
+    ],
+)
+def test_a_pasted_line_is_not_shown_as_itself(line: str) -> None:
+    """What was found or done after it is."""
+    text = f"The run printed:\n\n{line}\n\nFound it: the branch was never pushed. It is now."
+    assert "Found it: the branch was never pushed." in excerpt(text, line, 60)
+    report = "Pushed the branch, and the call works."
+    digest = f"Bash: git push, git status\nBash error: {line}"
+    assert not may_answer((digest, 0), line, 80)
+    assert may_answer((report, 0), line, 80)
+    assert answering_passage([(digest, 0), (report, 0)], line, 80) == 1
+
+
+def test_a_passage_that_is_all_prompt_answers_nothing() -> None:
+    """Another one of the turn is shown, if there is one."""
+    asked = "why does the proxy cut uploads off?"
+    assert not may_answer((asked, len(asked)), asked, 80)
+    passages = [(asked, len(asked)), ("The proxy closes uploads after 60 s.", 0)]
+    assert answering_passage(passages, asked, 80) == 1
+
+
+def test_a_digest_goes_on_in_the_next_passage() -> None:
+    """A passage may begin amid the calls of a turn."""
+    text = "| rg upload timeout proxy, sed -n 1,20p proxy.conf\nBash error: no such upload"
+    assert not may_answer((text, 0), "upload timeout of the proxy", 80)
+
+
+def test_fences_and_rules_take_no_room() -> None:
+    """They say nothing on one line; the code between them stays."""
+    text = "So it is:\n\n---\n\n```sh\nproxy --timeout 60\n```\n"
+    assert excerpt(text, "proxy timeout", 80) == "So it is: proxy --timeout 60"

@@ -1,30 +1,34 @@
 """The excerpt of a long passage that answers a question best: whole sentences, and the assistant's
 prose rather than the prompt, code or the digest of tool calls.
 
-What each weight is worth: benchmarks/notes/retrieval.md, "Excerpts" (`benchmarks/excerpts.py`).
+The weights were fitted on 198 questions: docs/retrieval.md, "Excerpts" (`benchmarks/excerpts.py`).
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
-from memory_assets.keywords import indexed_terms, query_terms
+from memory_assets.keywords import IDENTIFIER, indexed_terms, pasted_terms, query_terms
 
-_ANSWERS = 1.0
-"""Score of a first sentence that gives an answer. Scores count words of the question; a question
-word, such as "how", counts .2."""
-_ANNOUNCES = -0.5
-"""Score of a first sentence that says what will be looked at next."""
-_LATER = -0.15
-"""Score of each of the first `_EARLY` sentences before the excerpt: answers come early, but one
-word of the question outweighs all of them."""
-_EARLY = 6
-_IN_CODE = 0.3
-"""Score of a word of the question in code or in a digest."""
-_DIGEST = -1.0
-"""Score of an excerpt that begins in the digest of tool calls."""
+_FIRST = 4.0
+"""Score of a first sentence that has all words of the question: the answer is in it or next to it.
+Scores count words of the question; a question word, such as "how", counts .2."""
+_ANSWERS, _CONCRETE, _ANNOUNCES = 1.9, 1.2, -0.5
+"""Score of a first sentence that opens like an answer; that names something (a number, a path,
+code); that says what will be looked at next."""
+_CODE, _DIGEST = -2.5, -2.5
+"""Score of an excerpt that begins in code; and of one that is all digest of tool calls."""
+_LATER = -0.8
+"""Score by the logarithm of the number of sentences before the excerpt: answers come early."""
+_IN_CODE, _IN_PLAN = 0.3, 0.4
+"""Score of a word of the question in code or in a digest, and in a sentence that says what will be
+done next: it repeats the question, and the report at the end answers it."""
+_FEWEST_PAIRS, _NEARLY_ALL = 3, 0.65
+"""Pairs of words that a line has to be a pasted one, and the share of them that repeats it."""
 _FULL_ENOUGH = 0.6
 """The share of the room that whole sentences must fill; else part of the next one is added."""
 _LEAST_SENTENCE = 12
@@ -33,9 +37,12 @@ _LEAST_SENTENCE = 12
 _SENTENCE_END = re.compile(r"[.!?][\"')\]*_`]*\s+|[。！？]")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DIGEST_LINE = re.compile(r"[A-Za-z_][\w.-]*(?: error)?: \S")
+_GOES_ON = re.compile(r"[|,;&)]|\S+ (?:&&|\||--?\w)")
 _OPENS_WITH_ANSWER = re.compile(
     r"\W*(?:yes|no|not|correct|found|confirmed|because|fixed|done|added|summary|unfortunately|so"
-    r"|root cause|you['’]re right|(?:it|this|that)(?: is|['’]s)"
+    r"|root causes?|you['’]re right|(?:it|this|that)(?: is|['’]s)|removed|updated|created|committed"
+    r"|changed|replaced|moved|renamed|restored|implemented|merged|released|problem|fix|solution"
+    r"|result|all (?:tests|checks)|verdict|recommendation"
     r"|the (?:issue|problem|bug|cause|root|reason|fix|answer|real|key))\b",
     re.IGNORECASE,
 )
@@ -44,6 +51,13 @@ _OPENS_WITH_PLAN = re.compile(
     r"|okay|ok|looking at|checking|starting|got it)\b",
     re.IGNORECASE,
 )
+
+_PLANS = re.compile(
+    r"\b(?:let me|let['’]s|i['’]ll|i['’]m (?:now |also )?\w+ing|i (?:will|need to|want to))\b",
+    re.IGNORECASE,
+)
+_NAMES_SOMETHING = re.compile(r"`|\d|https?:|\w/\w|[→—=]")
+_NO_TEXT = re.compile(r"[\W_]*\Z|`?★ Insight ─+`?\Z")
 
 
 @dataclass(frozen=True)
@@ -54,16 +68,67 @@ class _Sentence:
     code: bool = False
     digest: bool = False
 
-    @property
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The terms that it is found by."""
+        return frozenset(indexed_terms(self.text))
+
+    @cached_property
+    def announces(self) -> bool:
+        """Whether it says what will be done next."""
+        return bool(_OPENS_WITH_PLAN.match(self.text) or _PLANS.search(self.text))
+
+    @cached_property
     def as_opening(self) -> float:
         """Score of the sentence as the first one of an excerpt."""
-        if self.digest:
-            return _DIGEST
         if self.code:
-            return 0.0
+            return _CODE
+        worth = _CONCRETE if _NAMES_SOMETHING.search(self.text) else 0.0
+        if self.digest:
+            return worth
         if _OPENS_WITH_ANSWER.match(self.text):
-            return _ANSWERS
-        return _ANNOUNCES if _OPENS_WITH_PLAN.match(self.text) else 0.0
+            worth += _ANSWERS
+        return worth + (_ANNOUNCES if self.announces else 0.0)
+
+    def worth(self, query: _Query) -> dict[str, float]:
+        """Return what the words of a question in it are worth, by term."""
+        held = self.terms & query.terms.keys()
+        if not held or query.is_repeated_by(self.text, held):
+            return {}
+        share = 1.0
+        if self.code or self.digest:
+            share = _IN_CODE
+        elif self.announces:
+            share = _IN_PLAN
+        return {
+            term: query.terms[term] * (1.0 if self.code and term in query.names else share)
+            for term in held
+        }
+
+
+class _Query:
+    """The terms of a question with their weights, the names of code among them, and the pairs of
+    words of each line of it that may have been pasted."""
+
+    def __init__(self, text: str) -> None:
+        self.terms = query_terms(text)
+        self.weight = max(1e-6, sum(self.terms.values()))
+        self.names = {term for name in IDENTIFIER.findall(text) for term in indexed_terms(name)}
+        lines = map(pasted_terms, text.splitlines())
+        self._pairs = [pairs for pairs in lines if len(pairs) >= _FEWEST_PAIRS]
+
+    def is_repeated_by(self, text: str, held: Set[str]) -> bool:
+        """Return whether a text that has these terms repeats a pasted line, which is no answer to
+        it."""
+        if not self._pairs or len(held) < _FEWEST_PAIRS:
+            return False
+        there = pasted_terms(text)
+        return any(len(pairs & there) >= _NEARLY_ALL * len(pairs) for pairs in self._pairs)
+
+
+@lru_cache(maxsize=16)
+def _query(text: str) -> _Query:
+    return _Query(text)
 
 
 def excerpt(text: str, query: str, most: int, prompt_length: int = 0) -> str:
@@ -71,20 +136,52 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0) -> str:
     question best; without a question, the beginning. The first `prompt_length` characters are a
     human's prompt, which is shown only if there is nothing else. `…` marks what was left out."""
     skipped = prompt_length if text[prompt_length:].strip() else 0
-    sentences = list(_sentences(text[skipped:]))
+    sentences = _sentences(text[skipped:])
     if not sentences:
         return ""
     room = most - 2
-    start = _best_start(sentences, query_terms(query), room) if query.strip() else 0
+    start = 0
+    if query.strip() and _stop(sentences, 0, room) < len(sentences):
+        start = _best_start(sentences, _query(query), room)[0]
     stop = _stop(sentences, start, room)
     shown = " ".join(each.text for each in sentences[start:stop])
-    if stop < len(sentences) and len(shown) < _FULL_ENOUGH * room:
+    if stop < len(sentences) and (len(shown) < _FULL_ENOUGH * room or shown.endswith(":")):
         shown, stop = f"{shown} {sentences[stop].text}", stop + 1
     before = "…" if start or text[:skipped].strip() else ""
     if len(shown) <= room:
         return f"{before}{shown}{'…' if stop < len(sentences) else ''}"
     shown = shown[: room + 1]
     return f"{before}{shown[: shown.rfind(' ')] if ' ' in shown else shown[:room]}…"
+
+
+Passage = tuple[str, int]
+"""The text of a passage, and the length of the prompt at its beginning."""
+
+
+def may_answer(passage: Passage, query: str, most: int) -> bool:
+    """Return whether the excerpt of a passage may answer: not if it would begin in code or a
+    digest, or announce what is done next, or if it is all prompt or repeats a pasted line."""
+    text, prompt_length = passage
+    sentences, asked = _sentences(text[prompt_length:]), _query(query)
+    if not sentences:
+        return False
+    opening = sentences[_best_start(sentences, asked, most - 2)[0]]
+    return not (
+        opening.announces
+        or opening.digest
+        or opening.code
+        or any(asked.is_repeated_by(each.text, each.terms) for each in sentences)
+    )
+
+
+def answering_passage(passages: Sequence[Passage], query: str, most: int) -> int:
+    """Return which passage of a turn has the excerpt that answers a question best."""
+    asked, worth = _query(query), []
+    for text, prompt_length in passages:
+        sentences = _sentences(text[prompt_length:])
+        best = _best_start(sentences, asked, most - 2)[1] if sentences else -math.inf
+        worth.append(best)
+    return worth.index(max(worth))
 
 
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
@@ -96,10 +193,18 @@ def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
         yield word, not asked.isdisjoint(indexed_terms(word))
 
 
-def _sentences(text: str) -> Iterator[_Sentence]:
-    """Yield the sentences of a text in reading order."""
+@lru_cache(maxsize=1_000)
+def _sentences(text: str) -> Sequence[_Sentence]:
+    """Return the sentences of a text in reading order; kept, with their terms, for the next
+    question."""
+    whole = " ".join(text.split())
+    return tuple(_split(text)) or ((_Sentence(whole),) if whole else ())
+
+
+def _split(text: str) -> Iterator[_Sentence]:
     last_paragraph = text.rstrip().rpartition("\n\n")[2].strip().splitlines()
-    digest = len(last_paragraph) if all(map(_DIGEST_LINE.match, last_paragraph)) else 0
+    begun = _GOES_ON.match(text) is not None  # a digest of several passages
+    digest = len(last_paragraph) if all(map(_is_of_digest, last_paragraph[begun:])) else 0
     lines = [" ".join(line.split()) for line in text.splitlines()]
     lines = [line for line in lines if line]
     fenced = False
@@ -107,9 +212,9 @@ def _sentences(text: str) -> Iterator[_Sentence]:
         is_fence = _FENCE.match(line) is not None
         if number >= len(lines) - digest:
             yield _Sentence(line, digest=True)
-        elif fenced or is_fence:
+        elif fenced and not is_fence:
             yield _Sentence(line, code=True)
-        else:
+        elif not (is_fence or _NO_TEXT.match(line)):
             start = 0
             for end in _SENTENCE_END.finditer(line):
                 if end.end() - start >= _LEAST_SENTENCE and end.end() < len(line):
@@ -119,32 +224,37 @@ def _sentences(text: str) -> Iterator[_Sentence]:
         fenced ^= is_fence
 
 
+def _is_of_digest(line: str) -> bool:
+    """Return whether a line begins with a tool's name, and not as "Fixed: " does."""
+    return bool(_DIGEST_LINE.match(line)) and not _OPENS_WITH_ANSWER.match(line)
+
+
 def _stop(sentences: Sequence[_Sentence], start: int, room: int) -> int:
     """Return where an excerpt of whole sentences ends that begins with sentence `start`."""
     size, stop = len(sentences[start].text), start + 1
     while stop < len(sentences) and size + 1 + len(sentences[stop].text) <= room:
         size += 1 + len(sentences[stop].text)
         stop += 1
-    while stop > start + 1 and _FENCE.match(sentences[stop - 1].text):
-        stop -= 1
     return stop
 
 
-def _best_start(sentences: Sequence[_Sentence], asked: dict[str, float], room: int) -> int:
-    """Return the sentence with which the best excerpt begins: the first one of the best."""
-    held = [
-        {
-            term: asked[term] * (_IN_CODE if each.code or each.digest else 1.0)
-            for term in indexed_terms(each.text)
-            if term in asked
-        }
-        for each in sentences
-    ]
+def _best_start(sentences: Sequence[_Sentence], asked: _Query, room: int) -> tuple[int, float]:
+    """Return the sentence with which the best excerpt begins, the first one of the best, and what
+    that is worth."""
+    held = [each.worth(asked) for each in sentences]
     worth = []
     for start, opening in enumerate(sentences):
         found: dict[str, float] = {}
-        for terms in held[start : _stop(sentences, start, room)]:
+        stop = _stop(sentences, start, room)
+        for terms in held[start:stop]:
             for term, value in terms.items():
                 found[term] = max(found.get(term, 0.0), value)
-        worth.append(sum(found.values()) + opening.as_opening + _LATER * min(start, _EARLY))
-    return worth.index(max(worth))
+        digest = sum(each.digest for each in sentences[start:stop]) / (stop - start)
+        worth.append(
+            sum(found.values())
+            + _FIRST * sum(held[start].values()) / asked.weight
+            + opening.as_opening
+            + _DIGEST * digest
+            + _LATER * math.log1p(start)
+        )
+    return worth.index(max(worth)), max(worth)

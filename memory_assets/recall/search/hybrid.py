@@ -26,6 +26,7 @@ from memory_assets.recall.search.documents import (
     type_scores,
     without_copies,
 )
+from memory_assets.recall.search.excerpts import answering_passage, may_answer
 from memory_assets.recall.search.filters import allowed_turns
 from memory_assets.recall.search.folding import with_summaries_last
 from memory_assets.recall.search.languages import in_english
@@ -57,6 +58,9 @@ _GATHER_BELOW = 0.3
 _OF_DOCUMENTS, _OF_DOCUMENTS_WITHOUT_MEANING = 0.1, 0.28
 """What the type of file that is named is worth, and the question's words in heading and path. Words
 alone say less of a chunk, so they count .72 then."""
+_READ_HITS, _WITH_WORDS, _LAST, _EXCERPT = 3, 3, 3, 240
+"""The first hits that are shown by another passage if their best one does not answer: of those with
+most words of the question and the last ones, judged by an excerpt of so many characters."""
 _OF_HUBS = 0.1
 """The share of its hubness that is taken from code."""
 
@@ -180,7 +184,9 @@ def _find_kind(
                 replace(each, weak=each.weak and not pasted[turn])
                 for turn, each in zip(turns, sure, strict=True)
             ]
-    hits = _hits(turns, judged, ranking, corpus, corpora, copies)
+    # By meaning alone a turn is shown by its nearest passage, documents by their chunks.
+    asks = "" if request.mode == "semantic" or copies else request.query
+    hits = _hits(turns, judged, ranking, corpus, corpora, copies, asks)
     hits = [_sure_if_literal(hit, request.query) for hit in hits]
     if ranking.meaning is None and pasted is None and len(request.kinds) > 1:
         # A kind with one of the question's words is not the equal of one with all of them.
@@ -308,10 +314,13 @@ def _hits(
     corpus: Corpus,
     corpora: Corpora,
     copies: Mapping[int, Sequence[str]],
+    query: str,
 ) -> list[Hit]:
-    """Return the turns as hits, each shown by its best passage."""
+    """Return the turns as hits, each shown by the passage that answers best."""
     hits = []
     rows = corpus.rows_at(corpora.index, _shown(turns, ranking, corpus))
+    if query.strip():
+        rows = _answering(turns, rows, ranking, corpus, corpora.index, query)
     prompts = _prompt_lengths(rows, corpora.index)
     for turn, shown, confidence in zip(turns, rows, judged, strict=True):
         if shown is None:
@@ -338,6 +347,32 @@ def _hits(
             metadata = {**metadata, "copies": also}
         hits.append(Hit(*hit_ids(shown), score, shown.text, metadata, why, weak, prompt))
     return hits
+
+
+def _answering(
+    turns: Sequence[int],
+    rows: Sequence[IndexedRow | None],
+    ranking: _Ranking,
+    corpus: Corpus,
+    index: KeywordIndex,
+    query: str,
+) -> list[IndexedRow | None]:
+    """Return the passages by which the turns are shown: where the best one of a turn does not
+    answer, another with many of the question's words, or one of its last."""
+    shown, prompts = list(rows), _prompt_lengths(rows[:_READ_HITS], index)
+    for at, (turn, row) in enumerate(zip(turns[:_READ_HITS], rows, strict=False)):
+        passages = int(corpus.passages[turn])
+        if row is None or passages == 1 or may_answer((row.text, prompts[row.id]), query, _EXCERPT):
+            continue
+        start = int(np.searchsorted(corpus.turn, turn))
+        worded = best(ranking.rows[start : start + passages], _WITH_WORDS)
+        places = sorted({*worded.tolist(), *range(max(0, passages - _LAST), passages)})
+        read = corpus.rows_at(index, [start + place for place in places])
+        there = [each for each in read if each is not None]
+        lengths = _prompt_lengths(there, index)
+        choice = [(str(each.text), lengths[each.id]) for each in there]
+        shown[at] = there[answering_passage(choice, query, _EXCERPT)] if there else row
+    return shown
 
 
 def _sure_if_literal(hit: Hit, query: str) -> Hit:
