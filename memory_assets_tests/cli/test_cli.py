@@ -129,9 +129,9 @@ def test_ingest_warns_of_one_directory_without_transcripts(
 def test_the_suggested_search_answers_something(ingested: tuple[Cli, str]) -> None:
     """What ingest prints under "Try:" finds a turn."""
     cli, printed = ingested
-    query = re.search(r"memory search '(.+)'", printed)
+    query = re.search(r"Try: memory search (.+)", printed)
     assert query is not None
-    found = cli.run("search", query[1])
+    found = cli.run("search", *query[1].split())
     assert found.returncode == 0
     assert "session::" in found.stdout
 

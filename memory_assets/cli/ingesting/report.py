@@ -29,6 +29,10 @@ _MARKUP = re.compile(
 """What in a title is markup, and no word to search for."""
 _NEWEST = 20
 """The number of newest sessions from which a title to search for is taken."""
+_FOR_A_SHELL = re.compile(r"[^\w\s./:,+%@-]+|(?<!\w)[-.,:]+(?!\w)")
+"""What a shell takes for its own in a title, and signs that stand alone: words need no quotes."""
+_QUESTION_WORDS = 10
+_MEGABYTE = 1e6
 _FIRST_QUESTIONS = 3
 """Questions that are suggested after a first ingest."""
 
@@ -80,9 +84,11 @@ def _by_agent(components: Components) -> Iterator[str]:
         " MIN(facts ->> '$.first_timestamp'), MAX(facts ->> '$.last_timestamp')"
         " FROM sources GROUP BY agent ORDER BY 2 DESC"
     ):
-        days = f" from {clock(first)[:10]} to {clock(last)[:10]}" if first and last else ""
+        days = dict.fromkeys(clock(time)[:10] for time in (first, last) if time)
         name = AGENTS[agent].title if agent in AGENTS else agent
-        yield f"{name}: {overview.counted(sessions, 'session')}{days}, {size / 1e6:.1f} MB."
+        said = f"{overview.counted(sessions, 'session')} of {' to '.join(days) or 'no time'}"
+        much = f"{size / 1e6:.0f} MB" if size >= _MEGABYTE else f"{size / 1e3:.0f} kB"
+        yield f"{name}: {said}, {much}."
 
 
 def _what_to_type(components: Components, most: int) -> Iterator[str]:
@@ -91,7 +97,7 @@ def _what_to_type(components: Components, most: int) -> Iterator[str]:
     program = "memory" if shutil.which("memory") == sys.argv[0] else sys.argv[0]
     lead = "\nTry: "
     for question in islice(suggested_questions(components), most):
-        yield f"{lead}{shlex.join([program, 'search', question])}"
+        yield f"{lead}{shlex.join([program, 'search', *question.split()])}"
         lead = "     "
     if lead != "\nTry: " and most > 1:
         yield f"Then: {program} sessions: what was done; {program} open: the page in a browser"
@@ -120,9 +126,9 @@ def _question(components: Components, project: str, session_id: str) -> str:
     except NotFound:
         return ""
     for summary in summaries.to_pylist():
-        words = visible(words_of(str(summary["title"] or ""))).split()
+        words = _FOR_A_SHELL.sub(" ", visible(words_of(str(summary["title"] or "")))).split()
         if summary["prompts"] and len(words) > 1:
-            return " ".join(words)
+            return " ".join(words[:_QUESTION_WORDS])
     return ""
 
 

@@ -41,6 +41,9 @@ _LINE_CHARACTERS = 300
 _BEFORE_MATCH = 100
 """Most characters of the line before the match: a line may be a whole file."""
 _CUT_QUERY = " … "
+_NEWEST_FIRST: Any = [("", "descending")]
+_TESTED = ("text", "timestamp", "session_id", "agent", "tool_name", "kind")
+"""Columns by which rows are chosen, of those that a table has."""
 
 
 @dataclass(frozen=True)
@@ -157,25 +160,27 @@ def _newest(
     request: SearchRequest,
     pattern: _Pattern,
 ) -> list[pa.Table]:
-    """Return the newest rows of a table that hold a text and pass the filters, of each row group
-    at most as many as may be needed."""
+    """Return the newest rows of a table that hold a text and pass the filters, as many as may be
+    needed; after each project those that cannot be are let go."""
     most = _ROWS_A_HIT * request.n
     pick = _picking(table, request, pattern, most)
     among = [name for name in _TESTED if name in table.schema.names]
-    tables = [
-        rows
-        for project in projects or memory.lake.projects(table)
-        for rows in memory.lake.select(table, project, among, pick)
-    ]
+    tables: list[pa.Table] = []
+    for project in projects or memory.lake.projects(table):
+        tables = _trimmed([*tables, *memory.lake.select(table, project, among, pick)], most)
+    return tables
+
+
+def _trimmed(tables: list[pa.Table], most: int) -> list[pa.Table]:
+    """Return the newest rows of tables, about `most` of them."""
     if sum(map(len, tables)) <= most:
         return tables
     times = pa.concat_tables([rows.select(["timestamp"]) for rows in tables])["timestamp"]
     oldest = times.take(pc.sort_indices(times, sort_keys=_NEWEST_FIRST)[most - 1 : most])[0]
-    return [rows.filter(pc.greater_equal(rows["timestamp"], oldest)) for rows in tables]
-
-
-_NEWEST_FIRST: Any = [("", "descending")]
-_TESTED = ("text", "timestamp", "session_id", "agent", "tool_name", "kind")
+    if not oldest.is_valid:  # most of them have no time
+        return tables
+    kept = (rows.filter(pc.greater_equal(rows["timestamp"], oldest)) for rows in tables)
+    return [rows for rows in kept if len(rows)]
 
 
 def _picking(
