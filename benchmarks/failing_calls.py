@@ -81,7 +81,7 @@ class FailingCalls:
 
     def list_calls(self, directory: Path) -> None:
         """List the calls on files below a directory from now on, and let none fail."""
-        self._listed.unlink(missing_ok=True)
+        self._listed.write_bytes(b"")  # kept: programs have it open
         self._put((2, 0, 0, 0, 0, 0, 0), directory, "")
 
     def disarm(self) -> str:
