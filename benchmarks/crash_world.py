@@ -16,9 +16,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from benchmarks import crash_child, lifelike
+
+if TYPE_CHECKING:
+    from memory_assets.pipeline.stage.components import Components
 
 ROOT = Path(__file__).resolve().parent.parent
 QUERIES = ("parse the ledger", "why did the build fail", "rename the queue", "token of the portal")
@@ -230,31 +233,12 @@ def state_of(data_dir: Path, transcripts: Path) -> dict[str, Any]:
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.recall import open_memory
     from memory_assets.settings import load_settings
-    from memory_assets.stores.lake.schemas import TABLES
 
     settings = load_settings(
         data_dir=data_dir, projects_dir=transcripts / "claude" / "projects", chroma_idle_seconds=60
     )
     components = Components(settings)
-    state: dict[str, Any] = {}
-    for table in TABLES.values():
-        names = [name for name in table.schema.names if name not in table.written_columns]
-        for project in components.lake.projects(table):
-            for session in components.lake.sessions(table, project):
-                rows = components.lake.read(table, project, session, names).to_pylist()
-                for number, row in enumerate(rows):
-                    state[f"{table.name}/{project}/{session}/{number}"] = repr(row)
-    for name in components.vectors.names():
-        page = components.vectors.get(name).ask(
-            "get", include=["embeddings", "documents", "metadatas"]
-        )
-        for row_id, vector, text, metadata in zip(
-            page["ids"], page["embeddings"], page["documents"], page["metadatas"], strict=True
-        ):
-            kept = {key: value for key, value in metadata.items() if key not in _TIMES}
-            state[f"chroma/{name}/{row_id}"] = (_Vector(vector), text, sorted(kept.items()))
-            if f"chroma/{name}/{row_id}/again" in state:
-                raise AssertionError("twice")
+    state = rows_of(components)
     memory = open_memory(settings)
     for query in QUERIES:
         for mode in ("hybrid", "semantic", "keyword"):
@@ -267,6 +251,33 @@ def state_of(data_dir: Path, transcripts: Path) -> dict[str, Any]:
                     found = str(nothing)
                 state[f"search/{query}/{mode}/{kind}"] = found
     components.catalog.close()
+    return state
+
+
+def rows_of(components: Components) -> dict[str, Any]:
+    """Return every row of every table, and of every collection if texts are embedded, but for
+    times."""
+    from memory_assets.stores.lake.schemas import TABLES
+
+    state: dict[str, Any] = {}
+    for table in TABLES.values():
+        names = [name for name in table.schema.names if name not in table.written_columns]
+        for project in components.lake.projects(table):
+            for session in components.lake.sessions(table, project):
+                rows = components.lake.read(table, project, session, names).to_pylist()
+                for number, row in enumerate(rows):
+                    state[f"{table.name}/{project}/{session}/{number}"] = repr(row)
+    for name in components.vectors.names() if components.embeds else ():
+        page = components.vectors.get(name).ask(
+            "get", include=["embeddings", "documents", "metadatas"]
+        )
+        for row_id, vector, text, metadata in zip(
+            page["ids"], page["embeddings"], page["documents"], page["metadatas"], strict=True
+        ):
+            kept = {key: value for key, value in metadata.items() if key not in _TIMES}
+            state[f"chroma/{name}/{row_id}"] = (_Vector(vector), text, sorted(kept.items()))
+            if f"chroma/{name}/{row_id}/again" in state:
+                raise AssertionError("twice")
     return state
 
 

@@ -122,6 +122,11 @@ class StoreBusy(StoreError):
     """Another process holds the store."""
 
 
+class StoreUnanswering(StoreError):
+    """The server of a store cannot be reached, or does not answer: to ask at once again is no
+    use."""
+
+
 class StoreMismatch(StoreError):
     """The store was built with other versions."""
 

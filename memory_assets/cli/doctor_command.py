@@ -209,6 +209,9 @@ def _chroma(name: str, settings: Settings) -> Finding:
         return Finding(name, True, f"not used (VECTOR_BACKEND={settings.vector_backend})")
     if settings.chroma_url:
         return Finding(name, True, f"the server at {settings.chroma_url} (MEMORY_CHROMA_URL)")
+    if chroma_server.is_wedged(settings.data_dir):
+        remedy = "Run `memory ingest`: it ends this server, and starts another."
+        return Finding(name, False, "our own server does not answer, or cannot write", remedy)
     if chroma_server.running(settings.data_dir) is not None:
         return Finding(name, True, "our own server, running")
     wrong = chroma_files.damage(settings.data_dir / "chroma")

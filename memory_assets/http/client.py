@@ -14,7 +14,12 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class NoAnswer(Exception):
-    """Nobody answers, or the connection broke; names the kind of error, and quotes nothing."""
+    """Nobody answers, or the connection broke; names the kind of error, and quotes nothing.
+    `late`: an answer was awaited for as long as it may take."""
+
+    def __init__(self, name: str, *, late: bool = False) -> None:
+        super().__init__(name)
+        self.late = late
 
 
 class HttpServer:
@@ -56,7 +61,7 @@ class HttpServer:
                 connection.close()  # the next request opens it again
                 raise
         except (OSError, HTTPException) as error:
-            raise NoAnswer(type(error).__name__) from None
+            raise NoAnswer(type(error).__name__, late=isinstance(error, TimeoutError)) from None
 
     def _connection(self) -> tuple[HTTPConnection, str]:
         """Return the connection of this thread, and what comes before paths."""

@@ -262,7 +262,7 @@ def test_no_process_but_the_server_is_ever_signalled(servers: Servers) -> None:
         for pid in (bystander.pid, other.pid):
             path.write_text(json.dumps({**vars(endpoint), "pid": pid}))
             with pytest.raises(StoreError, match=f"process {pid}"):
-                chroma_server.stop(data_dir, timeout=1.0)
+                chroma_server.stop(data_dir)
         time.sleep(0.5)
         assert bystander.poll() is None
         assert chroma_server.running(data_dir.parent / "other") == other

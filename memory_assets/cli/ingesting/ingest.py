@@ -64,6 +64,11 @@ class IngestResult:
         elif isinstance(outcome, Made):
             seconds = self.step_seconds.get(outcome.asset, 0.0)
             self.step_seconds[outcome.asset] = seconds + outcome.report.seconds
+            if wrong := outcome.report.details.get("chroma_set_aside"):
+                self.warnings.append(
+                    f"{outcome.project}: Chroma's files were set aside, and are made again from "
+                    f"the lake ({wrong})"
+                )
         else:
             name = f"{outcome.project}: {outcome.subject}.{outcome.name}"
             for noted in (self.warnings, self.checks_failed):

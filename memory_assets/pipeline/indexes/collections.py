@@ -32,6 +32,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.client import ask_again
 from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.vector_store import UPSERT_BATCH, Collection
 
@@ -267,5 +268,6 @@ def set_aside_damaged_files(components: Components, error: StoreError) -> str | 
     if not isinstance(error, StoreDamaged):
         wrong = chroma_server.set_aside_if_damaged(settings.data_dir, thoroughly=True)
     if wrong is not None:
+        ask_again(settings.data_dir)
         components.catalog.collections.forget_all()
     return wrong

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from memory_assets.embedding import DEFAULT_EMBEDDER
-from memory_assets.errors import StoreError
+from memory_assets.errors import StoreError, StoreUnanswering
 from memory_assets.keywords import TERMS_VERSION
 from memory_assets.pipeline.agent_memory.tables import (
     TABLES_VERSION,
@@ -66,7 +66,8 @@ class Step:
     `code_version` is that of the code that makes it; None: that of the redaction rules, which
     depends on the settings. `deps` are the assets that it is made of. `blocked_by` are the steps
     without whose success it is not run. `tries`: a failure of its store is tried again after
-    some seconds. `partitions`: the name of its partitions; projects unless said.
+    some seconds, unless its server does not answer. `partitions`: the name of its partitions;
+    projects unless said.
     """
 
     asset: str
@@ -83,6 +84,8 @@ class Step:
         for attempt in range(1, self.tries):
             try:
                 return self.run(components, project)
+            except StoreUnanswering:
+                raise
             except StoreError:
                 time.sleep(2**attempt)
         return self.run(components, project)

@@ -7,6 +7,9 @@ starts it again and is made once more. Every request of ours may be repeated.
 
 from __future__ import annotations
 
+import logging
+import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,11 +17,12 @@ from typing import Any
 
 import orjson
 
-from memory_assets.errors import StoreError
+from memory_assets.errors import StoreError, StoreUnanswering
 from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.vector_store import server_address, what_failed
 
+_LOG = logging.getLogger(__name__)
 _API = "/api/v2"
 _DATABASE = "/tenants/default_tenant/databases/default_database"
 _NO_ANSWER_FROM = 300
@@ -26,6 +30,20 @@ _NO_ANSWER_FROM = 300
 _NO_ACCESS = (401, 403)
 _PORTS = (8000, 443)
 """Where a URL names no port: of http, and of https."""
+_ANSWER_SECONDS = 30.0
+"""How long a request may take. One of 1,000 rows takes half a second."""
+
+
+_PAUSE_SECONDS = 60.0
+"""How long a process does not ask again a server that twice did not answer in time: an ingest has
+many requests, and would wait for each."""
+_late_at: dict[str, float] = {}
+"""When that was, by data directory or URL; of a monotonic clock."""
+
+
+def ask_again(data_dir: Path) -> None:
+    """Let the local server be asked again: its files are other ones."""
+    _late_at.pop(str(data_dir), None)
 
 
 class ChromaRefused(StoreError):
@@ -65,6 +83,8 @@ class ChromaClient:
         self.url = url or ""
         self._token = token
         self._whole = whole
+        self._process = 0
+        """Of the local server."""
         self._server: HttpServer | None = None
         self.find_server()
 
@@ -72,20 +92,25 @@ class ChromaClient:
         """Make sure that the local server runs.
 
         Raises:
-            StoreError: it cannot be started, or nothing answers at the URL.
+            StoreUnanswering: nothing answers.
+            StoreError: it cannot be started.
         """
+        self._require_answers()
         before = (self.url, self._token)
         if self._is_local:
-            endpoint = chroma_server.ensure_running(
-                self._data_dir, self._idle_seconds, whole=self._whole
-            )
-            self.url = endpoint.url
+            with self._lateness_noted():
+                endpoint = chroma_server.ensure_running(
+                    self._data_dir, self._idle_seconds, whole=self._whole
+                )
+            self.url, self._process = endpoint.url, endpoint.pid
             self._token = chroma_server.token(self._data_dir)
         if self._server is None or (self.url, self._token) != before:
             self._server = HttpServer(
-                server_address("MEMORY_CHROMA_URL", self.url, *_PORTS) + _API, self._token
+                server_address("MEMORY_CHROMA_URL", self.url, *_PORTS) + _API,
+                self._token,
+                _ANSWER_SECONDS,
             )
-            with chroma_errors(self.url):
+            with chroma_errors(self.url), self._lateness_noted():
                 self._answer("GET", _DATABASE, None)
 
     def request(self, method: str, path: str, body: Any = None) -> Any:
@@ -98,15 +123,46 @@ class ChromaClient:
         Raises:
             NotFoundError: it names something that does not exist.
             ChromaRefused: it is refused.
+            StoreUnanswering: there is no answer, of a local server that was started anew neither.
             StoreError: anything else went wrong.
         """
         content = orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY) if body else None
+        self._require_answers()
         with chroma_errors(self.url):
             try:
                 return self._answer(method, path, content)
-            except NoAnswer:
+            except NoAnswer as error:
+                if error.late:
+                    self.end_server(f"did not answer for {_ANSWER_SECONDS:.0f} s")
                 self.find_server()
-                return self._answer(method, path, content)
+                with self._lateness_noted():
+                    return self._answer(method, path, content)
+
+    def end_server(self, what: str) -> None:
+        """End the local server, which did `what`, unless somebody else ended it: after one failing
+        write in its database it may wait for itself for ever (chromadb 1.5.9). The next request
+        starts another."""
+        if self._is_local and chroma_server.stop(self._data_dir, process=self._process):
+            _LOG.warning("Chroma %s; its server was ended, and another one is asked", what)
+
+    @property
+    def _place(self) -> str:
+        return str(self._data_dir) if self._is_local else self.url
+
+    @contextmanager
+    def _lateness_noted(self) -> Iterator[None]:
+        """Note for a while that this server does not answer in time, if it does not in a block."""
+        try:
+            yield
+        except (NoAnswer, StoreUnanswering) as error:
+            if not isinstance(error, NoAnswer) or error.late:
+                _late_at[self._place] = time.monotonic()
+            raise
+
+    def _require_answers(self) -> None:
+        """Raise `StoreUnanswering` where this server was awaited in vain a moment ago."""
+        if time.monotonic() - _late_at.get(self._place, -math.inf) < _PAUSE_SECONDS:
+            raise StoreUnanswering(what_failed("Chroma", self.url, "no answer in time"))
 
     def _answer(self, method: str, path: str, content: bytes | None) -> Any:
         assert self._server is not None
@@ -131,6 +187,7 @@ def chroma_errors(url: str) -> Iterator[None]:
     their type is reported, and a traceback does not show them."""
     try:
         yield
-    except (NoAnswer, ValueError) as error:
-        name = type(error).__name__ if isinstance(error, ValueError) else str(error)
-        raise StoreError(what_failed("Chroma", url, name)) from None
+    except NoAnswer as error:
+        raise StoreUnanswering(what_failed("Chroma", url, str(error))) from None
+    except ValueError as error:
+        raise StoreError(what_failed("Chroma", url, type(error).__name__)) from None

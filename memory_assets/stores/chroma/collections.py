@@ -182,8 +182,12 @@ class ChromaCollection(Collection):
             except ChromaRefused as error:
                 if error.name in _WRONG or not left:
                     raise
-            # swapped or deleted during the call, which Chroma reports as internal
-            self._described = self._store.described(self.name)
+                name = error.name
+            # swapped or deleted during the call, which Chroma reports as internal; or a fault of
+            # the server, after which the next request may hang
+            before, self._described = self._described, self._store.described(self.name)
+            if before["id"] == self._described["id"]:
+                self._store.end_server(f"failed ({name})")
         raise AssertionError("the last try returns or raises")
 
     @property

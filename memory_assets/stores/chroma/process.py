@@ -56,7 +56,8 @@ def _stop_when_idle(data_dir: Path, idle_seconds: float, rust: RustServer) -> No
         lost = lost or not (data_dir / chroma_server.TOKEN_FILE).exists()
         if lost or time.time() - last_use > idle_seconds:
             os.kill(os.getpid(), signal.SIGTERM)
-            return
+            time.sleep(2 * _FINISH_SECONDS)  # Chroma waits for requests, which may hang for ever
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _serve(data_dir: Path, idle_seconds: float) -> int:

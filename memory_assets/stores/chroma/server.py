@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import logging
 import os
 import secrets
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -24,11 +26,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from memory_assets.errors import StoreDamaged, StoreError
+from memory_assets.errors import StoreDamaged, StoreError, StoreUnanswering
 from memory_assets.private_files import create_once
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.files.shared import is_locked, locked, state_of_holder
+from memory_assets.stores.files.sqlite import connect
 
+_LOG = logging.getLogger(__name__)
 HOST = "127.0.0.1"
 TOKEN_FILE = "chroma.token"
 _TOKEN_BYTES = 32
@@ -36,10 +40,12 @@ LOCK = "chroma.lock"
 ENDPOINT = "chroma.endpoint.json"
 PORT = "chroma.port"
 LAST_USE = "chroma.last-use"
-_LOG = "chroma.log"
+_LOG_FILE = "chroma.log"
 _CLOSED = "chroma.closed.lock"
 DATABASE = Path("chroma") / "chroma.sqlite3"
 START_SECONDS = 30.0
+_STOP_SECONDS = 10.0
+"""How long a server has to end by itself; one whose requests hang waits for them for ever."""
 _LOG_CHARACTERS = 300
 _CLOSED_SECONDS = 600.0
 PROCESS = "memory_assets.stores.chroma.process"
@@ -72,8 +78,11 @@ def ensure_running(data_dir: Path, idle_seconds: float, *, whole: bool = True) -
     """Return the endpoint of this directory's server, starting it if there is none; with
     `whole=False`, on damaged files as well.
 
+    One that lives and does not answer is ended for another.
+
     Raises:
         StoreDamaged: its files are damaged; they were set aside.
+        StoreUnanswering: it did not answer in time; it was ended.
         StoreError: it did not start; the message names its log.
     """
     endpoint = running(data_dir)
@@ -85,6 +94,8 @@ def ensure_running(data_dir: Path, idle_seconds: float, *, whole: bool = True) -
                 endpoint = None
             if endpoint is None and whole:
                 _require_whole_files(data_dir)
+            if endpoint is None and is_locked(data_dir / LOCK):
+                endpoint = _awaited(data_dir)
             endpoint = endpoint or _start(data_dir, idle_seconds)
     touch(data_dir)
     return endpoint
@@ -126,7 +137,7 @@ def closed_files(data_dir: Path) -> Iterator[Path]:
     with _starters_wait(data_dir):
         stop(data_dir)
         with locked(data_dir / LOCK, START_SECONDS, unanswering):
-            (data_dir / _LOG).unlink(missing_ok=True)
+            (data_dir / _LOG_FILE).unlink(missing_ok=True)
             chroma_files.finish_swap(data_dir / "chroma")
             yield data_dir / "chroma"
 
@@ -146,28 +157,62 @@ def touch(data_dir: Path) -> None:
     (data_dir / LAST_USE).touch()
 
 
-def stop(data_dir: Path, timeout: float = 10.0) -> bool:
-    """Stop this directory's server and wait until it is gone; False if none ran.
+def _awaited(data_dir: Path) -> Endpoint | None:
+    """Return the endpoint of a server that lives and did not answer just now, when it does; None
+    where it ended, or was ended because it does not."""
+    deadline = time.monotonic() + 2 * _STOP_SECONDS
+    while is_locked(data_dir / LOCK) and time.monotonic() < deadline:
+        if (endpoint := running(data_dir)) is not None:
+            return endpoint
+        time.sleep(0.05)
+    if stop(data_dir):
+        _LOG.warning("the Chroma server of %s did not answer and was ended", data_dir)
+    return None
+
+
+def is_wedged(data_dir: Path) -> bool:
+    """Whether a server lives that does not answer, or keeps its database from being written for
+    seconds: after one failed write in it, chromadb 1.5.9 may wait for itself for ever."""
+    if not is_locked(data_dir / LOCK):
+        return False
+    if running(data_dir) is None:
+        return True
+    with contextlib.closing(connect(data_dir / DATABASE, seconds=_STOP_SECONDS, mode="rw")) as held:
+        try:
+            held.execute("BEGIN IMMEDIATE")
+            held.execute("ROLLBACK")
+        except sqlite3.OperationalError:
+            return True
+    return False
+
+
+def stop(data_dir: Path, *, process: int | None = None) -> bool:
+    """Stop this directory's server, by force if it does not end by itself in some seconds, and
+    wait until it is gone; False if none ran, or (with `process`) one of another id does.
 
     Raises:
         StoreError: it does not stop, or the endpoint file names another process.
     """
-    endpoint = running(data_dir)
-    if endpoint is None:
+    endpoint = state_of_holder(data_dir / ENDPOINT, data_dir / LOCK, Endpoint)
+    if endpoint is None or process not in (None, endpoint.pid):
         return False
     if not _is_server_of(endpoint.pid, data_dir):
+        if not _answers(endpoint):  # of one that was killed: another is about to start
+            return False
         raise StoreError(
             f"{data_dir / ENDPOINT} names process {endpoint.pid}, which is not the Chroma "
             f"server of this directory. End the process that has {data_dir / LOCK} open, then "
             "run the command again."
         )
-    os.kill(endpoint.pid, signal.SIGTERM)
-    deadline = time.monotonic() + timeout
-    while is_locked(data_dir / LOCK):
-        if time.monotonic() > deadline:
-            raise StoreError(f"the Chroma server (process {endpoint.pid}) does not stop; kill it")
-        time.sleep(0.05)
-    return True
+    for sent in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(endpoint.pid, sent)
+        deadline = time.monotonic() + _STOP_SECONDS
+        while time.monotonic() < deadline:
+            if not is_locked(data_dir / LOCK):
+                return True
+            time.sleep(0.05)
+    raise StoreError(f"the Chroma server (process {endpoint.pid}) does not stop; kill it")
 
 
 def _is_server_of(pid: int, data_dir: Path) -> bool:
@@ -205,7 +250,7 @@ def set_aside_if_damaged(data_dir: Path, *, thoroughly: bool = False) -> str | N
 
 def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
     data_dir.mkdir(parents=True, exist_ok=True)
-    log = data_dir / _LOG
+    log = data_dir / _LOG_FILE
     # -P: the working directory is the data directory, from which nothing may be imported.
     command = [sys.executable, "-P", "-m", PROCESS, str(data_dir.resolve()), str(idle_seconds)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CHROMA_")}
@@ -232,8 +277,12 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
         if process.poll() is not None and not is_locked(data_dir / LOCK):
             break
         time.sleep(0.02)
-    raise StoreError(
-        f"the Chroma server for {data_dir} did not start ({_ending(process, log)}): is the disk "
+    ended = process.poll() is not None
+    how = _ending(process, log)
+    process.kill()  # none that nobody knows of stays
+    process.wait()
+    raise (StoreError if ended else StoreUnanswering)(
+        f"the Chroma server for {data_dir} did not start ({how}): is the disk "
         f"full, or not to be written? If its files are damaged, move {data_dir / 'chroma'} away "
         "and run `memory ingest`: it is rebuilt from the lake without embedding again."
     )

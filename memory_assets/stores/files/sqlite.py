@@ -179,10 +179,11 @@ def transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iter
     connection.execute(f"BEGIN {kind}")
     try:
         yield
+        connection.execute("COMMIT")  # which may fail, and then leaves the transaction open
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # of some errors SQLite has undone it by itself
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
 @contextmanager
