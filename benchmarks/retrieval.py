@@ -1,12 +1,15 @@
 """What a search finds, through the real pipeline, beside simpler ways to search.
 
-    python benchmarks/retrieval.py [--sets locomo cosqa scifact real] [--documents N] [--work DIR]
+    python benchmarks/retrieval.py [--sets locomo cosqa scifact real own unfitted]
+                                   [--documents N] [--work DIR]
                                    [--typos N]
 
 The labelled sets of the evaluation data are written as Claude Code transcripts (a message
 a record, a document a session of one prompt), taken in by `memory ingest`, and asked
 through `open_memory().search`, each of LoCoMo's conversations as a project of its own.
-`real` are the sessions of the evaluation data and benchmarks/questions.jsonl. Beside the
+`real` are the sessions of the evaluation data and benchmarks/questions.jsonl; `own` adds the
+questions with an answer of weak.jsonl, and `unfitted` has those of them that no model of weak hits
+was fitted on. Beside the
 three modes: plain BM25 (k1 1.2, b .75, no stemming), raw MiniLM in Chroma, and grep (turns
 by how many of the question's words they contain). benchmarks/notes/retrieval.md discusses the
 output.
@@ -368,6 +371,24 @@ def real(work: Path, _: int | None) -> tuple[Memory, Labelled]:
     return memory, Labelled(questions, {turn: units.get(turn, frozenset()) for turn in known})
 
 
+def own(halves: Sequence[str]) -> Prepare:
+    """Return what prepares the questions of these halves of weak.jsonl that have an answer; those
+    of `real`, too, if all are wanted."""
+
+    def prepared(work: Path, _: int | None) -> tuple[Memory, Labelled]:
+        memory, labelled = real(work.with_name("real"), None)
+        units = {turn: units | {turn} for turn, units in labelled.units_of.items()}
+        asked = [item for item in lines(HERE / "weak.jsonl") if "turn_index" in item]
+        questions = list(labelled.questions) if not halves else []
+        for item in asked:
+            if not halves or item["half"] in halves:
+                turns = (f"session::{item['session_id']}::turn::{at}" for at in item["turn_index"])
+                questions.append(Question(item["question"], None, frozenset(turns)))
+        return memory, Labelled(questions, units)
+
+    return prepared
+
+
 def _records_of_turns(memory: Memory) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield each turn with the ids of the records that it was made from."""
     for project in memory.lake.projects(REDACTED_RECORDS):
@@ -394,6 +415,8 @@ PREPARED: Mapping[str, Prepare] = {
     "cosqa": documents("cosqa_dev"),
     "scifact": documents("scifact_train"),
     "real": real,
+    "own": own(()),
+    "unfitted": own(("test", "test2")),
 }
 
 
