@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any
 from urllib.parse import urlsplit
 
-from memory_assets.errors import ConfigurationError, StoreBusy, StoreError
+from memory_assets.errors import ConfigurationError, StoreBusy, StoreError, StoreUnanswering
 from memory_assets.stores.vector_store import server_address, what_failed
 
 _PORTS = (6333, 6333)
@@ -40,8 +40,9 @@ def qdrant_errors(url: str) -> Iterator[None]:
             raise StoreError(
                 f"qdrant at {url} does not let us in; set QDRANT_API_KEY to its key"
             ) from None
-    except ResponseHandlingException as error:
+    except ResponseHandlingException as error:  # refused, broken, or not in time
         name = type(error.source).__name__
+        raise StoreUnanswering(what_failed("qdrant", url, name)) from None
     except (QdrantException, ValueError, RuntimeError, OSError) as error:
         name = type(error).__name__
     else:
