@@ -377,11 +377,13 @@ def _sweep_deed(sweep: Sweep, name: str, stores: Sequence[str], rounds: int, unt
 
 def print_table(sweep: Sweep) -> None:
     """Print the outcomes, by call and store."""
-    outcomes = sorted({outcome for _, _, outcome in sweep.outcomes})
-    for call in CALLS:
-        for store in STORES:
-            counts = [f"{sweep.outcomes[call, store, each]} {each}" for each in outcomes]
-            print(f"{call:7} {store:16} {', '.join(counts)}")
+    for call, store in sorted({(call, store) for call, store, _ in sweep.outcomes}):
+        counts = [
+            f"{count} {outcome}"
+            for (*where, outcome), count in sorted(sweep.outcomes.items())
+            if where == [call, store]
+        ]
+        print(f"{call:7} {store:16} {', '.join(counts)}")
     print(f"{sweep.outcomes.total()} faults, {len(sweep.bad)} not equal after one clean run")
     for line in sweep.bad:
         print(line)

@@ -28,6 +28,7 @@ _DATABASE = "/tenants/default_tenant/databases/default_database"
 _NO_ANSWER_FROM = 300
 """The status from which on there is no answer: a redirection is none."""
 _NO_ACCESS = (401, 403)
+_FAULT = "InternalError"
 _PORTS = (8000, 443)
 """Where a URL names no port: of http, and of https."""
 _ANSWER_SECONDS = 30.0
@@ -113,8 +114,15 @@ class ChromaClient:
             with chroma_errors(self.url), self._lateness_noted():
                 self._answer("GET", _DATABASE, None)
 
-    def request(self, method: str, path: str, body: Any = None) -> Any:
-        """Return the answer to a request about the default database, as `send` does."""
+    def request(self, method: str, path: str, body: Any = None, *, once: bool = False) -> Any:
+        """Return the answer to a request about the default database, as `send` does. If a local
+        server fails at it, another one is asked, unless `once` says that it is to be raised."""
+        try:
+            return self.send(method, _DATABASE + path, body)
+        except ChromaRefused as error:
+            if once or not self._is_local or error.name != _FAULT:
+                raise
+        self.end_server(f"failed ({_FAULT})")
         return self.send(method, _DATABASE + path, body)
 
     def send(self, method: str, path: str, body: Any = None) -> Any:

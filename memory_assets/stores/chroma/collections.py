@@ -178,7 +178,8 @@ class ChromaCollection(Collection):
         for left in reversed(range(_TRIES)):
             path = f"/collections/{self._described['id']}/{method}"
             try:
-                return self._store.request("POST" if arguments else "GET", path, arguments)
+                asked = "POST" if arguments else "GET"
+                return self._store.request(asked, path, arguments, once=True)
             except ChromaRefused as error:
                 if error.name in _WRONG or not left:
                     raise

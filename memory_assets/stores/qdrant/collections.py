@@ -19,7 +19,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, StoreError
+from memory_assets.errors import (
+    ConfigurationError,
+    NotFound,
+    StoreBusy,
+    StoreError,
+    StoreUnanswering,
+)
 from memory_assets.redacted_text import RedactedText, require_redacted
 from memory_assets.stores.vector_store import (
     UPSERT_BATCH,
@@ -369,8 +375,9 @@ def qdrant_errors(url: str) -> Iterator[None]:
             raise StoreError(
                 f"qdrant at {url} does not let us in; set QDRANT_API_KEY to its key"
             ) from None
-    except ResponseHandlingException as error:
+    except ResponseHandlingException as error:  # refused, broken, or not in time
         name = type(error.source).__name__
+        raise StoreUnanswering(what_failed("qdrant", url, name)) from None
     except (QdrantException, ValueError, RuntimeError, OSError) as error:
         name = type(error).__name__
     else:
