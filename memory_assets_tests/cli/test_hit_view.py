@@ -179,7 +179,7 @@ def test_found_words_are_marked_and_recalled_escapes_are_gone() -> None:
     hit = _hit("The \x1b[31mlamps burn\x07 in a lamp, is it")
     coloured = _lines(hit, query="is the lamp lit", colours=True)
     assert "\x1b[1;33mlamps\x1b[0m" in coloured[1]  # without the escape that was glued to it
-    assert "\x1b[1;33mlamp,\x1b[0m" in coloured[1] and "\x1b[1;33mis" not in coloured[1]
+    assert "\x1b[1;33mlamp\x1b[0m," in coloured[1] and "\x1b[1;33mis" not in coloured[1]
     assert [STYLE.sub("", line) for line in coloured] == _lines(hit, query="is the lamp lit")
     assert "\x1b[31m" not in "".join(coloured) and "\x07" not in "".join(coloured)
 

@@ -57,7 +57,7 @@ def test_the_form_has_each_argument_that_a_search_over_http_takes(client: TestCl
     names = {name for each in declared(SearchRequest) if (name := each.name_at("http"))}
     text = client.get("/").text
     assert set(re.findall(r'<(?:input|select) id="\w+" name="(\w+)"', text)) == names
-    assert "<option>trade-off</option>" in text and 'maxlength="2000"' in text
+    assert '<option value="trade-off">trade-off</option>' in text and 'maxlength="2000"' in text
 
 
 def test_before_anything_is_asked_the_newest_sessions_are_shown(client: TestClient) -> None:
@@ -133,7 +133,7 @@ def test_text_is_escaped_and_its_redaction_tags_are_links() -> None:
     for shown in (tags.with_tags(text), tags.marked(text, "img")):
         assert "<img" not in shown and "</mark>&amp;" not in shown.replace("&lt;/mark&gt;", "")
         assert 'href="/page/tag/pem-key:0123456789ab"' in shown
-    assert "<mark>&lt;img</mark>" in tags.marked(text, "img")
+    assert "&lt;<mark>img</mark>" in tags.marked(text, "img")
 
 
 def test_a_path_breaks_between_its_words() -> None:
@@ -245,3 +245,11 @@ def test_a_cookie_ends_and_is_random() -> None:
     assert client.get("/").status_code == 200
     now[0] += 12 * 3600 + 1
     assert client.get("/").status_code == 401
+
+
+def test_words_are_marked_and_not_the_paths_they_stand_in() -> None:
+    """Nor quotes and full stops around them."""
+    text = str(tags.marked("see internal/gitproto/fetch.go: `fetch` failed.", "fetch failed"))
+    assert text == (
+        "see internal/gitproto/<mark>fetch.go</mark>: `<mark>fetch</mark>` <mark>failed</mark>."
+    )

@@ -209,7 +209,7 @@ def _marked(line: str, query: str) -> str:
     """Return a line with the words of the question marked."""
     from memory_assets.recall.search.excerpts import marked_words
 
-    return " ".join(
+    return "".join(
         styled(word, "marked") if asked else word for word, asked in marked_words(line, query)
     )
 

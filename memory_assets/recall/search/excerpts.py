@@ -35,6 +35,7 @@ _LEAST_SENTENCE = 12
 """Characters: "1." or "No." belongs to the sentence that follows."""
 
 _SENTENCE_END = re.compile(r"[.!?][\"')\]*_`]*\s+|[。！？]")
+_BETWEEN_WORDS = re.compile(r"([\s/\\`\"'“”‘’*()\[\]{}<>|=,;:!?…]+|\.(?=\s|$))")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DIGEST_LINE = re.compile(r"[A-Za-z_][\w.-]*(?: error)?: \S")
 _GOES_ON = re.compile(r"[|,;&)]|\S+ (?:&&|\||--?\w)")
@@ -185,12 +186,14 @@ def answering_passage(passages: Sequence[Passage], query: str, most: int) -> int
 
 
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
-    """Yield the words of a line, with True for those that the question has, in whatever form they
-    occur; words that merely ask, such as "how", do not count."""
+    """Yield the words of a line and what stands between them, which add up to the line, with True
+    for words that the question has, in whatever form they occur; words that merely ask, such as
+    "how", do not count."""
     terms = query_terms(query)
     asked = {term for term, weight in terms.items() if weight == max(terms.values())}
-    for word in line.split(" "):
-        yield word, not asked.isdisjoint(indexed_terms(word))
+    for piece in _BETWEEN_WORDS.split(line):
+        if piece:
+            yield piece, not asked.isdisjoint(indexed_terms(piece))
 
 
 @lru_cache(maxsize=1_000)

@@ -35,7 +35,7 @@ def marked_text(text: str, query: str) -> Markup:
         return escape(text)
     from memory_assets.recall.search.excerpts import marked_words
 
-    return Markup(" ").join(
+    return Markup("").join(
         Markup("<mark>{}</mark>").format(word) if asked else escape(word)
         for word, asked in marked_words(text, query)
     )
