@@ -283,8 +283,8 @@ def comparable(one: StoredMemory, other: StoredMemory) -> bool:
 
 def said_again(known: StoredMemory, again: StoredMemory, *, merged: bool) -> StoredMemory:
     """Return a memory with the newer time, the higher confidence and the labels of both, and if it
-    is `merged`, the other wording. What was promoted from sessions is that no more when something
-    else says it, or it would be forgotten with a session."""
+    is `merged`, the other wording. A memory that was promoted from sessions belongs to whoever else
+    says it, so that it is not forgotten with a session."""
     if FROM_SESSIONS in known.tags and FROM_SESSIONS not in again.tags:
         known = _taken_over(known, again)
     also = known.also

@@ -153,7 +153,7 @@ def call_target(call: RedactedRecord) -> RedactedText:
     if call.command:
         return call.command.cut(0, 0)
     key = _KEY.match(call.text)
-    return _first_line(call.text, key.end() if key else 0, MAX_COMMAND)
+    return _first_line(call.text, key.end() if key else 0)
 
 
 def short_command(command: RedactedText, project_root: str) -> RedactedText:
@@ -165,7 +165,7 @@ def short_command(command: RedactedText, project_root: str) -> RedactedText:
         match = prefix.match(command, start)
         if match:
             start = match.end()
-    return _first_line(command, start, MAX_COMMAND)
+    return _first_line(command, start)
 
 
 def error_head(text: RedactedText) -> RedactedText:
@@ -196,8 +196,8 @@ def unique(
     return tuple(found)
 
 
-def _first_line(text: RedactedText, start: int, longest: int) -> RedactedText:
+def _first_line(text: RedactedText, start: int) -> RedactedText:
     match = _LINE.search(text, start)
     if match is None:
         return text.cut(0, 0)
-    return text.cut(match.start(), min(match.end(), match.start() + longest))
+    return text.cut(match.start(), min(match.end(), match.start() + MAX_COMMAND))

@@ -13,9 +13,9 @@ from memory_assets.stores.runs.names import projects_of
 _AT_ONCE = 500
 
 
-def ended_runs(instance: dg.DagsterInstance, job: str | None = None) -> Iterator[dg.RunRecord]:
-    """Yield the runs of a job (None: of all) that have ended, the newest first."""
-    wanted = dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus(status) for status in ENDED])
+def ended_runs(instance: dg.DagsterInstance) -> Iterator[dg.RunRecord]:
+    """Yield the runs that have ended, the newest first."""
+    wanted = dg.RunsFilter(statuses=[dg.DagsterRunStatus(status) for status in ENDED])
     records = instance.get_run_records(wanted, limit=_AT_ONCE)
     while records:
         yield from records

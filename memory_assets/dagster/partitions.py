@@ -79,11 +79,6 @@ def requests_to_remove(
     return [of.build_delete_request(sorted(gone))] if gone else []
 
 
-def all_partitions(instance: dg.DagsterInstance) -> list[str]:
-    """Return the partitions of all definitions, sorted."""
-    return sorted(key for name in _BY_NAME for key in instance.get_dynamic_partitions(name))
-
-
 def _definition_of(name: str) -> str:
     if is_workspace(name):
         return WORKSPACE_PARTITIONS

@@ -126,8 +126,8 @@ def tools(uses: Sequence[Use]) -> list[Lasting]:
 
 
 def _commands(uses: Iterable[Use]) -> list[Shown]:
-    """Return the commands of uses that were repeated: those typed alike, and of the rest those that
-    begin alike, with "…" for how they go on."""
+    """Return the commands that were repeated: first the same commands, then, of the rest, those
+    with the same beginning, whose different ends are shown as "…"."""
     exact = _grouped(uses, lambda use: use.command if use.text else "")
     kept = [
         each

@@ -46,8 +46,8 @@ class _Pair:
 
 
 def traps(uses: Sequence[Use]) -> list[Lasting]:
-    """Return what failed twice or more, or failed and worked otherwise twice or more, with what
-    worked instead, one a command; not what worked as it was afterwards."""
+    """Return one trap for each command that failed in several turns, or for which another that
+    worked was used again, with what worked instead. A command that later worked is none."""
     found: dict[str, list[_Pair]] = defaultdict(list)
     for pair in _pairs(uses):
         found[pair.topic].append(pair)

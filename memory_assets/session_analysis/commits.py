@@ -57,9 +57,11 @@ def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
 
 
 def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
-    """Return the commits that a call made, `record` being its result and `command` what it
-    ran: those that git printed, else the one that it made quietly, with the SHA where a
-    listing in the same output has the same subject."""
+    """Return the commits that a call made, `record` being its result and `command` what it ran.
+
+    Those that git printed; if it printed none, the one that `git commit --quiet` made, with its SHA
+    if a listing in the same output shows its subject.
+    """
     if not any(verb in command for verb in _VERBS) or not makes_commits(command):
         return []
     printed = printed_in(record.text)

@@ -95,8 +95,8 @@ class _Collections:
         self._products: list[Product] = []
 
     def make_equal(self) -> None:
-        """Write what differs, and remove the rows of sessions that are gone. Collections that the
-        settings name for what agents wrote are made, be there rows for them or not."""
+        """Write what differs, and remove the rows of sessions that are gone. The collections
+        that the settings name for what agents wrote are made even if there are no rows for them."""
         stage, project = self._index.stage, self._project
         for name in sorted(collections_named(self._components, self._index)):
             self._collection(name)

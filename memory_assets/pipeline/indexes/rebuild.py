@@ -58,8 +58,8 @@ class Rebuilt:
 
 
 def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
-    """Return the names of our collections, each with the tables that it mirrors; also those that
-    rows are in and, after a change of the settings, are to move from."""
+    """Return the names of our collections, each with the tables that it mirrors. Collections that
+    still have rows, although the settings name others now, are among them."""
     products = components.catalog.products
     found: dict[str, list[IndexedTable]] = {}
     for index in INDEXES:

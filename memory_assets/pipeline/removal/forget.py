@@ -122,9 +122,8 @@ def forget(
         keys += memories_from(components, conversations_of(sessions))
         owned = list(_owned_records(components, set(keys)))
         stones = Tombstones(components.data_dir / FILE_NAME, components.install_key)
-        # What other sessions show, too, is promoted again, and what others say stays without what
-        # is forgotten: these leave no tombstone. They come first, since nothing leads to them when
-        # the sessions are gone.
+        # These memories leave no tombstone: what other sessions show is promoted again, and what
+        # others say stays. They come first, since nothing leads to them when the sessions are gone.
         along = promoted_from(components, keys)
         along += said_too(components, {*keys, *along})
         stones.begin(along, state="leaving")

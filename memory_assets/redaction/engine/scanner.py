@@ -380,7 +380,7 @@ _BITS = 12
 
 
 def whole_value(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the range of the value of which `start` to `end` was found to be a secret.
+    """Return the range of the whole value around a secret found from `start` to `end`.
 
     Signs at its end belong to it, and what is joined to it and looks drawn.
     """

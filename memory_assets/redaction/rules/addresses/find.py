@@ -233,8 +233,8 @@ def _field_bar(name: str, is_account: bool) -> Bar:
 
 
 def _is_named_secret(field: Part) -> bool:
-    """Return True if `field`, under a name for passwords or tokens, is none of what programs write
-    there instead. In an address it is a value, no code; words serve as passwords in tests."""
+    """Return True if `field`, under a name for passwords or tokens, is a secret and no placeholder
+    of a program. In an address it is a value, no code; words serve as passwords in tests."""
     is_password = places.PASSWORD_END.search(field.name) is not None
     kind = NameKind.PASSWORD if is_password else name_kind(field.name)
     value = field.value

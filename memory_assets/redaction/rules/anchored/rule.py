@@ -98,8 +98,8 @@ def typed_password(value: str) -> bool:
 
 
 def login_password(value: str) -> bool:
-    """Return True if `value`, where a login needs a password, is none of what stands for one. Words
-    that are placeholders elsewhere (`admin`, `secret`) are passwords here."""
+    """Return True if `value`, where a login needs a password, is a password and no placeholder for
+    one. Words that are placeholders elsewhere (`admin`, `secret`) are passwords here."""
     return (
         len(value) >= 3
         and _STANDS_FOR.fullmatch(value) is None
