@@ -268,9 +268,8 @@ def rows_of(components: Components) -> dict[str, Any]:
                 for number, row in enumerate(rows):
                     state[f"{table.name}/{project}/{session}/{number}"] = repr(row)
     for name in components.vectors.names() if components.embeds else ():
-        page = components.vectors.get(name).ask(
-            "get", include=["embeddings", "documents", "metadatas"]
-        )
+        collection: Any = components.vectors.get(name)
+        page = collection.ask("get", include=["embeddings", "documents", "metadatas"])
         for row_id, vector, text, metadata in zip(
             page["ids"], page["embeddings"], page["documents"], page["metadatas"], strict=True
         ):
