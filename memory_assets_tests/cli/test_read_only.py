@@ -104,6 +104,7 @@ def test_questions_are_answered_and_nothing_is_written(read_only: Cli) -> None:
     assert after == before
 
 
+@pytest.mark.parametrize("read_only", ["closed"], indirect=True)
 def test_what_cannot_be_asked_is_said(read_only: Cli) -> None:
     """Collections of others are in a Chroma that needs to write; a turn is forgotten with its
     session; what agents wrote is read from its copy, where the journal is gone, or is nothing."""

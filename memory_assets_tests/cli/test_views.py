@@ -52,30 +52,31 @@ def _json(cli: Cli, *arguments: str) -> Any:
     return json.loads(cli.run(*arguments, "--json").stdout)
 
 
-def _arguments(cli: Cli, name: str) -> list[str]:
-    """The arguments of a command, about the session's first observation, or a file it changed."""
-    session = _json(cli, "summarize", FLAKY)
-    meant = {
+@pytest.fixture(scope="module")
+def meant(ingested: Cli) -> dict[str, str]:
+    """The session's first observation, and a file that it changed."""
+    session = _json(ingested, "summarize", FLAKY)
+    return {
         "OBSERVATION": session["observations"][0]["id"],
         "CHANGED": session["summary"]["files_modified"][0],
     }
-    return [meant.get(word, word) for word in COMMANDS[name]]
 
 
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (120, 40)])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_line_is_wider_than_the_terminal_and_colours_are_its_own(
-    ingested: Cli, name: str, columns: int, lines: int
+    ingested: Cli, meant: dict[str, str], name: str, columns: int, lines: int
 ) -> None:
     """And none is wrapped by it; recalled escapes are gone; ids are short but in an audit, where
     they are looked up; times are without a zone."""
-    given = _arguments(ingested, name)
+    given = [meant.get(word, word) for word in COMMANDS[name]]
     shown = on_terminal(ingested, *given, columns=columns, lines=lines, codes=(0, 3))
     plain = [STYLE.sub("", line) for line in shown]
     assert len(plain) > 0 and all(cells(line) < columns for line in plain), plain
     assert not any("\x1b" in line for line in plain)
-    again = on_terminal(ingested, *given, columns=columns, codes=(0, 3), NO_COLOR="1")
-    assert again == plain
+    if columns == 80:
+        again = on_terminal(ingested, *given, columns=columns, codes=(0, 3), NO_COLOR="1")
+        assert again == plain
     text = "\n".join(plain)
     assert name in _WITH_IDS or not _WHOLE_ID.search(text)
     assert not re.search(r"\d\d:\d\dZ|\+\d\d:\d\d\b", text) or name in _WITH_ZONES
