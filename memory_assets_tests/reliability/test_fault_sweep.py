@@ -3,6 +3,7 @@ had happened. The full form is `benchmarks/fault_sweep.py`."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +16,11 @@ from memory_assets_tests.conftest import forget_own_settings
 
 
 @pytest.fixture
-def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sweep]:
+def sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled_rules: Path
+) -> Iterator[Sweep]:
     """Transcripts, and a process that does what a memory is for; skips without a compiler."""
+    shutil.copytree(compiled_rules, tmp_path / "cache")  # where the sweep has its own
     forget_own_settings(monkeypatch, tmp_path / "home")
     for name in ("HOME", "XDG_CACHE_HOME"):  # the sweep sets them, and what embeds
         monkeypatch.setenv(name, str(tmp_path))
