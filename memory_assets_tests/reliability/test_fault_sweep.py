@@ -16,9 +16,7 @@ from memory_assets_tests.conftest import forget_own_settings
 
 
 @pytest.fixture
-def sweep(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled_rules: Path
-) -> Iterator[Sweep]:
+def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled_rules: Path) -> Iterator[Sweep]:
     """Transcripts, and a process that does what a memory is for; skips without a compiler."""
     shutil.copytree(compiled_rules, tmp_path / "cache")  # where the sweep has its own
     forget_own_settings(monkeypatch, tmp_path / "home")
