@@ -48,9 +48,9 @@ kong-routes:
 
 # The tests start many processes: what one of them compiles, the next need not.
 test: export PYTHONDONTWRITEBYTECODE :=
-# Four at a time on two cores, because the live tests wait for others most of the time.
+# Three at a time on two cores, because the live tests wait for others most of the time.
 test: $(READY) $(AXE)
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # What takes half a minute a test and is left out of the former; and property tests on
 # examples that are new each time.

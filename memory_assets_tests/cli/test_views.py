@@ -62,8 +62,13 @@ def meant(ingested: Cli) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (120, 40)])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("name", "columns", "lines"),
+    [
+        *((name, 80, 24) for name in COMMANDS),
+        *((name, 120, 40) for name in ("a turn", "a session", "its origin", "figures")),
+    ],
+)
 def test_no_line_is_wider_than_the_terminal_and_colours_are_its_own(
     ingested: Cli, meant: dict[str, str], name: str, columns: int, lines: int
 ) -> None:
@@ -74,7 +79,7 @@ def test_no_line_is_wider_than_the_terminal_and_colours_are_its_own(
     plain = [STYLE.sub("", line) for line in shown]
     assert len(plain) > 0 and all(cells(line) < columns for line in plain), plain
     assert not any("\x1b" in line for line in plain)
-    if columns == 80:
+    if columns == 120:
         again = on_terminal(ingested, *given, columns=columns, codes=(0, 3), NO_COLOR="1")
         assert again == plain
     text = "\n".join(plain)

@@ -37,11 +37,9 @@ def test_one_clean_run_later_nothing_is_missing(sweep: Sweep) -> None:
     next run."""
     sweep.calls("turn", "lake")
     for fault in (
-        Fault("write", "lake", 3, "ENOSPC"),
         Fault("rename", "lake", 2, "EACCES"),
         Fault("write", "catalog.db", 40, "EIO"),
         Fault("fsync", "catalog.db", 1, "EIO"),
         Fault("write", "keywords.db", 20, "ENOSPC"),
-        Fault("open", "keywords.db", 2, "EMFILE"),
     ):
         assert sweep.round("turn", fault) == "", str(fault)
