@@ -160,20 +160,33 @@ def test_editor_context_is_cut_from_the_prompt(
     assert read(codex).said == ["fix it"]
 
 
+@pytest.mark.parametrize("build", ["item and event", "item", "event"])
+@pytest.mark.parametrize(
+    "files",
+    [
+        ("/srv/a plan.md",),
+        ("/srv/a plan.md", "C:\\v\\b.mp4", "/home/mira/\u65b0\u805e: \u7b2c1.txt"),
+    ],
+)
 def test_files_that_a_person_named_in_an_editor_stand_beside_the_prompt(
-    codex: CodexLines, read: Read
+    codex: CodexLines, read: Read, build: str, files: tuple[str, ...]
 ) -> None:
-    """They are the person's, with their paths; headings of other context are not."""
-    codex.prompt(
-        "\n# Files mentioned by the user:\n\n## a plan.md: /srv/a plan.md\n\n"
-        "## b.mp4: C:\\v\\b.mp4\n\n## My request for Codex:\nfix it\n"
-    )
-    codex.prompt("# Context from my IDE setup:\n\n## c: d\n\n## My request for Codex:\nand this\n")
+    """Whatever the build writes of a prompt. They are the person's, with their paths; headings of
+    other context are not, and those of one prompt are not the next one's."""
+    listed = "\n\n".join(f"## file {number}: {path}" for number, path in enumerate(files))
+    heading = "## My request for Codex:"
+    request = f"\n# Files mentioned by the user:\n\n{listed}\n\n{heading}\nfix it\n"
+    other = f"# Context from my IDE setup:\n\n## c: d\n\n{heading}\nand this\n"
+    for text in (request, other):
+        if build != "event":
+            codex.user_item(text)
+        if build != "item":
+            codex.event("user_message", message=text)
+        codex.item("message", role="assistant", content=[{"type": "output_text", "text": text[:9]}])
     records = read(codex).records
     assert [record.text for record in records if record.kind == "prompt"] == ["fix it", "and this"]
-    (listed,) = (record for record in records if record.kind == "attachment")
-    assert listed.paths == ("/srv/a plan.md", "C:\\v\\b.mp4")
-    assert "## a plan.md: /srv/a plan.md" in listed.text
+    (beside,) = (record for record in records if record.kind == "attachment")
+    assert beside.paths == files and listed in beside.text
 
 
 @pytest.mark.parametrize(

@@ -154,9 +154,7 @@ def _taken_back(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None
     for place, other in enumerate(later):
         touched = other.edited & turn.edited
         asked = len(other.prompt) <= _LONGEST_ANSWER and _TAKES_BACK.search(other.prompt)
-        by_command = re.search(
-            r"\bgit (?:revert|restore|checkout --|reset --hard)(?!\S)", other.commands
-        )
+        by_command = _REVERTING.search(other.commands)
         if (asked and (place == 0 or touched)) or (by_command and touched and place == 0):
             done = _sentence(other.reply, _TOOK_BACK)
             if done:

@@ -85,7 +85,7 @@ _REQUEST_HEADING = re.compile(r"^#{1,4} My request for Codex:?[ \t]*$", re.MULTI
 _MENTIONED = re.compile(
     r"^# Files mentioned by the user:[ \t]*\n(?:\s*## [^\n]+: [^\n]+\n)+", re.MULTILINE
 )
-_MENTIONED_PATH = re.compile(r"^## [^\n]+?: (.+?)[ \t]*$", re.MULTILINE)
+_MENTIONED_PATH = re.compile(r"^## [^\n]+?: (.+)$", re.MULTILINE)
 _ABOVE = re.compile(
     r"(?>(?:# AGENTS\.md instructions[^\n]*\n\s*)?"
     r"<(INSTRUCTIONS|user_instructions|environment_context|recommended_plugins)>.*?</\1>\s*)++"
@@ -179,7 +179,8 @@ def mentioned_files(text: str) -> tuple[str, list[str]]:
     listed = _MENTIONED.search(text, 0, heading.start()) if heading else None
     if listed is None:
         return "", []
-    return listed.group().strip(), _MENTIONED_PATH.findall(listed.group())
+    paths = map(str.strip, _MENTIONED_PATH.findall(listed.group()))
+    return listed.group().strip(), list(paths)
 
 
 def event_text(event: JsonObject) -> str:

@@ -73,6 +73,7 @@ from memory_assets.transcripts.session import (
 )
 
 COPIED = "copied-history"
+_NO_FILES: tuple[str, list[str]] = "", []
 DOUBLED = "doubled-message"
 
 
@@ -89,6 +90,8 @@ class CodexSession(Session):
         self._failed_calls: set[str] = set()
         self._known_calls: set[int] = set()
         self._scripts: dict[str, Script] = {}
+        self._named = _NO_FILES
+        """The files that were named above the request which is told next, and their paths."""
 
     # --- lines -------------------------------------------------------------------------
 
@@ -188,7 +191,8 @@ class CodexSession(Session):
             return released + self._resolve(made)
         released = self._release()
         if role == "user":
-            said = classify_submitted(item_text(item.get("content")))
+            text = item_text(item.get("content"))
+            said, self._named = classify_submitted(text), mentioned_files(text)
             if not said.text:
                 return released + self._resolve([])
             if self._doubles.user_item(Held(said, frame)):
@@ -329,12 +333,8 @@ class CodexSession(Session):
         self._report.dropped[DOUBLED] += doubled
         if not keep:
             return self._resolve(DOUBLED)
+        self._named = mentioned_files(text)
         made = self._said(frame, said)
-        listed, paths = mentioned_files(text)
-        if listed:
-            uuid = derived_id("codex", "", "files", frame.record_uuid)
-            beside = replace(frame, record_uuid=uuid, content={"files": listed})
-            made += self._one(beside, "user", "attachment", listed, "file", paths=tuple(paths))
         return self._release() + self._resolve(made)
 
     def _agent_event(self, text: str, frame: Frame) -> list[Record]:
@@ -392,4 +392,10 @@ class CodexSession(Session):
         if said.kind == "prompt" and not frame.is_sidechain:
             number = str(self._report.prompts)
             frame.record_uuid = derived_id("codex", self._envelopes.thread, number, said.text)
-        return super()._said(frame, said)
+        made = super()._said(frame, said)
+        (listed, paths), self._named = self._named, _NO_FILES
+        if listed and said.kind == "prompt":
+            uuid = derived_id("codex", "", "files", frame.record_uuid)
+            beside = replace(frame, record_uuid=uuid, content={"files": listed})
+            made += self._one(beside, "user", "attachment", listed, "file", paths=tuple(paths))
+        return made
