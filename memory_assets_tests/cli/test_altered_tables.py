@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -103,3 +104,42 @@ def test_an_ingest_with_nothing_to_do_checks_what_was_altered(
     done = run_here(home, "ingest")
     assert done.returncode == exit_codes.FINE, done.stdout
     assert _EVERYTHING in done.stdout and "A check failed" not in run_here(home, "status").stdout
+
+
+def _no_footer(content: bytes) -> bytes:
+    return content[:-400] + b"x" * 392 + content[-8:]
+
+
+def _cut_in_half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def _empty(content: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damage", [_no_footer, _cut_in_half, _empty])
+def test_a_damaged_file_is_told_until_it_is_whole_and_stops_no_other_project(
+    home: dict[str, str], tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    """By every ingest, also after `memory verify` has begun all checks again."""
+    (path,) = (tmp_path / "memory" / "lake" / "redacted_records").rglob("*.parquet")
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    later = time.time() + 5
+    os.utime(path, (later, later))
+    other = tmp_path / "projects" / "-w-pier"
+    other.mkdir()
+    for number, command in enumerate(("ingest", "verify", "ingest", "ingest")):
+        lines = (tmp_path / "projects" / "-w-harbour" / "s1.jsonl").read_text()
+        text = lines.replace("/w/harbour", "/w/pier").replace('"s1"', f'"p{number}"')
+        (other / f"p{number}.jsonl").write_text(re.sub(r'"u(\d)"', rf'"p{number}u\1"', text))
+        done = run_here(home, command)
+        assert done.returncode not in (exit_codes.FINE, None), (command, done.stdout)
+        told = done.stdout + done.stderr
+        assert f"{path.name} is damaged" in told and _EVERYTHING not in told, (command, told)
+    assert (
+        json.loads(run_here(home, "sessions", "--project", "pier", "--json").stdout)["total"] == 4
+    )
+    path.write_bytes(whole)
+    assert run_here(home, "ingest").returncode == exit_codes.FINE

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from memory_assets.errors import DamagedFile
 from memory_assets.pipeline.checks.expectations import matching_version
 from memory_assets.pipeline.indexes.collections import forget_lost_store
 from memory_assets.pipeline.indexes.indexed_tables import (
@@ -256,8 +257,8 @@ def plan_unchecked(
     components: Components, sources: Mapping[str, list[Source]], projects: Iterable[str]
 ) -> list[ProjectPlan]:
     """Return those of the projects in which a check failed, or a table has rows that were written
-    after its checks. Costs a stat for each file of the lake; files whose time was kept are not
-    noticed, but by `memory verify`."""
+    after its checks, or whose checks `memory verify` began again and did not finish. Costs a stat
+    for each file of the lake; files whose time was kept are not noticed, but by `memory verify`."""
     checked_at = {
         (row["stage"], row["project"]): datetime.fromisoformat(row["at"]).timestamp()
         for row in components.catalog.rows(
@@ -276,8 +277,12 @@ def plan_unchecked(
         tables = [
             table
             for table in TABLES.values()
-            if (at := checked_at.get((note_stage(MATCHED, table), project)))
-            and _is_newer(components, table, project, int(at * 1e9) + _STEP_NS)
+            if _is_newer(
+                components,
+                table,
+                project,
+                int(checked_at.get((note_stage(MATCHED, table), project), 0.0) * 1e9) + _STEP_NS,
+            )
         ]
         altered = any(_has_pending(components, table, project) for table in tables)
         if altered or project in failed:
@@ -297,4 +302,7 @@ def _is_newer(components: Components, table: Table, project: str, than_ns: int) 
 
 def _has_pending(components: Components, table: Table, project: str) -> bool:
     version = matching_version(table, EXPECTATIONS[table.name])
-    return bool(components.pending_sessions(project, table, MATCHED, version))
+    try:
+        return bool(components.pending_sessions(project, table, MATCHED, version))
+    except DamagedFile:  # the checks say so, and other projects go on
+        return True
