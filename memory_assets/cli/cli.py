@@ -6,7 +6,7 @@ the commands that need it (`dev`, `retain`, `forget`), never by the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -28,15 +28,30 @@ from memory_assets.cli.installing import git_hooks, init_workspace
 from memory_assets.cli.prepare import prepare
 from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.cli.request_options import Json, Projects
-from memory_assets.errors import ConfigurationError
+from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.private_files import create_private_files
-from memory_assets.settings import load_settings
+from memory_assets.settings import Settings, load_settings
+from memory_assets.status import counted
 
 app = typer.Typer(
     name="memory",
     help="Search what your coding agents did before.",
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+)
+
+
+_NO_MEMORY = (
+    ("memory ingest", "take in your coding agents' sessions"),
+    ("memory doctor", "what is found here, and what is missing"),
+)
+_MEMORY = (
+    ("memory search why did it fail", "by words and meaning"),
+    ('memory search --exact "error: ..."', "a line, in tool output, too"),
+    ("memory sessions --project .", "what was done in this directory"),
+    ("memory resume --last", "go on with the last session"),
+    ("memory open", "the page, in your browser"),
+    ("memory ingest", "take in what is new"),
 )
 
 
@@ -56,9 +71,34 @@ def _root(
         raise typer.Exit
     prepare(load_settings())
     if context.invoked_subcommand is None:
-        from memory_assets.cli.first_words import what_to_type
+        print_lines(_what_to_type(load_settings()))
 
-        print_lines(what_to_type(load_settings()))
+
+def _what_to_type(settings: Settings) -> Iterator[str]:
+    """Yield lines for somebody who does not know what to type."""
+    yield "memory: search what your coding agents did before."
+    yield ""
+    sessions = _sessions(settings)
+    if sessions:
+        yield f"{counted(sessions, 'session')} in memory. Type:"
+    else:
+        yield "Nothing is in memory yet. Type:"
+    yield ""
+    for command, meaning in _MEMORY if sessions else _NO_MEMORY:
+        yield f"  {command:<36}{meaning}"
+    yield ""
+    yield "memory --help lists all commands; memory search --help, the options of one."
+
+
+def _sessions(settings: Settings) -> int:
+    """Return the number of sessions in memory."""
+    from memory_assets.recall import open_memory
+
+    try:
+        totals = open_memory(settings).catalog.products.totals()
+    except NotFound:
+        return 0
+    return int(totals.get("redacted_records", {}).get("sessions") or 0)
 
 
 def ingest(

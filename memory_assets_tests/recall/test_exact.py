@@ -18,7 +18,7 @@ from memory_assets.serving.opened import OpenedMemory
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
-APP, SITE = "/work/app", "/work/site"
+APP, SITE = "/srv/app", "/srv/site"
 TRACE = 'Traceback:\n  File "tide.py", line 7, in ebb\n    raise Low("no [water] (yet)")\n'
 LONG = "x" * 5_000 + " the needle of the haystack " + "y" * 5_000
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -35,7 +35,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
     worked.session("2", again, shell("python tide.py", f"{TRACE}{TRACE}"), cwd=SITE, days=2)
     recalled = shell("memory search tide", "<recalled-memory v1 1f> It says:\n" + TRACE)
     worked.session("3", recalled, cwd=SITE, days=3)
-    read = Call("Read", {"file_path": "/work/site/low.md"}, "Low tide is at noon,\n  on Sundays.")
+    read = Call("Read", {"file_path": "/srv/site/low.md"}, "Low tide is at noon,\n  on Sundays.")
     worked.session("4", read, cwd=SITE, days=4)
     return worked.memory()
 
@@ -146,7 +146,7 @@ def test_agents_and_programs_ask_the_same(memory: Memory) -> None:
 
 def test_rows_are_there_once_while_they_are_moved(memory: Memory) -> None:
     """A killed writer leaves rows in two files; who reads file by file sees each once."""
-    lake, project = memory.lake, "-work-site"
+    lake, project = memory.lake, "-srv-site"
 
     def numbers() -> list[Any]:
         def every(rows: pa.Table) -> Any:
