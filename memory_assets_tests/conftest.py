@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,6 +115,14 @@ def made_once(of_all_workers: Path, name: str, make: Callable[[Path], None]) -> 
             make(root)
             whole.touch()
     return root
+
+
+def copy_memory(original: Path, root: Path) -> None:
+    """Copy `data` and the `transcripts` that it was made of; the catalogue names the copies."""
+    for name in ("transcripts", "data"):
+        shutil.copytree(original / name, root / name)
+    with closing(sqlite3.connect(root / "data" / "catalog.db")) as catalog, catalog:
+        catalog.execute("UPDATE sources SET path = replace(path, ?, ?)", (f"{original}", f"{root}"))
 
 
 @pytest.fixture(scope="session")

@@ -158,7 +158,7 @@ def _disguised(text: str) -> Iterator[str]:
 
 def test_both_engines_make_the_same_views(redactors: tuple[Redactor, Redactor]) -> None:
     """Canaries escaped, encoded, coloured or cut by a line end come out the same."""
-    samples = (*SAMPLES[::40], "DB_PASSWORD=hunter2Qx9", "https://app:Pa55w0rdX@db.internal/x")
+    samples = (*SAMPLES[::45], "DB_PASSWORD=hunter2Qx9", "https://app:Pa55w0rdX@db.internal/x")
     for sample in samples:
         for text in _disguised(sample):
             assert _same(redactors, text), ascii(text)[:60]
