@@ -60,6 +60,7 @@ SETTINGS_FILE = (IMPORT_ROOT if IS_CHECKOUT else user_config_dir()) / "memory.to
 KNOWN_AGENTS = tuple(AGENTS)
 NO_EMBEDDER = "none"
 NO_VECTORS = f"no vectors are made (MEMORY_EMBEDDER={NO_EMBEDDER})"
+NO_COLLECTIONS = "no collections are kept (VECTOR_BACKEND=none)"
 UNKNOWN_PROJECT = "-unknown"
 _NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]")
 
