@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import bpe_openai
 import pytest
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -70,11 +69,18 @@ def ask(settings: Settings, name: str, /, **arguments: Any) -> Any:
     return call_tool(opened, name, arguments)
 
 
+def _encoding(name: str) -> Any:
+    """Return a model's tokens; its tables take a second to load."""
+    import bpe_openai
+
+    return bpe_openai.get_encoding(name)
+
+
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
 def test_the_definitions_take_fewer_than_1200_tokens(encoding: str) -> None:
     """Names, descriptions, schemas and annotations of all tools, as they go over the wire."""
     told = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools()]
-    tokens = bpe_openai.get_encoding(encoding).encode(json.dumps(told, separators=(",", ":")))
+    tokens = _encoding(encoding).encode(json.dumps(told, separators=(",", ":")))
     assert 500 < len(tokens) < 1_200
 
 
@@ -427,10 +433,7 @@ def tokens_of(result: Any) -> int:
     """The tokens of an answer in both of its forms."""
     structured = json.dumps(result.structured_content, ensure_ascii=False)
     both = structured + "".join(part.text for part in result.content)
-    return max(
-        len(bpe_openai.get_encoding(encoding).encode(both))
-        for encoding in ("o200k_base", "cl100k_base")
-    )
+    return max(len(_encoding(encoding).encode(both)) for encoding in ("o200k_base", "cl100k_base"))
 
 
 def test_the_pages_of_a_search_have_all_hits_once(asked: Asked) -> None:
@@ -467,7 +470,7 @@ def test_a_long_text_is_paged_by_what_it_comes_to_in_tokens() -> None:
         assert all(len(part) <= PAGE_CHARACTERS and tokens(part) <= 7_001 for part in parts)
         assert all(parts) or text == ""
         for encoding in ("o200k_base", "cl100k_base"):
-            count = bpe_openai.get_encoding(encoding).encode
+            count = _encoding(encoding).encode
             assert all(2 * len(count(part)) < MOST_TOKENS for part in parts)
 
 
