@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from hypothesis import settings as hypothesis_settings
 
 from memory_assets.agents import AGENTS
@@ -45,6 +45,25 @@ def pytest_configure() -> None:
         return
     if not os.statvfs(IN_MEMORY).f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Where no test is compiled yet, let one worker do it and the others wait for that: each would
+    spend 10 s of CPU on the same, because pytest rewrites every assertion."""
+    compiled = any((Path(__file__).parent / "__pycache__").glob("test_wheel.*-pytest-*.pyc"))
+    if compiled or session.config.cache is None:
+        return (yield)
+    lock = FileLock(Path(session.config.cache.mkdir("compiling")) / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        with lock:
+            pass
+    try:
+        return (yield)
+    finally:
+        lock.release()
 
 
 @pytest.hookimpl(trylast=True)

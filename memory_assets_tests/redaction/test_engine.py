@@ -64,8 +64,8 @@ def _labelled_texts() -> list[str]:
         return [json.loads(line)["text"] for line in lines]
 
 
-def _record_texts(transcripts: Path) -> Iterator[str]:
-    for path in sorted(transcripts.rglob("*.jsonl")):
+def _record_texts(transcripts: Path, step: int = 1) -> Iterator[str]:
+    for path in sorted(transcripts.rglob("*.jsonl"))[::step]:
         with contextlib.suppress(TranscriptError):
             for record in read_session(path):
                 yield record.text
@@ -224,7 +224,7 @@ def test_both_engines_redact_transcripts_the_same(
     redactors: tuple[Redactor, Redactor], dev_transcripts: Path
 ) -> None:
     """The whole redaction of a sample of real records is the same."""
-    texts = [text for text in _record_texts(dev_transcripts) if text][::150]
+    texts = [text for text in _record_texts(dev_transcripts, 8) if text][::20]
     assert len(texts) > 100
     assert not [number for number, text in enumerate(texts) if not _same(redactors, text)]
 
