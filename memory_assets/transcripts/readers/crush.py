@@ -51,12 +51,18 @@ class CrushReader(DatabaseReader):
         LeftOut("file-version.path", "", "a file that was changed; the call names it"),
     )
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases of the listed projects, and of a project that is the root."""
         places = [root, root / _FOLDER, *_listed(root / _PROJECTS)]
         for path in dict.fromkeys(place / _DATABASE for place in places):
             if path.is_file():
                 yield path
+
+    def elsewhere(self, root: Path) -> Iterator[Path]:
+        """Yield the directories of the listed projects' databases."""
+        for folder in _listed(root / _PROJECTS):
+            if folder.is_dir():
+                yield folder
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the sessions with messages, without those that make titles."""
