@@ -13,7 +13,8 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.paths import own_places
 from memory_assets.settings import load_settings
 from memory_assets.tool_names import kind_of_tool
-from memory_assets.transcripts import READERS
+from memory_assets.transcripts import READERS, Unlisted, discover
+from memory_assets_tests.transcripts.agent_stores import Kilo, OpenCode, Store
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = [
@@ -91,6 +92,12 @@ def test_a_platform_has_no_places_of_another(monkeypatch: pytest.MonkeyPatch) ->
         ("CURSOR_CONFIG_DIR", "cursor", "projects"),
         ("XDG_DATA_HOME", "opencode", "opencode"),
         ("GOOSE_PATH_ROOT", "goose", "data/sessions"),
+        ("CRUSH_GLOBAL_DATA", "crush", ""),
+        ("HERMES_HOME", "hermes", ""),
+        ("CLINE_DIR", "cline", "data"),
+        ("CLINE_DATA_DIR", "cline", ""),
+        ("CLINE_SESSION_DATA_DIR", "cline", ""),
+        ("OPENCLAW_STATE_DIR", "openclaw", "agents"),
     ],
 )
 def test_the_agents_own_variables_move_them(
@@ -100,6 +107,25 @@ def test_the_agents_own_variables_move_them(
     (tmp_path / "moved" / below).mkdir(parents=True)
     monkeypatch.setenv(variable, str(tmp_path / "moved"))
     assert load_settings().transcript_roots() == {agent: (tmp_path / "moved" / below,)}
+
+
+@pytest.mark.parametrize(("agent", "make"), [("opencode", OpenCode), ("kilo", Kilo)])
+def test_a_database_that_a_variable_names_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, make: type[Store]
+) -> None:
+    """In whatever directory and by whatever name; no other database there is opened."""
+    store = make(tmp_path / "moved", wal=False)
+    store.say("Why?", "Because.")
+    (tmp_path / "moved" / "other.db").write_bytes(b"not to be read")
+    own = store.path.rename(store.path.with_name("mine.sqlite"))
+    monkeypatch.setenv(f"{agent.upper()}_DB", str(own))
+    roots = load_settings().transcript_roots()
+    assert roots == {agent: (tmp_path / "moved",)}
+    unlisted: list[Unlisted] = []
+    assert [source.path for source in discover(roots, note=unlisted.append)] == [own]
+    assert unlisted == []
+    monkeypatch.setenv(f"{agent.upper()}_DB", ":memory:")
+    assert agent not in load_settings().transcript_roots()
 
 
 def test_an_agent_can_be_left_out_by_its_name() -> None:

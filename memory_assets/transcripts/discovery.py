@@ -29,6 +29,9 @@ _VANISHED = (FileNotFoundError, NotADirectoryError)
 _NOT_UTF8 = "its name is not UTF-8"
 _NOT_PRINTABLE = "its name holds control or invisible characters"
 _RENAME = "rename it"
+_NAMED_DEPTH = 3
+"""How deep a directory that the user names is searched for projects."""
+_INSTALLED = frozenset({"node_modules", "site-packages", "vendor", "target", "dist", "build"})
 _SEARCHED_DEPTH = 4
 """How deep a directory that cannot be named is searched for transcripts."""
 
@@ -153,6 +156,15 @@ class Walk:
                     yield entry, *facts
             elif depth and self.is_directory(entry, follow_symlinks=False):
                 yield from self.transcripts(Path(entry.path), depth - 1, endings)
+
+    def folders(self, root: Path, depth: int = _NAMED_DEPTH) -> Iterator[Path]:
+        """Yield a directory that a user named and those below it, but for hidden ones, packages
+        that were installed, and links."""
+        yield root
+        for entry in self.entries(root) if depth else ():
+            is_of_user = not entry.name.startswith(".") and entry.name not in _INSTALLED
+            if is_of_user and self.is_directory(entry, follow_symlinks=False):
+                yield from self.folders(Path(entry.path), depth - 1)
 
     def _has_transcripts(self, entry: os.DirEntry[str], depth: int = _SEARCHED_DEPTH) -> bool:
         """Return whether an entry is a *.jsonl file, or a directory with one in or below it."""

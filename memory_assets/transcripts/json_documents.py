@@ -1,4 +1,4 @@
-"""Sessions that are one JSON document each, rewritten as a whole: read, and cut into rows."""
+"""Sessions that are one document each, rewritten as a whole: read, and cut into rows."""
 
 from __future__ import annotations
 
@@ -24,16 +24,26 @@ def document_of(path: Path) -> JsonObject:
         DamagedTranscript: it is no JSON object, or too large.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DamagedTranscript(f"{printable(path)}: {_TOO_LARGE}", _TOO_LARGE)
-        found = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise unreadable(path, error) from error
+        found = orjson.loads(_bytes_of(path))
     except orjson.JSONDecodeError:
         found = None
     if not isinstance(found, dict):
         raise DamagedTranscript(f"{printable(path)}: {_NO_JSON}", _NO_JSON)
     return found
+
+
+def text_of(path: Path) -> str:
+    """Return the text in a file, whatever its bytes; raise as `document_of` does."""
+    return _bytes_of(path).decode("utf-8", "replace")
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise DamagedTranscript(f"{printable(path)}: {_TOO_LARGE}", _TOO_LARGE)
+        return path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def rows_of_document(path: Path, name: str) -> Iterator[JsonObject]:

@@ -145,6 +145,12 @@ def test_any_value_in_any_file(make: Make, seed: int, replacements: list[Any]) -
             ]
             whole = b"\n".join(changed)
             path.write_bytes(whole[: at.randrange(len(whole) + 1)] if at.random() < 0.1 else whole)
+        for path in sorted(store.root.rglob("*.md")):
+            texts = [line for line in path.read_text().split("\n") for _ in range(at.randrange(3))]
+            texts += [str(each) for each in replacements]
+            if at.random() < 0.5:
+                at.shuffle(texts)
+            path.write_bytes("\n".join(texts).encode("utf-8", "surrogatepass"))
         read_all(store)
 
 

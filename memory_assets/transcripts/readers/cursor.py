@@ -94,7 +94,7 @@ class CursorReader(DatabaseReader):
         super().__init__()
         self._kept: tuple[tuple[Path, str] | None, dict[str, JsonObject]] = (None, {})
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases in the editor's user data."""
         if (root / _GLOBAL).is_file():
             yield root / _GLOBAL

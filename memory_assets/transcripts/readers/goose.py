@@ -58,7 +58,7 @@ class GooseReader(DatabaseReader):
         """Return whether any line is the header of a session."""
         return any(_is_header(line) for line in head_objects(head))
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory or the `sessions` in it."""
         for path in (root / _DATABASE, root / _FOLDER / _DATABASE):
             if path.is_file():

@@ -36,7 +36,7 @@ class HermesReader(DatabaseReader):
     agent = "hermes"
     version = "1"
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory, and those of its profiles."""
         profiles = root / "profiles"
         folders = [Path(each.path) for each in walk.entries(profiles)] if profiles.is_dir() else []

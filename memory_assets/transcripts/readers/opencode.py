@@ -10,6 +10,7 @@ goes on (title). Parts are edited while they stream, so a message that is being 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +78,8 @@ class OpenCodeReader(DatabaseReader):
     agent = "opencode"
     version = "1"
     names: tuple[str, ...] = ("opencode.db", "opencode-*.db")
+    variable = "OPENCODE_DB"
+    """The program's own variable that names another database."""
     left_out = (
         LeftOut("message.parts.tool.state.metadata", "1.0.0", _SHOWN),
         LeftOut("message.parts.tool.state.title", "1.0.0", _SHOWN),
@@ -96,11 +99,13 @@ class OpenCodeReader(DatabaseReader):
         LeftOut("session", "1.0.0", "the session's project and directory"),
     )
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the program's databases in a directory."""
+        named = root / os.environ.get(self.variable, "")
         for entry in walk.entries(root):
             path = Path(entry.path)
-            if any(path.match(name) for name in self.names) and walk.file_facts(entry):
+            is_own = path == named or any(path.match(name) for name in self.names)
+            if is_own and walk.file_facts(entry):
                 yield path
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
@@ -194,6 +199,7 @@ class KiloReader(OpenCodeReader):
 
     agent = "kilo"
     names = ("kilo.db", "kilo-*.db")
+    variable = "KILO_DB"
 
 
 def _with_id(row: JsonObject) -> JsonObject:

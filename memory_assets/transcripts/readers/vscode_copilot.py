@@ -43,6 +43,8 @@ _OF_WINDOWS = (
 )
 _ENDINGS = (LOG, ".json")
 _SMALL = 1 << 15
+_DEEPEST = 60
+"""A value nested deeper is not followed."""
 """A file that is smaller may have no request: it is looked into before it counts."""
 _STATE, _UNREADABLE = "session-state", "unreadable"
 _SHOWN = "an answer or a call as it is shown"
@@ -294,12 +296,15 @@ def _shown(part: JsonObject) -> str:
 
 def _path_in(value: Any) -> str:
     """Return the path in a URI, or in what holds one."""
-    if isinstance(value, str):
-        return path_of(value)
-    if not isinstance(value, dict):
-        return ""
-    inner = value.get("uri") or value.get("location")
-    return text_field(value, "fsPath") or text_field(value, "path") or _path_in(inner)
+    for _ in range(_DEEPEST):
+        if isinstance(value, str):
+            return path_of(value)
+        if not isinstance(value, dict):
+            return ""
+        if path := text_field(value, "fsPath") or text_field(value, "path"):
+            return path
+        value = value.get("uri") or value.get("location")
+    return ""
 
 
 def _text_in(value: Any, depth: int = 0) -> str:
@@ -307,7 +312,7 @@ def _text_in(value: Any, depth: int = 0) -> str:
     are texts."""
     if isinstance(value, str):
         return value
-    if depth > 60:
+    if depth > _DEEPEST:
         return ""
     if isinstance(value, list):
         return "".join(_text_in(each, depth + 1) for each in value)

@@ -61,7 +61,7 @@ class ZedReader(DatabaseReader):
         LeftOut("message.body.Agent.tool_results", "", "a result as it is shown", opens="{"),
     )
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory."""
         for place in _PLACES:
             if (root / place).is_file():
