@@ -12,7 +12,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
@@ -124,15 +124,18 @@ _ALIASES: dict[str, tuple[type[Arguments], str]] = {
 """Tools by the names of other memories, not listed: what they take, and the tool they stand for."""
 
 
-def tools(*, write: bool = False) -> list[types.Tool]:
-    """Return the tools' definitions; with `write` also those by which agents write memory."""
+def tools(*, write: bool = False, agents: Sequence[str] = ()) -> list[types.Tool]:
+    """Return the tools' definitions; with `write` also those by which agents write memory.
+    `agents`: those with sessions on record, to which a search can be narrowed."""
     writing = (LinkRequest, RememberRequest, AppendRequest)
     listed = {**_TOOLS, **(_AGENT_TOOLS if write else {})}
     return [
         types.Tool(
             name=name,
             description=description,
-            input_schema=tool_schema(request, _FEWER.get(name, {})),
+            input_schema=tool_schema(
+                request, _FEWER.get(name, {}), agents if name == "recall" else ()
+            ),
             output_schema=answer_schema(request),
             annotations=_WRITES if request in writing else _READS,
         )
@@ -144,8 +147,7 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
     """Return the server over the memory of these settings; the memory need not exist yet. With
     `write`, agents may write into it."""
     opened = OpenedMemory(settings)
-    agents = AgentMemory(settings) if write else None
-    listed = tools(write=write)
+    own_memory = AgentMemory(settings) if write else None
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     warm = threading.Event()
 
@@ -153,11 +155,12 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
         if not warm.is_set():
             warm.set()
             threading.Thread(target=_warm_up, args=(opened,)).start()
-        return types.ListToolsResult(tools=listed)
+        agents = await anyio.to_thread.run_sync(opened.agents_on_record)
+        return types.ListToolsResult(tools=tools(write=write, agents=agents))
 
     async def on_call_tool(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
         return await anyio.to_thread.run_sync(
-            call_tool, opened, asked.name, asked.arguments or {}, agents, limiter=limiter
+            call_tool, opened, asked.name, asked.arguments or {}, own_memory, limiter=limiter
         )
 
     return Server(
