@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +18,8 @@ from memory_assets.paths import own_places
 from memory_assets.settings import load_settings
 from memory_assets.tool_names import kind_of_tool
 from memory_assets.transcripts import READERS, Unlisted, discover
-from memory_assets_tests.transcripts.agent_stores import Kilo, OpenCode, Store
+from memory_assets_tests.transcripts.agent_homes import furnish
+from memory_assets_tests.transcripts.agent_stores import CursorChat, Kilo, OpenCode, Store
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = [
@@ -178,3 +183,68 @@ def test_a_directory_can_be_named_for_any_agent(tmp_path: Path) -> None:
 def test_tools_of_all_agents_are_in_one_table(name: str, kind: str) -> None:
     """By their last name, in any case."""
     assert kind_of_tool(name) == kind
+
+
+def test_first_run_finds_every_agent_in_its_place(tmp_path: Path) -> None:
+    """And nothing of those that keep texts in projects, before the user names a directory."""
+    furnish(Path.home())
+    named = {"aider", "specstory"}
+    found = {source.agent for source in discover(load_settings().transcript_roots())}
+    assert found == set(AGENTS) - named
+    code = Path.home() / "code"
+    roots = load_settings(roots=f"aider={code},specstory={code}").transcript_roots()
+    assert {source.agent for source in discover(roots)} == set(AGENTS)
+
+
+_OPENED = """
+import json, sys
+from pathlib import Path
+opened = []
+sys.addaudithook(
+    lambda event, given: opened.append(str(given[0])) if event in ("open", "sqlite3.connect") else 0
+)
+from memory_assets.settings import load_settings
+from memory_assets.transcripts import discover, read_session
+texts = []
+for source in discover(load_settings(roots=sys.argv[1]).transcript_roots()):
+    texts += [each.text for each in read_session(source.path, source=source)]
+print(json.dumps([opened, texts]))
+"""
+SECRETS = (
+    *("auth.json", "oauth_creds.json", "google_accounts.json", "credentials.json", "secrets.json"),
+    *("mcp.json", "mcp_settings.json", "cline_mcp_settings.json", "mcp-oauth-tokens.json", ".env"),
+    *(".credentials.json", "config.json", "settings.local.json", "id_ed25519", "session.key"),
+)
+
+
+def test_secrets_beside_transcripts_are_never_opened() -> None:
+    """Files with tokens in every directory of every agent, the programs' own tokens in Cursor's
+    database and what OpenCode shares sessions with: a process that reads all sessions opens none
+    of these files, and returns nothing of those rows."""
+    rows = {
+        "cursor": "INSERT INTO ItemTable VALUES('cursorAuth/refreshToken', 'hunter2')",
+        "opencode": "INSERT INTO session_share VALUES('s', 'i', 'hunter2', 'u')",
+    }
+    for store in furnish(Path.home()):
+        if store.agent in rows and not isinstance(store, CursorChat):
+            with closing(store.open()) as database:
+                database.execute(rows[store.agent])
+                database.commit()
+    homes = [Path(folder) for folder, _, _ in os.walk(Path.home())]
+    for folder in homes:
+        for name in SECRETS:
+            if not (folder / name).exists():
+                (folder / name).write_text('{"token": "hunter2"}')
+    code = Path.home() / "code"
+    ran = subprocess.run(
+        [sys.executable, "-c", _OPENED, f"aider={code},specstory={code}"],
+        env={**os.environ, "HOME": str(Path.home())},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    opened, texts = json.loads(ran.stdout)
+    at_home = [path for path in opened if str(Path.home()) in path]
+    assert len(at_home) > len(AGENTS)
+    assert [path for path in at_home if Path(path.split("?")[0]).name in SECRETS] == []
+    assert not any("hunter2" in text for text in texts)

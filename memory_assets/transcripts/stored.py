@@ -180,16 +180,3 @@ def unfinished_last(
     done = [row for at, row in enumerate(rows) if at <= last or is_finished(row)]
     left = [row for at, row in enumerate(rows) if at > last and not is_finished(row)]
     return done, left
-
-
-def nanoseconds(value: object) -> int:
-    """Return a time in seconds, milliseconds, microseconds or nanoseconds, by its magnitude, as
-    nanoseconds; 0 for what is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    if value != value or value <= 0 or value > 1e20:
-        return 0
-    for limit, factor in ((1e11, 1e9), (1e14, 1e6), (1e17, 1e3)):
-        if value < limit:
-            return int(value * factor)
-    return int(value)

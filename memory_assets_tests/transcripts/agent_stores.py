@@ -590,6 +590,12 @@ class VsCode(Files):
         metadata = {"toolCallRounds": rounds, "toolCallResults": results}
         request = {"requestId": f"request_{n:08}-0000-4000-8000-000000000000", "timestamp": at}
         request |= {"message": {"text": prompt}, "modelId": "copilot/m-1"}
+        attached = {
+            "kind": "file",
+            "name": "shop.py",
+            "value": {"uri": {"fsPath": f"{CWD}/shop.py"}},
+        }
+        request |= {"variableData": {"variables": [attached]}}
         result = {"timings": {"totalElapsed": 900}, "metadata": metadata}
         return [request | {"response": [{"value": answer}], "result": result}]
 

@@ -28,10 +28,10 @@ from memory_assets.transcripts import (
     state_of,
 )
 from memory_assets.transcripts import databases as opening
+from memory_assets.transcripts.fields import nanoseconds, parse_time
 from memory_assets.transcripts.readers.cursor import CursorReader
 from memory_assets.transcripts.readers.opencode import OpenCodeReader
-from memory_assets.transcripts.stored import DatabaseReader, nanoseconds
-from memory_assets.transcripts.stored_session import moment
+from memory_assets.transcripts.stored import DatabaseReader
 from memory_assets.transcripts.wal import with_wal
 from memory_assets_tests.transcripts.agent_stores import (
     DATABASES,
@@ -469,7 +469,7 @@ def test_drafts_are_no_sessions(tmp_path: Path) -> None:
 )
 def test_times_are_told_by_their_magnitude(value: object) -> None:
     """Seconds, milliseconds, microseconds, nanoseconds, ISO."""
-    found_time = moment(value)
+    found_time = parse_time(value)
     assert found_time is not None
     assert found_time.timestamp() == T0 / 1000
 
@@ -477,7 +477,7 @@ def test_times_are_told_by_their_magnitude(value: object) -> None:
 @pytest.mark.parametrize("value", [None, "", "soon", True, -5, 0, float("nan"), 1e300, [], 10**30])
 def test_what_is_no_time_is_none(value: object) -> None:
     """Nothing is raised."""
-    assert moment(value) is None
+    assert parse_time(value) is None
     assert nanoseconds(value) == 0
 
 

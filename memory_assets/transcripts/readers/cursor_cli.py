@@ -22,11 +22,13 @@ from memory_assets.models import Record
 from memory_assets.transcripts.authorship import PERSON, authored, framed
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import blocks_of
-from memory_assets.transcripts.databases import LENGTH, Database, from_json, wal_of
+from memory_assets.transcripts.databases import LENGTH, Database, wal_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
+    from_json,
+    parse_time,
     render_value,
     safe_id,
     text_field,
@@ -35,7 +37,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored_session import StoredSession
 
 _CHATS, _DATABASE = "chats", "store.db"
 _HASH = 32
@@ -195,9 +197,7 @@ class CursorCliSession(StoredSession):
             self._model = text_field(row, "model")
             return self._resolve("session-header")
         if name == "session-state":
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+            return self._titled(row, start, end)
         frame = self._frame(row, start, end, None, None)
         place = (self._source.session_id, text_field(row, "blob"), str(row.get("again")))
         frame.record_uuid = derived_id(self._source.agent, *place)
@@ -205,7 +205,7 @@ class CursorCliSession(StoredSession):
 
     def end(self) -> list[Record]:
         """Note when the chat was written."""
-        self._report.see_time(moment(self._source.mtime_ns))
+        self._report.see_time(parse_time(self._source.mtime_ns))
         return []
 
     def _message(self, role: str, content: Any, frame: Frame) -> Outcome:

@@ -21,11 +21,11 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.databases import from_json
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
     object_field,
+    parse_time,
     safe_id,
     text_field,
     type_name,
@@ -35,7 +35,7 @@ from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.readers.chat_log import LOG, document_of, is_empty, listed
 from memory_assets.transcripts.readers.workspaces import directory_of, path_of
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored_session import StoredSession
 
 _OF_WINDOWS = (
     Path("globalStorage", "emptyWindowChatSessions"),
@@ -182,15 +182,13 @@ class ChatSession(StoredSession):
             self._begin(session=row.get("sessionId"), cwd=cwd, version=version, start=created)
             return self._resolve("session-header")
         if name == _STATE:
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+            return self._titled(row, start, end)
         if name == _UNREADABLE:
             self._report.see_unknown(name)
             return self._resolve(UNKNOWN_TYPE)
         metadata = object_field(object_field(row, "result"), "metadata")
         model = text_field(metadata, "resolvedModel") or text_field(row, "modelId")
-        at = moment(row.get("timestamp"))
+        at = parse_time(row.get("timestamp"))
         frame = self._frame(row, start, end, row.get("requestId"), at, model)
         return self._resolve(self._request(row, metadata, frame))
 
@@ -254,10 +252,8 @@ class ChatSession(StoredSession):
     def _called_with_result(
         self, call: JsonObject, results: JsonObject, frame: Frame
     ) -> Iterator[Record]:
-        own, given = text_field(call, "id"), call.get("arguments")
-        arguments = from_json(given)
-        name = text_field(call, "name")
-        yield self._call(frame, safe_id(own), name, given if arguments is None else arguments)
+        own, name = text_field(call, "id"), text_field(call, "name")
+        yield self._call(frame, safe_id(own), name, call.get("arguments"))
         if isinstance(result := results.get(own), dict):
             texts = [_text_in(each.get("value")) for each in listed(result.get("content"))]
             yield self._answered(frame, safe_id(own), "\n".join(filter(None, texts)))
