@@ -15,7 +15,9 @@ from memory_assets.requests.arguments import Argument, Arguments, Door, declared
 _MOST_CHOICES = 12
 """A longer list would cost a client tokens in each conversation: an error names what there is."""
 _NO_NUL = r"^[^\x00]*$"
-_SAID_ELSEWHERE = ("title", "maxLength", "minLength", "minItems", "maxItems", "default")
+_SAID_ELSEWHERE = (
+    *("title", "maxLength", "minLength", "minItems", "maxItems", "default", "minimum", "pattern"),
+)
 _TEXT = {"type": "string"}
 _ERROR = {
     "type": "object",
@@ -120,8 +122,6 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
     default = kept.get("default")
     for name in (*_SAID_ELSEWHERE, "anyOf"):
         kept.pop(name, None)
-    if kept.get("pattern") == _NO_NUL:
-        del kept["pattern"]
     if len(kept.get("enum", ())) > _MOST_CHOICES:
         del kept["enum"]
     elif "enum" in kept:
@@ -133,7 +133,7 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
 
 def answer_schema(request: type[Arguments]) -> dict[str, Any]:
     """Return the schema of the answers to a request."""
-    return {"type": "object", "required": list(request.answers)}
+    return {"type": "object", **({"required": [*request.answers]} if request.answers else {})}
 
 
 def operation(summary: str, request: type[Arguments]) -> dict[str, Any]:

@@ -2,58 +2,55 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from memory_assets_tests.cli.test_cli import Cli
 from memory_assets_tests.transcript_files import write_claude
 
 HOLDER, OTHER = (f"77777777-aaaa-4aaa-8aaa-00000000000{number}" for number in (1, 2))
 PLAIN = "the gate opens for quartz heron nineteen"
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """A memory of two sessions, one of which holds a text that no rule finds."""
-    claude = tmp_path / "claude" / "projects"
+    cli = Cli(tmp_path_factory.mktemp("forget"))
+    claude = cli.data_dir.with_name("claude")
     write_claude(claude, HOLDER, "/home/mira/repo", f"remember that {PLAIN}", "close the gate")
     write_claude(claude, OTHER, "/home/mira/repo", "paint the buoys")
-    environment = {
-        **os.environ,
-        "HOME": str(tmp_path / "home"),
-        "MEMORY_DATA_DIR": str(tmp_path / "memory"),
-        "MEMORY_EMBEDDER": "none",
-        "MEMORY_PROJECTS_DIR": str(claude),
-    }
-    assert _memory(environment, "ingest").returncode == 0
-    return environment
+    cli.own |= {"MEMORY_EMBEDDER": "none", "MEMORY_PROJECTS_DIR": str(claude)}
+    assert cli.run("ingest").returncode == 0
+    return cli
 
 
-def _memory(
-    environment: dict[str, str], *arguments: str, given: str = ""
-) -> subprocess.CompletedProcess[str]:
-    program = str(Path(sys.executable).with_name("memory"))
-    return subprocess.run(
-        [program, *arguments],
-        env=environment,
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+@pytest.fixture
+def machine(made: Cli, tmp_path: Path) -> Cli:
+    """A copy of that memory."""
+    copy = Cli(tmp_path / "copy")
+    copy.own = {**made.own, "MEMORY_DATA_DIR": str(copy.data_dir)}
+    shutil.copytree(made.data_dir, copy.data_dir)
+    return copy
 
 
-def _files_with(environment: dict[str, str], text: str) -> list[Path]:
-    everything = Path(environment["MEMORY_DATA_DIR"]).rglob("*")
+def _memory(machine: Cli, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.StringIO(given))
+        return machine.run(*arguments)
+
+
+def _files_with(machine: Cli, text: str) -> list[Path]:
+    everything = machine.data_dir.rglob("*")
     return [path for path in everything if path.is_file() and text.encode() in path.read_bytes()]
 
 
-def test_a_piped_text_and_its_sessions_leave_no_byte(machine: dict[str, str]) -> None:
+def test_a_piped_text_and_its_sessions_leave_no_byte(machine: Cli) -> None:
     """Only the session that holds it goes, the answer never repeats the text, and another ingest
     does not bring it back."""
     done = _memory(machine, "forget", "--containing", "--yes", "--json", given=f"{PLAIN}\n")
@@ -68,7 +65,7 @@ def test_a_piped_text_and_its_sessions_leave_no_byte(machine: dict[str, str]) ->
     assert [each["session_id"] for each in listed] == [OTHER]
 
 
-def test_a_dry_run_only_lists(machine: dict[str, str]) -> None:
+def test_a_dry_run_only_lists(machine: Cli) -> None:
     """Part of the text, plain, is enough to find the session."""
     done = _memory(machine, "forget", "--containing", "--dry-run", "--json", given="quartz heron")
     assert done.returncode == 0, done.stderr
@@ -79,7 +76,7 @@ def test_a_dry_run_only_lists(machine: dict[str, str]) -> None:
     assert len(listed) == 2
 
 
-def test_no_text_is_refused(machine: dict[str, str]) -> None:
+def test_no_text_is_refused(machine: Cli) -> None:
     """An empty text would be in every session."""
     done = _memory(machine, "forget", "--containing", "--yes", given="\n")
     assert done.returncode == 2 and "no text was given" in done.stderr
