@@ -432,9 +432,6 @@ def test_goose_says_what_each_request_took(tmp_path: Path) -> None:
     store = Goose(tmp_path)
     store.say(ASKED, SAID)
     with closing(store.open()) as database:
-        database.execute("ALTER TABLE sessions ADD COLUMN accumulated_total_tokens INTEGER")
-        for name in ("input", "output", "cache_read", "cache_write"):
-            database.execute(f"ALTER TABLE sessions ADD COLUMN accumulated_{name}_tokens INTEGER")
         database.execute("UPDATE sessions SET accumulated_total_tokens = 1300")
         database.execute("UPDATE sessions SET accumulated_input_tokens = 900")
         database.execute("UPDATE sessions SET accumulated_output_tokens = 40")
@@ -466,7 +463,6 @@ def test_hermes_says_what_a_session_took(tmp_path: Path) -> None:
     store.say(ASKED, SAID)
     with closing(store.open()) as database:
         for name, count in (("input", 900), ("output", 40)):
-            database.execute(f"ALTER TABLE sessions ADD COLUMN {name}_tokens INTEGER")
             database.execute(f"UPDATE sessions SET {name}_tokens = {count}")
         database.commit()
     [whole] = (one for one in read(found(store)[0]) if any(one.tokens))
