@@ -380,7 +380,8 @@ class Zed(Store):
     def _save(self, database: sqlite3.Connection, session: str, at: int, **more: Any) -> None:
         seconds = at // 1000 - T0 // 1000
         when = f"2026-06-01T08:{seconds // 60:02}:{seconds % 60:02}.000+00:00"
-        thread = {"version": "0.3.0", "title": "The shop", "messages": self.messages}
+        thread: dict[str, Any] = {"version": "0.3.0", "title": "The shop"}
+        thread |= {"messages": self.messages}
         asked = [each["User"]["id"] for each in self.messages if "User" in each]
         counts = {"input_tokens": 9, "output_tokens": 4}
         thread |= {"request_token_usage": dict.fromkeys(asked, counts)}
@@ -595,7 +596,7 @@ class VsCode(Files):
         call = {"id": f"c{n}", "name": "run_in_terminal", "arguments": '{"command": "make test"}'}
         rounds = [{"response": "", "toolCalls": [call]}, {"response": answer, "toolCalls": []}]
         results = {f"c{n}": {"content": [{"value": "2 passed"}]}}
-        metadata = {"toolCallRounds": rounds, "toolCallResults": results}
+        metadata: dict[str, Any] = {"toolCallRounds": rounds, "toolCallResults": results}
         metadata |= {"promptTokens": 9, "outputTokens": 4}
         request = {"requestId": f"request_{n:08}-0000-4000-8000-000000000000", "timestamp": at}
         request |= {"message": {"text": prompt}, "modelId": "copilot/m-1"}

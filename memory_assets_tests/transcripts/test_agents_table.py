@@ -115,7 +115,7 @@ def test_versions_are_those_of_samples_and_fixtures(row: list[str]) -> None:
     for phrase, place in named.items():
         assert phrase in rest
         rest = rest.replace(phrase, "", 1)
-        store = getattr(agent_stores, place, None)
+        store: Any = getattr(agent_stores, place, None)
         assert place == SHIPPED or ROOTS.get(place) == agent or store.agent == agent
     assert rest.replace("and", "").strip(" ,") == ""
 

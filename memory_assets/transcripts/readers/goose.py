@@ -41,8 +41,10 @@ _DATABASE = "sessions.db"
 _FOLDER = "sessions"
 _PERSONS = frozenset({"user", "terminal", "acp", "gateway"})
 """Types of sessions that a person talks in."""
-_COUNTS = ("total_tokens", "input_tokens", "output_tokens", "cache_read_tokens")
-_COUNTS += ("cache_write_tokens",)
+_COUNTS = (
+    *("total_tokens", "input_tokens", "output_tokens"),
+    *("cache_read_tokens", "cache_write_tokens"),
+)
 _ACCUMULATED = "accumulated_"
 _SILENT = ("redactedThinking", "toolConfirmationRequest", "actionRequired")
 """A tuple, as the type that is looked up can be any value."""

@@ -66,8 +66,8 @@ class HermesReader(DatabaseReader):
     def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a session; messages that repeat those of the session before it are marked."""
         counts = [name for name in _COUNTS if name in database.columns("sessions")]
-        names = ", ".join(("id", "model", "parent_session_id", "started_at", "title", *counts))
-        sql = f"SELECT {names} FROM sessions WHERE id = ?"
+        facts = ", ".join(("id", "model", "parent_session_id", "started_at", "title", *counts))
+        sql = f"SELECT {facts} FROM sessions WHERE id = ?"
         session = next(database.rows(sql, source.member), None)
         if session is None:
             return
