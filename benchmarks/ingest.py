@@ -1,9 +1,14 @@
 """Ingest all dev transcripts from nothing, then again, and print what it took.
 
     python benchmarks/ingest.py [--keep DIR]
+    python benchmarks/ingest.py --agents
 
 One cold `memory ingest` and one with nothing changed, in a data directory and a home of
 their own. `--keep` leaves the memory in DIR, to search in it afterwards.
+
+`--agents`: what databases cost, without vectors. Twenty made-up sessions are ingested as files of
+lines, and poured into the databases of OpenCode and Goose; then nothing changes,
+with those files alone and with the stores of all agents beside them.
 """
 
 from __future__ import annotations
@@ -12,14 +17,24 @@ import argparse
 import json
 import os
 import resource
+import shutil
+import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from dev_data import merge_homes, unpack
+from lifelike import generate
+
+from memory_assets.models import Record
+from memory_assets.transcripts import contents_of, discover, read_session
+from memory_assets_tests.transcripts.agent_homes import furnish
+from memory_assets_tests.transcripts.agent_stores import T0, Goose, OpenCode, insert
 
 MEMORY = Path(sys.executable).with_name("memory")
 
@@ -28,7 +43,11 @@ def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, help="leave the memory in this directory")
+    parser.add_argument("--agents", action="store_true", help="compare databases with lines")
     arguments = parser.parse_args()
+    if arguments.agents:
+        compare_agents()
+        return
     with tempfile.TemporaryDirectory() as scratch_name:
         scratch = Path(scratch_name)
         roots = merge_homes(unpack("transcripts.tar.xz", scratch / "raw"), scratch / "roots")
@@ -63,6 +82,89 @@ def run(environment: dict[str, str]) -> dict[str, Any]:
     result["cpu"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     result["peak_mb"] = after.ru_maxrss / 1024
     return result
+
+
+def compare_agents(megabytes: float = 12.0, count: int = 20, times: int = 3) -> None:
+    """Print what an ingest of databases and of lines took, and one with nothing changed."""
+    with tempfile.TemporaryDirectory() as scratch_name:
+        scratch = Path(scratch_name)
+        lines, stores, beside = (scratch / name for name in ("lines", "databases", "all-agents"))
+        size = generate(scratch / "raw", 7, int(megabytes * 1e6), count, 4)
+        furnish(beside)
+        for folder in (scratch / "raw").iterdir():
+            for home in (lines, beside):
+                shutil.copytree(folder, home / f".{folder.name}", dirs_exist_ok=True)
+        poured = pour(lines, stores / ".local" / "share")
+        print("| what | MB | CPU s | CPU s a MB | nothing changed, CPU s |\n|---|---|---|---|---|")
+        for home, read in ((lines, size), (stores, poured), (beside, 0)):
+            unset = {"MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR", "XDG_DATA_HOME"}
+            environment = {name: value for name, value in os.environ.items() if name not in unset}
+            environment |= {"HOME": str(home), "MEMORY_EMBEDDER": "none"}
+            environment |= {"MEMORY_DATA_DIR": str(scratch / f"memory-{home.name}")}
+            cold = run(environment)
+            again = statistics.median(run(environment)["cpu"] for _ in range(times))
+            took = f"{read / 1e6:.1f} | {cold['cpu']:.1f} | {cold['cpu'] / read * 1e6:.2f}"
+            print(f"| {home.name} | {took if read else '| |'} | {again:.2f} |")
+            print(f"{cold['failed'] or ''}{cold['checks_failed'] or ''}", end="")
+
+
+def pour(home: Path, share: Path) -> int:
+    """Write the sessions of three agents into databases of OpenCode and Goose, by turns; return the
+    bytes that they render to."""
+    folders = {"claude-code": ".claude/projects", "codex": ".codex", "pi": ".pi"}
+    lines = {agent: (home / folder,) for agent, folder in folders.items()}
+    opencode, goose = OpenCode(share / "opencode"), Goose(share / "goose" / "sessions")
+    for store in (opencode, goose):
+        store.delete()
+    for place, source in enumerate(discover(lines)):
+        store = (opencode, goose)[place % 2]
+        session = f"ses_{source.session_id}" if store is opencode else f"20260601_{place}"
+        named = "directory" if store is opencode else "working_dir"
+        with closing(store.open()) as database:
+            store.add_session(database, session, **{named: source.directory})
+            for at, record in enumerate(read_session(source.path, source=source)):
+                write = _into_opencode if store is opencode else _into_goose
+                write(store, database, session, T0 + at * 1000, record)
+            database.commit()
+    roots = {"opencode": (opencode.root,), "goose": (goose.root,)}
+    return sum(contents_of(source)[0].size for source in discover(roots))
+
+
+def _into_opencode(
+    store: Any, database: sqlite3.Connection, session: str, at: int, record: Record
+) -> None:
+    own, is_prompt = f"msg_{session}_{record.seq:06}", record.kind == "prompt"
+    times = {"created": at, "completed": at}
+    role = {"role": "user" if is_prompt else "assistant", "time": times, "modelID": "m-1"}
+    part: dict[str, Any] = {"type": "text", "text": record.text}
+    if record.kind == "tool_use":
+        given = {"command": record.command} if record.command else {"input": record.text}
+        state = {"status": "running", "input": given}
+        part = {"type": "tool", "tool": record.tool_name, "callID": record.tool_use_id}
+        part |= {"state": state}
+    elif record.kind == "tool_result":
+        state = {"status": "completed", "input": {}, "output": record.text}
+        part = {"type": "tool", "tool": record.tool_name, "callID": record.tool_use_id}
+        part |= {"state": state}
+    store.add_message(database, session, own, at, role, part)
+
+
+def _into_goose(
+    store: Any, database: sqlite3.Connection, session: str, at: int, record: Record
+) -> None:
+    block: dict[str, Any] = {"type": "text", "text": record.text}
+    if record.kind == "tool_use":
+        given = {"command": record.command} if record.command else {"input": record.text}
+        call = {"status": "success", "value": {"name": record.tool_name, "arguments": given}}
+        block = {"type": "toolRequest", "id": record.tool_use_id, "toolCall": call}
+    elif record.kind == "tool_result":
+        content = {"content": [{"type": "text", "text": record.text}]}
+        result = {"status": "success", "value": content}
+        block = {"type": "toolResponse", "id": record.tool_use_id, "toolResult": result}
+    role = "user" if record.kind in ("prompt", "tool_result") else "assistant"
+    values = {"message_id": f"msg_{session}_{record.seq:06}", "session_id": session, "role": role}
+    times = {"created_timestamp": at // 1000}
+    insert(database, "messages", **values, **times, content_json=[block])
 
 
 def report(cold: dict[str, Any], again: dict[str, Any], source_bytes: int) -> None:

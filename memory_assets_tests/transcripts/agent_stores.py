@@ -270,7 +270,7 @@ class Goose(Store):
         when = "2026-06-01 08:00:00"
         model = {"model_name": "m-1"}
         times = {"created_at": when, "updated_at": when}
-        insert(database, "sessions", **values, **times, model_config_json=model, **more)
+        insert(database, "sessions", **{**values, **times, "model_config_json": model, **more})
 
     def add_turn(
         self, database: sqlite3.Connection, session: str, n: int, at: int, prompt: str, answer: str
