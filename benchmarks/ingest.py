@@ -32,6 +32,7 @@ from dev_data import merge_homes, unpack
 from lifelike import generate
 
 from memory_assets.models import Record
+from memory_assets.paths import Roots
 from memory_assets.transcripts import contents_of, discover, read_session
 from memory_assets_tests.transcripts.agent_homes import furnish
 from memory_assets_tests.transcripts.agent_stores import T0, Goose, OpenCode, insert
@@ -89,30 +90,44 @@ def compare_agents(megabytes: float = 12.0, count: int = 20, times: int = 3) -> 
     with tempfile.TemporaryDirectory() as scratch_name:
         scratch = Path(scratch_name)
         lines, stores, beside = (scratch / name for name in ("lines", "databases", "all-agents"))
-        size = generate(scratch / "raw", 7, int(megabytes * 1e6), count, 4)
+        generate(scratch / "raw", 7, int(megabytes * 1e6), count, 4)
         furnish(beside)
         for folder in (scratch / "raw").iterdir():
             for home in (lines, beside):
                 shutil.copytree(folder, home / f".{folder.name}", dirs_exist_ok=True)
+        read_lines = measured({agent: (lines / path,) for agent, path in _LINES.items()})
         poured = pour(lines, stores / ".local" / "share")
-        print("| what | MB | CPU s | CPU s a MB | nothing changed, CPU s |\n|---|---|---|---|---|")
-        for home, read in ((lines, size), (stores, poured), (beside, 0)):
+        print("| what | MB read | MB of text | CPU s | a MB of text | nothing changed, CPU s |")
+        print("|---|---|---|---|---|---|")
+        for home, read, text in ((lines, *read_lines), (stores, *poured), (beside, 0, 0)):
             unset = {"MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR", "XDG_DATA_HOME"}
             environment = {name: value for name, value in os.environ.items() if name not in unset}
             environment |= {"HOME": str(home), "MEMORY_EMBEDDER": "none"}
             environment |= {"MEMORY_DATA_DIR": str(scratch / f"memory-{home.name}")}
             cold = run(environment)
             again = statistics.median(run(environment)["cpu"] for _ in range(times))
-            took = f"{read / 1e6:.1f} | {cold['cpu']:.1f} | {cold['cpu'] / read * 1e6:.2f}"
-            print(f"| {home.name} | {took if read else '| |'} | {again:.2f} |")
+            took = f"{read / 1e6:.1f} | {text / 1e6:.1f} | {cold['cpu']:.1f} | "
+            took += f"{cold['cpu'] / text * 1e6:.2f}" if text else ""
+            print(f"| {home.name} | {took} | {again:.2f} |")
             print(f"{cold['failed'] or ''}{cold['checks_failed'] or ''}", end="")
 
 
-def pour(home: Path, share: Path) -> int:
-    """Write the sessions of three agents into databases of OpenCode and Goose, by turns; return the
-    bytes that they render to."""
-    folders = {"claude-code": ".claude/projects", "codex": ".codex", "pi": ".pi"}
-    lines = {agent: (home / folder,) for agent, folder in folders.items()}
+_LINES = {"claude-code": ".claude/projects", "codex": ".codex", "pi": ".pi"}
+
+
+def measured(roots: Roots) -> tuple[int, int]:
+    """Return bytes of the lines of all sessions, and of the text of their records."""
+    read = text = 0
+    for source in discover(roots):
+        read += sum(content.size for content in contents_of(source))
+        text += sum(len(each.text.encode()) for each in read_session(source.path, source=source))
+    return read, text
+
+
+def pour(home: Path, share: Path) -> tuple[int, int]:
+    """Write the sessions of three agents into databases of OpenCode and Goose, by turns; return
+    what `measured` does of those."""
+    lines = {agent: (home / folder,) for agent, folder in _LINES.items()}
     opencode, goose = OpenCode(share / "opencode"), Goose(share / "goose" / "sessions")
     for store in (opencode, goose):
         store.delete()
@@ -122,41 +137,43 @@ def pour(home: Path, share: Path) -> int:
         named = "directory" if store is opencode else "working_dir"
         with closing(store.open()) as database:
             store.add_session(database, session, **{named: source.directory})
+            calls: dict[str, Record] = {}
             for at, record in enumerate(read_session(source.path, source=source)):
+                if record.kind == "tool_use":
+                    calls[record.tool_use_id] = record
+                call = calls.get(record.tool_use_id, record)
                 write = _into_opencode if store is opencode else _into_goose
-                write(store, database, session, T0 + at * 1000, record)
+                write(store, database, session, T0 + at * 1000, record, call)
             database.commit()
-    roots = {"opencode": (opencode.root,), "goose": (goose.root,)}
-    return sum(contents_of(source)[0].size for source in discover(roots))
+    return measured({"opencode": (opencode.root,), "goose": (goose.root,)})
 
 
 def _into_opencode(
-    store: Any, database: sqlite3.Connection, session: str, at: int, record: Record
+    store: Any, database: sqlite3.Connection, session: str, at: int, record: Record, call: Record
 ) -> None:
-    own, is_prompt = f"msg_{session}_{record.seq:06}", record.kind == "prompt"
-    times = {"created": at, "completed": at}
-    role = {"role": "user" if is_prompt else "assistant", "time": times, "modelID": "m-1"}
-    part: dict[str, Any] = {"type": "text", "text": record.text}
     if record.kind == "tool_use":
-        given = {"command": record.command} if record.command else {"input": record.text}
-        state = {"status": "running", "input": given}
-        part = {"type": "tool", "tool": record.tool_name, "callID": record.tool_use_id}
-        part |= {"state": state}
-    elif record.kind == "tool_result":
-        state = {"status": "completed", "input": {}, "output": record.text}
-        part = {"type": "tool", "tool": record.tool_name, "callID": record.tool_use_id}
-        part |= {"state": state}
-    store.add_message(database, session, own, at, role, part)
+        return  # in the part of its result
+    own, times = f"msg_{session}_{record.seq:06}", {"created": at, "completed": at}
+    role = {"role": "user" if record.kind == "prompt" else "assistant", "time": times}
+    part: dict[str, Any] = {"type": "text", "text": record.text}
+    if record.kind == "tool_result":
+        state = {"status": "completed", "input": _given(call), "output": record.text}
+        part = {"type": "tool", "tool": call.tool_name, "callID": call.tool_use_id, "state": state}
+    store.add_message(database, session, own, at, {**role, "modelID": "m-1"}, part)
+
+
+def _given(call: Record) -> dict[str, str]:
+    return {"command": call.command} if call.command else {"input": call.text}
 
 
 def _into_goose(
-    store: Any, database: sqlite3.Connection, session: str, at: int, record: Record
+    store: Any, database: sqlite3.Connection, session: str, at: int, record: Record, call: Record
 ) -> None:
     block: dict[str, Any] = {"type": "text", "text": record.text}
     if record.kind == "tool_use":
-        given = {"command": record.command} if record.command else {"input": record.text}
-        call = {"status": "success", "value": {"name": record.tool_name, "arguments": given}}
-        block = {"type": "toolRequest", "id": record.tool_use_id, "toolCall": call}
+        value = {"name": record.tool_name, "arguments": _given(call)}
+        block = {"type": "toolRequest", "id": record.tool_use_id}
+        block |= {"toolCall": {"status": "success", "value": value}}
     elif record.kind == "tool_result":
         content = {"content": [{"type": "text", "text": record.text}]}
         result = {"status": "success", "value": content}

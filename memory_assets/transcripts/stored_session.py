@@ -47,6 +47,7 @@ class StoredSession(Session):
     def __init__(self, source: Source, report: ReadReport) -> None:
         super().__init__(source, report)
         self._cwd = self._version = self._model = self._branch = ""
+        self._start: datetime | None = None
 
     def _begin(self, *, session: object, cwd: str, version: str = "", start: object = None) -> None:
         """Note a session's facts, which its first row has."""
@@ -68,14 +69,15 @@ class StoredSession(Session):
         model: str = "",
         parent: object = None,
     ) -> Frame:
-        """Return the frame of a row with the agent's `own` id and its time."""
+        """Return the frame of a row with the agent's `own` id and its time, else that of the
+        session's beginning."""
         self._report.see_time(at)
         self._model = safe_name(model) or self._model
         return Frame(
             byte_start=start,
             byte_end=end,
             record_uuid=record_id(self._source.agent, self._source.session_id, own, start),
-            timestamp=at,
+            timestamp=at or self._start,
             parent_uuid=safe_id(parent) or None,
             cwd=self._cwd,
             git_branch=self._branch,
@@ -97,7 +99,6 @@ class StoredSession(Session):
         its answers where only the session has them."""
         frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
         made = self._one(frame, "system", "title", text_field(row, "title"), subtype)
-        frame.timestamp = self._report.last_timestamp
         return self._resolve(self._with_tokens(made, frame, tokens))
 
     def _call(self, frame: Frame, call_id: str, name: str, given: Any, **more: Any) -> Record:
