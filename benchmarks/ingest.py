@@ -31,6 +31,8 @@ from typing import Any
 from dev_data import merge_homes, unpack
 from lifelike import generate
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from memory_assets.models import Record
 from memory_assets.paths import Roots
 from memory_assets.transcripts import contents_of, discover, read_session
