@@ -729,6 +729,52 @@ class GeminiDocument(Files):
         return [asked | {"type": "user", "content": prompt}, said]
 
 
+class OpenCodeTree(Files):
+    """OpenCode 1.0 and 1.1: a file for the session, for each message and for each part."""
+
+    agent = "opencode"
+    session = OpenCode.session
+    place = f"storage/session/proj/{OpenCode.session}.json"
+
+    def write(self) -> None:
+        """Write all files."""
+        times = {"created": T0, "updated": T0 + self.turns}
+        facts = {"id": self.session, "directory": CWD, "title": "The shop", "version": "1.0.107"}
+        self.path.write_text(json.dumps(facts | {"projectID": "proj", "time": times}))
+        storage = self.root / "storage"
+        for message in self.messages:
+            own = message["info"]["id"]
+            self._put(storage / "message" / self.session / f"{own}.json", message["info"])
+            for part in message["parts"]:
+                self._put(storage / "part" / own / f"{part['id']}.json", part)
+
+    def _put(self, path: Path, value: dict[str, Any]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value | {"sessionID": self.session}))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the messages of a turn, with their parts."""
+        state = {"status": "completed", "input": {"command": "make test"}, "output": "2 passed"}
+        tool = {"type": "tool", "callID": f"call_{n}", "tool": "bash", "state": state}
+        said: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+            ({"role": "user", "time": {"created": at}}, [{"type": "text", "text": prompt}]),
+            (
+                {"role": "assistant", "time": {"created": at, "completed": at + 1}},
+                [tool, {"type": "text", "text": answer}],
+            ),
+        ]
+        return [
+            {
+                "info": {"id": f"msg_{n:04}{place}", **info},
+                "parts": [
+                    {"id": f"prt_{n:04}{place}{number}", **part}
+                    for number, part in enumerate(parts)
+                ],
+            }
+            for place, (info, parts) in enumerate(said)
+        ]
+
+
 class Atif(Files):
     """A document in the Agent Trajectory Interchange Format, which has no title."""
 
@@ -819,6 +865,6 @@ DATABASES: tuple[Callable[..., Store], ...] = (
 )
 FILES: tuple[Callable[..., Store], ...] = (
     *(VsCode, VsCodeLog, Cline, Roo, KiloTasks, ClineProgram),
-    *(GeminiDocument, Atif, Aider, SpecStory),
+    *(OpenCodeTree, GeminiDocument, Atif, Aider, SpecStory),
 )
 STORES = (*DATABASES, *FILES)

@@ -39,7 +39,7 @@ VERSIONS: dict[str, dict[str, str]] = {
     "openclaw": {"Pi's format 3": "openclaw/.openclaw"},
     "cowork": {"Claude Code's": "cowork/.config/Claude/local-agent-mode-sessions"},
     "opencode": {
-        "1.0 to 1.1 (files)": "opencode/json-store/.local/share/opencode",
+        "1.0 to 1.1 (files)": "OpenCodeTree",
         "1.2 and later (database)": "OpenCode",
         "exports": "opencode/export",
     },
