@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,18 @@ def copy_sample(into: Path) -> dict[str, Path]:
         shutil.copytree(REPOSITORY / "data" / "sample" / name, roots[name])
     roots["claude"] /= "projects"
     return roots
+
+
+def without_harbor(settings: Settings) -> Settings:
+    """Leave two of the sample's three projects, and make no vectors: for tests of what runs are,
+    which take a third of the time so."""
+    roots = settings.transcript_roots()
+    for path in (
+        *roots["claude-code"][0].glob("*-harbor-api"),
+        *roots["codex"][0].rglob("*019dd3a0*"),
+    ):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return replace(settings, embedder="none")
 
 
 def sample_settings_of(roots: dict[str, Path], data_dir: Path) -> Settings:

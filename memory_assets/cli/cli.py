@@ -24,7 +24,7 @@ from memory_assets.cli import (
 from memory_assets.cli.earlier_names import RequestCommand
 from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.cli.ingesting import index_command
-from memory_assets.cli.installing import git_hooks, init_workspace
+from memory_assets.cli.installing import agent_plugin, git_hooks, init_workspace
 from memory_assets.cli.prepare import prepare
 from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.cli.request_options import Json, Projects
@@ -204,6 +204,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         index_command.index,
         init_workspace.init_workspace,
         git_hooks.install_hooks,
+        agent_plugin.plugin,
         ask_commands.link,
         ask_commands.unlink,
         server_commands.rebuild,
@@ -250,6 +251,7 @@ EXAMPLES = {
     "index": "memory index ~/code/app",
     "init-workspace": "memory init-workspace ~/code/app",
     "install-hooks": "memory install-hooks ~/code/app",
+    "plugin": "memory plugin",
     "link": "memory link 3d0f6a52 HEAD",
     "unlink": "memory unlink 3d0f6a52 1a2b3c4",
     "rebuild": "memory rebuild",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from memory_assets import status as overview
 from memory_assets.errors import NotFound, UnknownName
 from memory_assets.install_key import load_install_key
-from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.searchable import Searchable
 from memory_assets.requests.actions import (
     FrictionRequest,
@@ -141,8 +140,7 @@ class Memory(Searchable):
 
         if is_tag(any_id):
             return tag_holders(self.lake, any_id)
-        embeds = self.settings.embedder != NO_EMBEDDER
-        return audit(self, any_id, load_install_key(), embeds=embeds).to_dict()
+        return audit(self, any_id, load_install_key(), self.settings.no_collections).to_dict()
 
     def short_ids(self, sessions: Iterable[str]) -> dict[str, str]:
         """Return a beginning of each session's id that no other session has."""

@@ -56,6 +56,8 @@ class Searchable(Stores):
     def vectors(self) -> VectorStore:
         """The connection to the collections. It never creates an empty store: `memory ingest`
         recognises a lost store by its absence, and rebuilds it."""
+        if reason := self.settings.no_collections:
+            raise NotFound(reason)
         if self.vectors_url is None and not self.has_chroma_files:
             raise NotFound(
                 f"the collections are not in {self.chroma_dir}; run `memory ingest`, which "

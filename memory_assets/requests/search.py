@@ -131,9 +131,7 @@ class SearchRequest(Arguments):
     n: int = argument(
         10, "Number of hits.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_HITS
     )
-    page: int = argument(
-        1, "Which page of the n hits.", names={"http": None, "cli": None}, ge=1, le=MAX_HITS
-    )
+    page: int = argument(1, "Which page of the n hits.", names={"http": None, "cli": None}, ge=1)
     sort: Sort = argument("relevance", "Order of the hits: the best or the newest first.")
     recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
     machine: bool = argument(False, "Also what programs asked, and no person.", **_UNLISTED)
@@ -208,9 +206,9 @@ class SearchRequest(Arguments):
                     "observations are found by filters and by meaning, not by keywords"
                 )
         elif self.tool and self.kinds != ("sessions",):
-            raise ConfigurationError("--tool filters sessions only")
+            raise ConfigurationError("tool filters sessions only")
         elif self.file and self.kinds not in (("sessions",), ("workspace",)):
-            raise ConfigurationError("--file filters one of sessions, observations and workspace")
+            raise ConfigurationError("file filters one of sessions, observations and workspace")
         elif self.of_documents and self.kinds != ("workspace",):
             raise ConfigurationError(
                 "--file-type, --service and --domain filter documents: add --in workspace"
@@ -226,8 +224,8 @@ class SearchRequest(Arguments):
             raise ConfigurationError("the query is empty; say which text is to be found")
         if not set(self.kinds) & EXACT_KINDS:
             raise ConfigurationError(
-                f"exact text is found in {', '.join(sorted(EXACT_KINDS))}; leave out --in for what"
-                " sessions hold, tool output included"
+                f"exact text is found in {', '.join(sorted(EXACT_KINDS))}; sessions, the default,"
+                " are all that they hold, tool output included"
             )
         if self.file or self.type or self.concept or self.of_documents:
             raise ConfigurationError(

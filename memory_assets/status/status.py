@@ -6,13 +6,14 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from memory_assets.errors import NotFound, StoreError
 from memory_assets.http.model_endpoint import family_of, same_space
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
@@ -42,6 +43,14 @@ HISTORY_FILE = "history.jsonl"
 _COLLECTIONS = {kind.asset for kind in SEARCH_KINDS.values()}
 
 
+def agents_on_record(data_dir: Path) -> tuple[str, ...]:
+    """Return the agents with sessions in a memory, by name; raise `StoreError` if its catalogue is
+    damaged."""
+    path = data_dir / "catalog.db"
+    with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
+        return tuple(sorted(catalog.sources.counts_by("agent")))
+
+
 def status(settings: Settings) -> dict[str, Any]:
     """Return counts by agent and project, coverage by set, freshness, what is held back,
     pending or gone, sizes, versions, the last run, Chroma and the watchers.
@@ -59,10 +68,13 @@ def status(settings: Settings) -> dict[str, Any]:
     text = account_of(catalog.sources.rows())
     lost = (
         vectors
+        and settings.keeps_collections
         and settings.vectors_url is None
         and any(stages.get(stage, {}).get("rows") for stage in _COLLECTIONS)
         and not has_database(data_dir / "chroma")
     )
+    if settings.vector_backend == "none" and vectors:
+        stages = _with_own_vectors(data_dir, stages)
     current: dict[str, Any] = {
         "data_dir": str(data_dir),
         "agents": agents,
@@ -89,7 +101,8 @@ def status(settings: Settings) -> dict[str, Any]:
             "retention_unfinished": (data_dir / RETENTION_FILE).exists(),
         },
         "chroma": {"store": STORE_NAMES[settings.vector_backend]}
-        | _chroma(data_dir, settings.vectors_url, lost),
+        | _chroma(data_dir, settings.vectors_url, lost)
+        | ({"state": "none"} if settings.vector_backend == "none" else {}),
         "sizes": sizes_of(data_dir, stages),
         "versions": versions,
         "runs": _runs(data_dir),
@@ -99,6 +112,22 @@ def status(settings: Settings) -> dict[str, Any]:
     catalog.close()
     current["lake_bytes"] = current["sizes"]["lake"]
     return current
+
+
+def _with_own_vectors(data_dir: Path, stages: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the stages, in place of each collection's the rows whose vectors are in the keyword
+    index."""
+    from memory_assets.stores.keyword_index import files as keyword_files
+
+    with ExitStack() as opened, suppress(NotFound, StoreError):
+        index = keyword_files.open_for_reading(data_dir / keyword_files.FILE_NAME)
+        opened.callback(index.close)
+        for name, kind in SEARCH_KINDS.items():
+            made = int(stages.get(kind.embeddings, {}).get("rows") or 0)
+            own = {"rows": min(made, index.rows_with_vectors(name)), "bytes": 0}
+            stages = {**stages, kind.asset: {**stages.get(kind.keywords, {}), **own}}
+        return stages
+    return {name: each for name, each in stages.items() if name not in _COLLECTIONS}
 
 
 def _runs(data_dir: Path) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def _ingest_once(
     ]
     if full:
         _forget_work(components, projects)
-    lost = index.forget_lost_store(components) if components.embeds else ""
+    lost = index.forget_lost_store(components)
     if lost:
         console.print(f"{lost}: rebuilding the collections from the lake, without embedding.")
     works = [

@@ -32,7 +32,10 @@ def install_hooks(
     root: Annotated[Path, typer.Argument(help="A Git checkout in a workspace.")] = Path(),
     agent: Annotated[
         str | None,
-        typer.Option(help="Instead, let this agent (claude) begin sessions with `memory context`."),
+        typer.Option(
+            help="Instead, let this agent (claude, codex, gemini, qwen) begin sessions with"
+            " `memory context`."
+        ),
     ] = None,
     user: Annotated[
         bool, typer.Option("--user", help="With --agent: in all projects of this user.")
