@@ -194,7 +194,11 @@ def on_this_machine(named: str) -> Path:
 
 
 _PI_SESSIONS = "PI_CODING_AGENT_SESSION_DIR"
-_CODE = ("Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf", "Trae")
+_PARENT = "/.."
+_CODE = (
+    *("Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf", "Trae"),
+    *("Kiro", "Antigravity"),
+)
 _CODE_SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".cursor-server")
 """VS Code and its relatives, by the directory of their data, on this machine and as a server."""
 
@@ -223,6 +227,8 @@ def _filled(place: str, directories: Mapping[str, Sequence[str]]) -> Iterator[st
         yield place
     elif named:
         base = os.environ.get(variable) or default
+        if rest == _PARENT:
+            base, rest = os.path.dirname(base) if os.path.isabs(base) else "", ""  # noqa: PTH117, PTH120
         yield from [f"{base}{rest}"] if base else ()
     else:
         yield from (f"{directory}{rest}" for directory in directories[name])

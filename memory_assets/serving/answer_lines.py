@@ -449,7 +449,7 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         of = f" from {', '.join(each['of'])}" if each["of"] else ""
         yield f"{each['what']} {clock(each['at'])} by {each['who']}{of}: {each['why']}"
     yield "" if answer["redactions"] else "redactions: none in these records\n"
-    yield "A secret that redaction missed? `memory forget --containing` asks for it.\n"
+    yield "A secret that redaction missed? `memory forget --containing --cut` asks for it.\n"
     if answer["redactions"]:
         rows = [
             (each["tag"], each["count"], ", ".join(each["fields"]), each["ruleset_version"])

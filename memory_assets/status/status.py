@@ -43,6 +43,14 @@ HISTORY_FILE = "history.jsonl"
 _COLLECTIONS = {kind.asset for kind in SEARCH_KINDS.values()}
 
 
+def agents_on_record(data_dir: Path) -> tuple[str, ...]:
+    """Return the agents with sessions in a memory, by name; raise `StoreError` if its catalogue is
+    damaged."""
+    path = data_dir / "catalog.db"
+    with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
+        return tuple(sorted(catalog.sources.counts_by("agent")))
+
+
 def status(settings: Settings) -> dict[str, Any]:
     """Return counts by agent and project, coverage by set, freshness, what is held back,
     pending or gone, sizes, versions, the last run, Chroma and the watchers.

@@ -119,8 +119,8 @@ def settings(tmp_path: Path, transcripts: Path) -> Settings:
 @pytest.fixture
 def own(settings: Settings, tmp_path: Path) -> Settings:
     """The same over a copy of the sessions, which a test may change."""
-    root = shutil.copytree(*settings.transcript_roots()["claude-code"], tmp_path / "projects")
-    return replace(settings, projects_dir=(root,))
+    (shared,) = settings.transcript_roots()["claude-code"]
+    return replace(settings, projects_dir=(shutil.copytree(shared, tmp_path / "projects"),))
 
 
 @dataclass(frozen=True)

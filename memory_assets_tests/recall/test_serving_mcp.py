@@ -19,6 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent, TextResourceContents
 
+from memory_assets.agents import AGENTS
 from memory_assets.recall.names import shortened
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
 from memory_assets.serving import mcp_offers, mcp_server
@@ -78,8 +79,12 @@ def _encoding(name: str) -> Any:
 
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
 def test_the_definitions_take_fewer_than_1200_tokens(encoding: str) -> None:
-    """Names, descriptions, schemas and annotations of all tools, as they go over the wire."""
-    told = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools()]
+    """Names, descriptions, schemas and annotations of all tools, as they go over the wire, with as
+    many agents on record as are offered for choice."""
+    agents = sorted(AGENTS, key=len)[-12:]
+    listed = tools(agents=agents)
+    assert {"enum": agents} == listed[0].input_schema["properties"]["agent"]
+    told = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
     tokens = _encoding(encoding).encode(json.dumps(told, separators=(",", ":")))
     assert 500 < len(tokens) < 1_200
 
@@ -380,10 +385,12 @@ def test_the_sdks_client_is_served_over_stdio(asked: Asked) -> None:
     async def then(client: Client) -> Any:
         listed = await client.list_tools()
         found = await client.call_tool("recall", {"query": "what blocked the migration", "n": 3})
-        return [tool.name for tool in listed.tools], found
+        return listed.tools, found
 
-    names, found = _with_client(target, then)
-    assert tuple(names) == NAMES
+    listed, found = _with_client(target, then)
+    assert tuple(tool.name for tool in listed) == NAMES
+    agents = listed[0].input_schema["properties"]["agent"]
+    assert agents == {"enum": ["claude-code", "codex", "pi"]}, "those on record"
     assert any("c27e5d90" in hit["id"] for hit in found.structured_content["hits"])
 
 

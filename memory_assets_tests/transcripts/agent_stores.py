@@ -6,9 +6,12 @@ The tables have the columns that the readers use, and a few that they do not.
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from datetime import UTC, datetime
+from hashlib import md5, sha256
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -26,6 +29,12 @@ class Store:
     place = ""
     session = SESSION
     tables = ""
+    has_times = True
+    """Whether messages have times."""
+    is_strict = True
+    """Whether tables of other names are an error, and not a store without sessions."""
+    kinds: tuple[str, ...] = ("assistant_text", "prompt", "title", "tool_result", "tool_use")
+    """Kinds of records that a turn has, and the session's title, where the agent keeps it."""
 
     def __init__(self, root: Path, wal: bool = True) -> None:
         self.root = root
@@ -34,6 +43,11 @@ class Store:
         self.turns = 0
         self._wal = wal
         self.begin()
+
+    @property
+    def cwd(self) -> str:
+        """The directory that a session of it is known to be of."""
+        return CWD
 
     def begin(self) -> None:
         """Make the tables and the session."""
@@ -173,6 +187,8 @@ class Kilo(OpenCode):
 class Crush(Store):
     """Crush, in a project's own directory."""
 
+    cwd = property(lambda self: str(self.root))
+
     agent = "crush"
     place = ".crush/crush.db"
     tables = """
@@ -282,7 +298,9 @@ class Goose(Store):
 
 
 class Hermes(Store):
-    """Hermes."""
+    """Hermes, which keeps no directory."""
+
+    cwd = property(lambda self: "")
 
     agent = "hermes"
     place = "state.db"
@@ -328,6 +346,7 @@ class Zed(Store):
     """Zed, version 0.3 of a thread, in plain JSON."""
 
     agent = "zed"
+    has_times = False
     place = "threads/threads.db"
     tables = """
         CREATE TABLE threads(id TEXT PRIMARY KEY, summary TEXT NOT NULL, updated_at TEXT NOT NULL,
@@ -380,6 +399,7 @@ class Cursor(Store):
     """Cursor's editor, with a row for each message."""
 
     agent = "cursor"
+    is_strict = False
     place = "globalStorage/state.vscdb"
     tables = """
         CREATE TABLE ItemTable(key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
@@ -435,6 +455,82 @@ class Cursor(Store):
             database.execute(sql, (old, new, f"%{old}%"))
             self._save(database, self.session, T0 + (self.turns + 1) * 60_000)
             database.commit()
+
+
+class CursorChat(Store):
+    """A chat of Cursor's command line: blobs that are named after what they hold."""
+
+    agent = "cursor"
+    has_times = False
+    place = f"chats/{md5(CWD.encode()).hexdigest()}/{SESSION}/store.db"
+    tables = """
+        CREATE TABLE blobs(id TEXT PRIMARY KEY, data BLOB);
+        CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT);
+    """
+
+    def begin(self) -> None:
+        """Make the tables."""
+        self.messages: list[dict[str, Any]] = []
+        super().begin()
+
+    def add_session(self, database: sqlite3.Connection, session: str, **more: Any) -> None:
+        """Say where the chat begins."""
+        self._save(database)
+
+    def add_turn(
+        self, database: sqlite3.Connection, session: str, n: int, at: int, prompt: str, answer: str
+    ) -> None:
+        """Add a turn's messages, and a root that leads to all."""
+        if not self.messages:
+            self._add("system", "You are a coding assistant.")
+            self._add("user", f"<user_info>\nShell: bash\nWorkspace Path: {CWD}\n</user_info>")
+        call = {"toolCallId": f"t{n}", "toolName": "Shell"}
+        self._add("user", f"<user_query>\n{prompt}\n</user_query>")
+        self._add("assistant", {"type": "tool-call", **call, "args": {"command": "make test"}})
+        self._add("tool", {"type": "tool-result", **call, "result": "2 passed"})
+        self._add("assistant", {"type": "text", "text": answer})
+        self._save(database)
+
+    def _add(self, role: str, content: Any) -> None:
+        self.messages.append({"role": role, "content": [content] if role != "user" else content})
+
+    def _save(self, database: sqlite3.Connection) -> None:
+        leaves = [self._put(database, json.dumps(each).encode()) for each in self.messages]
+        halves = [leaves[: len(leaves) // 2], leaves[len(leaves) // 2 :]]
+        nodes = [
+            self._put(database, b"".join(b"\x0a\x20" + each for each in half)) for half in halves
+        ]
+        root = self._put(database, b"".join(b"\x12\x20" + each for each in nodes) + b"\x18\x05")
+        facts: dict[str, Any] = {"agentId": self.path.parent.name, "latestRootBlobId": root.hex()}
+        facts |= {"name": "The shop", "createdAt": T0, "lastUsedModel": "m-1"}
+        value = json.dumps(facts).encode().hex()
+        database.execute("INSERT OR REPLACE INTO meta VALUES('0', ?)", (value,))
+
+    def _put(self, database: sqlite3.Connection, data: bytes) -> bytes:
+        digest = sha256(data)
+        database.execute("INSERT OR IGNORE INTO blobs VALUES(?, ?)", (digest.hexdigest(), data))
+        return digest.digest()
+
+    def delete(self) -> None:
+        """Delete the chat's directory."""
+        shutil.rmtree(self.path.parent)
+
+    def begin_another(self, session: str = "", **more: Any) -> None:
+        """Add another chat, of one turn."""
+        OtherCursorChat(self.root, self._wal).say("Another one", "Yes.")
+
+    def edit(self, old: str, new: str) -> None:
+        """Lead to another message."""
+        self.messages = json.loads(json.dumps(self.messages).replace(old, new))
+        with closing(self.open()) as database:
+            self._save(database)
+            database.commit()
+
+
+class OtherCursorChat(CursorChat):
+    """Another chat in the same directory."""
+
+    place = CursorChat.place.replace(SESSION, f"{SESSION[:-1]}2")
 
 
 class Files(Store):
@@ -494,6 +590,12 @@ class VsCode(Files):
         metadata = {"toolCallRounds": rounds, "toolCallResults": results}
         request = {"requestId": f"request_{n:08}-0000-4000-8000-000000000000", "timestamp": at}
         request |= {"message": {"text": prompt}, "modelId": "copilot/m-1"}
+        attached = {
+            "kind": "file",
+            "name": "shop.py",
+            "value": {"uri": {"fsPath": f"{CWD}/shop.py"}},
+        }
+        request |= {"variableData": {"variables": [attached]}}
         result = {"timings": {"totalElapsed": 900}, "metadata": metadata}
         return [request | {"response": [{"value": answer}], "result": result}]
 
@@ -592,6 +694,120 @@ class ClineProgram(Files):
         ]
 
 
-DATABASES: tuple[Callable[..., Store], ...] = (OpenCode, Kilo, Crush, Goose, Hermes, Zed, Cursor)
-FILES: tuple[Callable[..., Store], ...] = (VsCode, VsCodeLog, Cline, Roo, KiloTasks, ClineProgram)
+class GeminiDocument(Files):
+    """Gemini CLI before April 2026: a document for each session."""
+
+    agent = "gemini"
+    place = f"shop/chats/session-2026-06-01T08-00-{SESSION[:8]}.json"
+
+    def write(self) -> None:
+        """Write the document, and the mark that says its directory."""
+        (self.path.parent.parent / ".project_root").write_text(CWD)
+        facts = {"sessionId": SESSION, "projectHash": "0" * 64, "startTime": iso(T0)}
+        facts |= {"lastUpdated": iso(T0), "summary": "The shop", "kind": "main"}
+        self.path.write_text(json.dumps(facts | {"messages": self.messages}))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the messages of a turn."""
+        call: dict[str, Any] = {"id": f"c{n}", "name": "run_shell_command", "status": "success"}
+        response = {"functionResponse": {"id": f"c{n}", "response": {"output": "2 passed"}}}
+        call |= {"args": {"command": "make test"}, "result": [response]}
+        ids = (f"{n:08}-0000-4000-8000-{place:012}" for place in range(2))
+        asked, said = (dict[str, Any](id=own, timestamp=iso(at)) for own in ids)
+        said |= {"type": "gemini", "content": answer, "model": "m-1", "toolCalls": [call]}
+        return [asked | {"type": "user", "content": prompt}, said]
+
+
+class Atif(Files):
+    """A document in the Agent Trajectory Interchange Format, which has no title."""
+
+    agent = "atif"
+    place = f"{SESSION}.json"
+    kinds = ("assistant_text", "prompt", "tool_result", "tool_use")
+
+    def write(self) -> None:
+        """Write the document."""
+        agent = {"name": "devin", "version": "1.0", "model_name": "m-1"}
+        facts: dict[str, Any] = {"schema_version": "ATIF-v1.5", "session_id": SESSION}
+        facts |= {"extra": {"cwd": CWD}, "agent": agent, "steps": self.messages}
+        self.path.write_text(json.dumps(facts))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the steps of a turn."""
+        call = {"tool_call_id": f"c{n}", "function_name": "shell"}
+        result = {"source_call_id": f"c{n}", "content": "2 passed"}
+        steps: list[dict[str, Any]] = [
+            {"source": "user", "message": prompt},
+            {"source": "agent", "message": "", "tool_calls": [call]},
+            {"source": "agent", "message": answer, "metrics": {"prompt_tokens": 9}},
+        ]
+        call |= {"arguments": {"command": "make test"}}  # type: ignore[dict-item]
+        steps[1] |= {"observation": {"results": [result]}}
+        return [
+            {"step_id": 3 * n + place, "timestamp": iso(at), **step}
+            for place, step in enumerate(steps)
+        ]
+
+
+class Text(Files):
+    """A store that is a text in the project itself; `messages` are its turns."""
+
+    has_times = False
+    cwd = property(lambda self: str(self.root))
+    before = ""
+
+    def write(self) -> None:
+        """Write the text."""
+        said = "".join(each["text"] for each in self.messages)
+        self.path.write_text(f"{self.before}{said}")
+
+
+class Aider(Text):
+    """Aider, which keeps no results of commands and no title."""
+
+    agent = "aider"
+    place = ".aider.chat.history.md"
+    kinds = ("assistant_text", "prompt", "tool_use")
+    before = "\n# aider chat started at 2026-06-01 08:00:00\n\n> Model: m-1 with diff format  \n"
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the lines of a turn."""
+        told = "> Tokens: 2.1k sent, 210 received. Cost: $0.01  \n> Applied edit to shop.py  \n"
+        return [{"text": f"\n#### {prompt}  \n\n{answer}\n\n{told}"}]
+
+
+class SpecStory(Text):
+    """SpecStory's text of a session of Claude Code."""
+
+    agent = "specstory"
+    place = ".specstory/history/2026-06-01_08-00-00Z-why.md"
+    has_times = True
+    before = (
+        "<!-- Generated by SpecStory, Markdown v2.1.0 -->\n\n# The shop\n\n"
+        f"<!-- Claude Code Session {SESSION} (2026-06-01 08:00:00Z) -->\n"
+    )
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the lines of a turn."""
+        when = iso(at)[:19].replace("T", " ")
+        frame = '<tool-use data-tool-type="shell" data-tool-name="Bash"><details>'
+        call = "<summary>Tool use: **Bash**</summary>\n\n`make test`\n\n```text\n2 passed\n```"
+        used = f"{frame}\n{call}\n</details></tool-use>"
+        asked = f"\n_**User ({when}Z)**_\n\n{prompt}\n\n---\n"
+        return [{"text": f"{asked}\n_**Agent (m-1 {when}Z)**_\n\n{used}\n\n{answer}\n\n---\n"}]
+
+
+def iso(at: int) -> str:
+    """Return milliseconds as a time in ISO 8601."""
+    return f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%dT%H:%M:%S.000Z}"
+
+
+DATABASES: tuple[Callable[..., Store], ...] = (
+    *(OpenCode, Kilo, Crush, Goose, Hermes, Zed),
+    *(Cursor, CursorChat),
+)
+FILES: tuple[Callable[..., Store], ...] = (
+    *(VsCode, VsCodeLog, Cline, Roo, KiloTasks, ClineProgram),
+    *(GeminiDocument, Atif, Aider, SpecStory),
+)
 STORES = (*DATABASES, *FILES)

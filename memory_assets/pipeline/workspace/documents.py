@@ -162,7 +162,7 @@ class _Reader:
         if known not in self._newer:
             self._newer[known] = known_values(self._components, known)
         texts = (path, decoded(content)[0] or "")
-        return all(next(self._newer[known].spans(text), None) is None for text in texts)
+        return not any(map(self._newer[known].are_in, texts))
 
     def _document(
         self, file: FoundFile, content: bytes, text: str

@@ -16,11 +16,13 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.content import Content, FileContent
-from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import SUFFIX, Identified, Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
+    from_json,
+    nanoseconds,
     object_field,
     parse_time,
     render_value,
@@ -30,8 +32,8 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored import DatabaseReader, Member
+from memory_assets.transcripts.stored_session import StoredSession
 
 _DATABASE = "sessions.db"
 _FOLDER = "sessions"
@@ -58,7 +60,7 @@ class GooseReader(DatabaseReader):
         """Return whether any line is the header of a session."""
         return any(_is_header(line) for line in head_objects(head))
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory or the `sessions` in it."""
         for path in (root / _DATABASE, root / _FOLDER / _DATABASE):
             if path.is_file():
@@ -153,7 +155,7 @@ class GooseSession(StoredSession):
         role = text_field(row, "role")
         self._report.see_type(f"message/{type_name(role)}" if role else "session")
         if role:
-            at = moment(row.get("created"))
+            at = parse_time(row.get("created"))
             frame = self._frame(row, start, end, row.get("id"), at)
             return self._resolve(self._message(role, row, frame))
         name = text_field(row, "name") or text_field(row, "description")

@@ -11,13 +11,21 @@ from pathlib import Path
 from memory_assets.models import Record
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import object_field, safe_id, text_field, type_name
+from memory_assets.transcripts.fields import (
+    from_json,
+    nanoseconds,
+    object_field,
+    parse_time,
+    safe_id,
+    text_field,
+    type_name,
+)
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored import DatabaseReader, Member
+from memory_assets.transcripts.stored_session import StoredSession
 
 _DATABASE = "state.db"
 _MEMBERS = f"""
@@ -36,7 +44,7 @@ class HermesReader(DatabaseReader):
     agent = "hermes"
     version = "1"
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory, and those of its profiles."""
         profiles = root / "profiles"
         folders = [Path(each.path) for each in walk.entries(profiles)] if profiles.is_dir() else []
@@ -92,13 +100,11 @@ class HermesSession(StoredSession):
             self._model = text_field(row, "model")
             return self._resolve("session-header")
         if name == "session-state":
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+            return self._titled(row, start, end)
         if row.get("copied"):
             self._report.copied += 1
             return self._resolve(_COPIED)
-        frame = self._frame(row, start, end, str(row.get("id")), moment(row.get("timestamp")))
+        frame = self._frame(row, start, end, str(row.get("id")), parse_time(row.get("timestamp")))
         return self._resolve(self._message(role, row, frame))
 
     def _message(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
@@ -116,12 +122,8 @@ class HermesSession(StoredSession):
             for call in calls if isinstance(calls, list) else []:
                 if isinstance(call, dict):
                     function = object_field(call, "function")
-                    given = function.get("arguments")
-                    arguments = from_json(given)
                     name, call_id = text_field(function, "name"), safe_id(call.get("id"))
-                    made.append(
-                        self._call(frame, call_id, name, given if arguments is None else arguments)
-                    )
+                    made.append(self._call(frame, call_id, name, function.get("arguments")))
             return made
         if role == "tool":
             call_id = safe_id(row.get("tool_call_id"))
