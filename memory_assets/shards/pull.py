@@ -18,6 +18,7 @@ from memory_assets.pipeline.indexes.keywords import index_keywords, keywords_pat
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
 from memory_assets.shards.push import LOCAL_STAGES
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.files.sqlite import compact
@@ -28,6 +29,7 @@ from memory_assets.stores.lake.segments import HASHED
 from memory_assets.stores.shard.objects import Objects
 from memory_assets.stores.shard.replicas import Replica, replica_at, replicas_of
 from memory_assets.stores.shard.shard import Head, Manifest, Shard, shards_below
+from memory_assets.stores.stores import CATALOG_FILE
 
 _FILE = re.compile(r"(?P<table>[a-z_]+)/(?P<name>(?!\.)[^/\\\0]+\.parquet)")
 _TRIES = 5
@@ -51,6 +53,7 @@ def pull(settings: Settings, objects: Objects, but: str = "") -> list[Pulled]:
     """Bring all shards below an address to this machine, `but` the one with that address, and
     delete the replicas of those that are no more; return what came of each."""
     pulled = [pull_shard(settings, shard) for shard in shards_below(objects) if shard.url != but]
+    Catalog(settings.data_dir / CATALOG_FILE).close()  # a machine that has no memory of its own
     there = {each.url for each in pulled}
     for replica in replicas_of(settings.data_dir, objects.url):
         if replica.url not in there:
