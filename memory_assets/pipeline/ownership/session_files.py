@@ -45,6 +45,8 @@ class SessionFiles:
     copied: RecordIds
     copied_from: tuple[SessionKey, ...] = ()
     retained: Retained | None = None
+    repeats: bool = False
+    """Whether an orchestrator began it with the prompt of many (`repeated_prompts.py`)."""
 
     @property
     def key(self) -> SessionKey:
@@ -93,6 +95,8 @@ class SessionFiles:
         parts = [f"{row.agent_id}:{row.fingerprint}:{row.reader_version}" for row in self.rows]
         if self.retained is not None:
             parts.append("retained")
+        if self.repeats:
+            parts.append("repeats")
         return input_hash(ruleset_version, self.copied_hash, *parts)
 
 
