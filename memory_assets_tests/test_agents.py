@@ -91,6 +91,8 @@ def test_a_platform_has_no_places_of_another(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("variable", "agent", "below"),
     [
+        ("CLAUDE_CONFIG_DIR", "claude-code", "projects"),
+        ("CODEX_HOME", "codex", ""),
         ("COPILOT_HOME", "copilot-cli", "session-state"),
         ("GEMINI_CLI_HOME", "gemini", ".gemini/tmp"),
         ("QWEN_HOME", "qwen", "projects"),
