@@ -36,9 +36,10 @@ class Agent:
 
     `layout` is where transcripts lie below a directory, in words. In `folders` every file should be
     a transcript; `other_files` are names of files and ends of paths that are none, each with its
-    reason. `of_lines`: whether every session is a file of lines; `of_others`: whether they are made
-    of other agents' sessions, of which they have the ids. `resume` is the command that resumes a
-    session: `{session}` is its id, `{path}` its file.
+    reason. `watched` are names of the directories in which alone its sessions are, where much else
+    changes below its places; none: anywhere. `of_lines`: whether every session is a file of lines;
+    `of_others`: whether they are made of other agents' sessions, of which they have the ids.
+    `resume` is the command that resumes a session: `{session}` is its id, `{path}` its file.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Agent:
     resume: tuple[str, ...] = ()
     of_lines: bool = False
     of_others: bool = False
+    watched: frozenset[str] = frozenset()
 
 
 CLAUDE_CODE = Agent(
@@ -251,6 +253,7 @@ _OTHERS = (
         "Copilot Chat of VS Code",
         "workspaceStorage/ID/chatSessions/SESSION.jsonl",
         ("{code}",),
+        watched=frozenset({"chatSessions", "emptyWindowChatSessions", "transferredChatSessions"}),
     ),
     Agent(
         "cursor",

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
+from memory_assets.agents import AGENTS
 from memory_assets.documents.walk import is_passed_over
 from memory_assets.errors import ConfigurationError, StoreBusy, StoreError, TranscriptError
 from memory_assets.pipeline.plan import plan
@@ -106,7 +107,11 @@ class Transcripts:
         for path in paths:
             if path in self._ignored or not (is_transcript(path, False) and path.startswith(roots)):
                 continue
-            of_store = {agent for agent, root in self._of_stores if path.startswith(root)}
+            of_store = {
+                agent
+                for agent, root in self._of_stores
+                if path.startswith(root) and _may_be_of(agent, path)
+            }
             if of_store or path.endswith(STORES):
                 agents |= of_store
                 continue
@@ -171,6 +176,12 @@ class Transcripts:
         for each in set(unlisted) - self._unlisted:
             self._report(f"{each.path}: {each.reason}; to do: {each.remedy}")
         self._unlisted = set(unlisted)
+
+
+def _may_be_of(agent: str, path: str) -> bool:
+    """Whether a file can have sessions of an agent below whose places it is."""
+    watched = AGENTS[agent].watched
+    return not watched or os.path.basename(os.path.dirname(path)) in watched  # noqa: PTH119, PTH120
 
 
 class Documents:

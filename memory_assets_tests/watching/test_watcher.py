@@ -26,7 +26,8 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
-from memory_assets_tests.transcripts.agent_stores import CWD, Crush, OpenCode, Store
+from memory_assets.watching import followed as followed_module
+from memory_assets_tests.transcripts.agent_stores import CWD, Crush, OpenCode, Store, VsCodeLog
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 FIRST_RETRY = 0.5
@@ -296,3 +297,28 @@ def test_a_turn_in_a_database_is_one_run(
         bench.watcher.stop()
         bench.thread.join(timeout=60)
         bench.directories.stop()
+
+
+def test_what_an_editor_writes_beside_its_chats_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """VS Code keeps its history of files and its state below the same directory."""
+    store = VsCodeLog(tmp_path / "User")
+    monkeypatch.setattr(
+        Settings, "transcript_roots", lambda self: {"vscode-copilot": (store.root,)}
+    )
+    components = Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
+    followed = Transcripts(components, Directories((store.root,), Changes()))
+    store.say("Why?", "Because.")
+    followed.refresh()
+    followed.directories.stop()
+    asked: list[set[str]] = []
+    look = followed_module.look_for_sources
+    monkeypatch.setattr(
+        followed_module, "look_for_sources", lambda *given: asked.append(given[1]) or look(*given)
+    )
+    beside = ("History/1a2b/entries.json", "workspaceStorage/w1/state.vscdb", "settings.json")
+    assert followed.projects_of(str(store.root / name) for name in beside) == []
+    assert asked == []
+    assert followed.projects_of([str(store.path)]) == [project_of(CWD)]
+    assert asked == [{"vscode-copilot"}]
