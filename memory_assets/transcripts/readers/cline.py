@@ -23,6 +23,7 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.blocks import blocks_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
@@ -257,10 +258,7 @@ class TaskSession(ScreenSession):
         own = row.get("id") or f"{row.get('ts')}/{role}/{self._report.records}"
         model = text_field(object_field(row, "modelInfo"), "id")
         frame = self._frame(row, start, end, own, parse_time(row.get("ts")), model)
-        content = row.get("content")
-        blocks = (
-            [{"type": "text", "text": content}] if isinstance(content, str) else objects_in(content)
-        )
+        blocks = blocks_of(row.get("content"))
         is_summary = row.get("isSummary") is True
         if role == "user" and not is_summary:
             return self._resolve(self._from_user(blocks, frame))
