@@ -39,7 +39,8 @@ class Agent:
     reason. `watched` are names of the directories in which alone its sessions are, where much else
     changes below its places; none: anywhere. `of_lines`: whether every session is a file of lines;
     `of_others`: whether they are made of other agents' sessions, of which they have the ids.
-    `resume` is the command that resumes a session: `{session}` is its id, `{path}` its file.
+    `resume` is the command that resumes a session: `{session}` is its id, `{path}` its file;
+    `resumes` is in the place of those that it resumes, where it does not resume all.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Agent:
     resume: tuple[str, ...] = ()
     of_lines: bool = False
     of_others: bool = False
+    resumes: str = ""
     watched: frozenset[str] = frozenset()
 
 
@@ -212,6 +214,7 @@ _OTHERS = (
         ("{share}/kilo", "{KILO_DB:}/..", "{code}/globalStorage/kilocode.kilo-code"),
         other_files=(("snapshot/*", WORKSPACE), ("log/*", LOG)),
         resume=("kilo", "--session", "{session}"),
+        resumes="#",
     ),
     Agent(
         "crush",
@@ -266,6 +269,8 @@ _OTHERS = (
             "{CURSOR_CONFIG_DIR:~/.cursor}/projects",
         ),
         folders=frozenset({"agent-transcripts"}),
+        resume=("cursor-agent", "--resume={session}"),
+        resumes="store.db#",
         other_files=(("agent-tools/*", "the rest of an output that the model did not see"),),
     ),
     Agent(
