@@ -67,7 +67,11 @@ class Transcripts:
         report: Report = lambda line: None,
     ) -> None:
         self.directories = directories
-        self._roots = directories.roots
+        roots = components.settings.transcript_roots()
+        passed_over = {
+            root for agent in roots if AGENTS[agent].in_projects for root in roots[agent]
+        }
+        self._roots = tuple(root for root in directories.roots if root not in passed_over)
         self._of_stores: list[tuple[str, str]] = []
         self._components = components
         self._report = report
@@ -84,6 +88,7 @@ class Transcripts:
         places = [
             (agent, path)
             for agent, root in stored_roots(self._components.settings.transcript_roots())
+            if not AGENTS[agent].in_projects
             for path in (root, *reader_by_agent(agent).elsewhere(root))
         ]
         self._of_stores = [(agent, f"{path}{os.sep}") for agent, path in places]

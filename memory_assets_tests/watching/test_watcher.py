@@ -27,7 +27,14 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
 from memory_assets.watching import followed as followed_module
-from memory_assets_tests.transcripts.agent_stores import CWD, Crush, OpenCode, Store, VsCodeLog
+from memory_assets_tests.transcripts.agent_stores import (
+    CWD,
+    Aider,
+    Crush,
+    OpenCode,
+    Store,
+    VsCodeLog,
+)
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 FIRST_RETRY = 0.5
@@ -322,3 +329,19 @@ def test_what_an_editor_writes_beside_its_chats_is_not_looked_at(
     assert asked == []
     assert followed.projects_of([str(store.path)]) == [project_of(CWD)]
     assert asked == [{"vscode-copilot"}]
+
+
+def test_projects_that_a_user_names_are_not_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all that is installed in them: a full look finds what an agent wrote there."""
+    store = Aider(tmp_path / "code" / "shop")
+    store.say("Why?", "Because.")
+    (tmp_path / "code" / "shop" / "node_modules" / "left-pad").mkdir(parents=True)
+    roots = {"aider": (tmp_path / "code",)}
+    monkeypatch.setattr(Settings, "transcript_roots", lambda self: roots)
+    components = Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
+    followed = Transcripts(components, Directories(roots["aider"], Changes()))
+    assert not followed.refresh()
+    assert followed.directories.roots == ()
+    assert [project for project, work in followed.plans() if work] == [project_of(str(store.root))]
