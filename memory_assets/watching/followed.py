@@ -4,6 +4,7 @@ record, and what agents wrote themselves."""
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -55,6 +56,8 @@ class Followed(Protocol):
 
 
 _MOST_IGNORED = 10_000
+_PLACES_SECONDS = 10.0
+"""Seconds between looks for stores that are new, which cost a few dozen `stat`s."""
 
 
 class Transcripts:
@@ -73,6 +76,7 @@ class Transcripts:
         }
         self._roots = tuple(root for root in directories.roots if root not in passed_over)
         self._of_stores: list[tuple[str, str]] = []
+        self._next_places = 0.0
         self._components = components
         self._report = report
         self._known = components.catalog.sources
@@ -85,6 +89,12 @@ class Transcripts:
     def refresh(self) -> bool:
         """Watch directories that are new, those included that agents' own lists name; return
         whether all files must be compared."""
+        if time.monotonic() >= self._next_places:
+            self._find_places()
+            self._next_places = time.monotonic() + _PLACES_SECONDS
+        return self.directories.refresh()
+
+    def _find_places(self) -> None:
         places = [
             (agent, path)
             for agent, root in stored_roots(self._components.settings.transcript_roots())
@@ -94,7 +104,6 @@ class Transcripts:
         self._of_stores = [(agent, f"{path}{os.sep}") for agent, path in places]
         listed = (path for _, path in places)
         self.directories.roots = tuple(dict.fromkeys((*self._roots, *listed)))
-        return self.directories.refresh()
 
     def plans(self) -> Iterator[tuple[str, plan.ProjectPlan | None]]:
         """Compare every project with its files; yield its name and the work that it has."""
