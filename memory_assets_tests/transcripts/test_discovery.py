@@ -179,7 +179,8 @@ def test_projects_that_a_user_names_are_looked_for_where_they_can_be(tmp_path: P
     """Three levels down, in a repository one; not in hidden and installed directories, nor behind
     links."""
     for path in ("a/b/c/d", "repo/.git", "repo/pkg/src", ".hidden/x", "web/node_modules/y"):
-        (tmp_path / path).mkdir(parents=True)
-    (tmp_path / "link").symlink_to(tmp_path / "a")
-    found = {str(each.relative_to(tmp_path)) for each in Walk("aider", ignore).folders(tmp_path)}
+        (tmp_path / "code" / path).mkdir(parents=True)
+    code = tmp_path / "code"
+    (code / "link").symlink_to(code / "a")
+    found = {str(each.relative_to(code)) for each in Walk("aider", ignore).folders(code)}
     assert found == {".", "a", "a/b", "a/b/c", "repo", "repo/pkg", "web"}

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,8 @@ from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.under_way.watcher import WatcherState
+from memory_assets.transcripts import reader_by_agent
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
-from memory_assets.watching import followed as followed_module
 from memory_assets_tests.transcripts.agent_stores import (
     CWD,
     Aider,
@@ -319,16 +320,19 @@ def test_what_an_editor_writes_beside_its_chats_is_not_looked_at(
     store.say("Why?", "Because.")
     followed.refresh()
     followed.directories.stop()
-    asked: list[set[str]] = []
-    look = followed_module.look_for_sources
-    monkeypatch.setattr(
-        followed_module, "look_for_sources", lambda *given: asked.append(given[1]) or look(*given)
-    )
+    asked: list[str] = []
+    discover = reader_by_agent("vscode-copilot").discover
+
+    def noted(*given: Any) -> Any:
+        asked.append("vscode-copilot")
+        return discover(*given)
+
+    monkeypatch.setattr(reader_by_agent("vscode-copilot"), "discover", noted)
     beside = ("History/1a2b/entries.json", "workspaceStorage/w1/state.vscdb", "settings.json")
     assert followed.projects_of(str(store.root / name) for name in beside) == []
     assert asked == []
     assert followed.projects_of([str(store.path)]) == [project_of(CWD)]
-    assert asked == [{"vscode-copilot"}]
+    assert asked == ["vscode-copilot"]
 
 
 def test_projects_that_a_user_names_are_not_watched(
