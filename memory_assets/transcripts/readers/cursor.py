@@ -35,7 +35,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.readers.workspaces import directory_of, path_of
+from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
 from memory_assets.transcripts.stored_session import StoredSession
@@ -128,7 +128,9 @@ class CursorReader(DatabaseReader):
                 cwd = workspaces.get(row["id"], "")
             size = (row["bytes"] or 0) + (row["number"] or 0) + len(row["value"])
             parent = text_field(object_field(data, "subagentInfo"), "parentComposerId")
-            yield Member(str(row["id"]), cwd, size, nanoseconds(_updated(data)), parent)
+            window = named_by_hash(text_field(object_field(data, "workspaceIdentifier"), "id"))
+            updated = nanoseconds(_updated(data))
+            yield Member(str(row["id"]), cwd, size, updated, parent, stand_in=window)
 
     def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a conversation."""
@@ -233,7 +235,8 @@ def _old_members(database: Database, path: Path) -> Iterator[Member]:
     cwd = _folder_of(path)
     for own, data in _old_conversations(database).items():
         size = len(render_value(data))
-        yield Member(own, cwd, size, nanoseconds(_updated(data)))
+        updated = nanoseconds(_updated(data))
+        yield Member(own, cwd, size, updated, stand_in=named_by_hash(path.parent.name))
 
 
 def _bubbles_in(data: JsonObject) -> list[JsonObject]:

@@ -34,7 +34,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.readers.chat_log import LOG, document_of, is_empty
-from memory_assets.transcripts.readers.workspaces import directory_of, path_of
+from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame
 from memory_assets.transcripts.stored_session import StoredSession
 
@@ -101,6 +101,7 @@ class VsCodeCopilotReader(RenderingReader):
     def _files(self, walk: Walk, root: Path, known: Known) -> Iterator[Source]:
         for folder, workspace in _folders(walk, root):
             directory = directory_of(workspace) if workspace else ""
+            named = directory or named_by_hash(folder.parent.name)
             for entry, size, mtime_ns in walk.transcripts(folder, 0, _ENDINGS):
                 path = Path(entry.path)
                 source = known(path, size, mtime_ns)
@@ -109,7 +110,7 @@ class VsCodeCopilotReader(RenderingReader):
                         continue
                     ids = (safe_id(path.stem), None)
                     source = Source(self.agent, "", *ids, path, size, mtime_ns)
-                yield replace(source, project=project_of(directory), directory=directory)
+                yield replace(source, project=project_of(named), directory=directory)
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session."""
