@@ -19,7 +19,7 @@ from memory_assets.session_analysis.phrases import (
 )
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import commands
-from memory_assets.session_analysis.statements import all_said
+from memory_assets.session_analysis.statements import all_said, withdrawn
 from memory_assets.summaries import findings, outcomes, prompts
 
 TEXT_LIMIT = 880
@@ -36,14 +36,15 @@ class ExtractiveSummarizer:
     def summarize(self, session: SessionTurns) -> Summary:
         """Return the session's summary; a field that nothing speaks for is empty."""
         records = session.records
-        said = all_said(session.turns)
+        gone = withdrawn(session)
+        said = [one for one in all_said(session.turns) if session.turns[one.turn].id not in gone]
         files = touched(session)
         made = commits(session)
         met = errors_met(session)
         times = [record.timestamp for record in records if record.timestamp is not None]
         started, ended = min(times, default=None), max(times, default=None)
         done = outcomes.completed(said, made, files)
-        learned = findings.learned(said, done)
+        learned = findings.learned(session, said, done)
         fields = {
             "title": prompts.title(session),
             "request": prompts.request(session),
