@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_assets.models import RedactedRecord, Turn
@@ -32,6 +32,7 @@ _LISTED = re.compile(
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
 _LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
+RESET = "reset"
 _BACK = re.compile(r"(?:HEAD|@)(?:~(\d*)|\^)")
 _ROUTINE = Phrase(
     r"^\W*(?:release|merge|initial commit|init\b|wip\b|checkpoint|fixup!|squash!|tmp\b|temp\b|"
@@ -97,11 +98,18 @@ def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
 def commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
     """Return the commits of a session in order, but for those that it replaced: by an amendment,
     by one with the same subject, or by a reset to a commit before them."""
-    return session.once(_commits_that_stayed)
+    return session.once(_history)[0]
 
 
-def _commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
+def replaced_commits(session: SessionTurns) -> Mapping[str, str]:
+    """Return the SHA of each commit that a session replaced, as long as git printed it, with that
+    of the one that took its place: `RESET` where a reset took it back, "" where no SHA is known."""
+    return session.once(_history)[1]
+
+
+def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, str]]:
     stayed: dict[RedactedText, CommitCall] = {}
+    gone: dict[str, str] = {}
     calls = Calls()
     for turn in session.turns:
         for record in turn.records:
@@ -110,11 +118,12 @@ def _commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
                 continue
             made = made_in(record, command)
             for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
-                stayed.popitem()
+                gone[stayed.popitem()[1].made.sha] = RESET
             amended = made and any("--amend" in one.words for one in segments(command))
             if not made and stayed and not record.is_error and _amends_quietly(command):
                 earlier = stayed.popitem()[1]
                 same = MadeCommit(_listed(earlier.made.subject, record), earlier.made.subject)
+                gone[earlier.made.sha] = same.sha
                 stayed[same.subject] = CommitCall(same, turn, record, earlier.message)
             replaced = stayed.popitem()[1] if amended and stayed else None
             for one in made:
@@ -122,7 +131,10 @@ def _commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
                 told = _MESSAGE.search(command) or _HEREDOC.search(command)
                 message = replaced.message if replaced is not None and not told else command
                 stayed[one.subject] = CommitCall(one, turn, record, message)
-    return list(stayed.values())
+                if replaced is not None:
+                    gone[replaced.made.sha] = one.sha
+    kept = {call.made.sha for call in stayed.values()}
+    return list(stayed.values()), {old: new for old, new in gone.items() if old and old not in kept}
 
 
 def _amends_quietly(command: RedactedText) -> bool:
