@@ -4,9 +4,9 @@ An error is the failed result of a command or tool: failed is what the agent's h
 only where a pipe or a later command hid the status, or the harness said none, its output decides.
 It ended "resolved" when the same command (a test or build: the same one over at least the same
 targets; a tool: on the same file) succeeded later and something was changed before that,
-"unresolved" when it ran again and never did, "not retried" when it did not run again. One that went
-away by itself is none, nor is a tool's housekeeping (a file not yet read, a rejected call, a
-search without hits).
+"passed again" when nothing was, "unresolved" when it ran again and never did, "not retried" when it
+did not run again. A tool's housekeeping (a file not yet read, a rejected call, a search without
+hits) is no error of the session.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from memory_assets.session_analysis.shell import (
 )
 
 MOST_ERRORS = 20
-RESOLVED, UNRESOLVED, NOT_RETRIED = "resolved", "unresolved", "not retried"
+RESOLVED, PASSED_AGAIN = "resolved", "passed again"
+UNRESOLVED, NOT_RETRIED = "unresolved", "not retried"
+ENDED = frozenset({RESOLVED, PASSED_AGAIN})
 _HEAD_LIMIT = 160
 _COMMAND_LIMIT = 60
 _SCANNED = 10_000
@@ -151,12 +153,11 @@ def errors_met(session: SessionTurns) -> tuple[ErrorMet, ...]:
     runs = all_runs(session)
     last = {run.normal: place for place, run in enumerate(runs) if run.failed}
     met = [
-        ErrorMet(runs[place].turn.id, runs[place].text, outcome)
+        ErrorMet(runs[place].turn.id, runs[place].text, _outcome(runs, place))
         for place in sorted(last.values())
-        if (outcome := _outcome(runs, place))
     ]
     if len(met) > MOST_ERRORS:
-        open_first = sorted(range(len(met)), key=lambda n: (met[n].outcome == RESOLVED, -n))
+        open_first = sorted(range(len(met)), key=lambda n: (met[n].outcome in ENDED, -n))
         met = [met[n] for n in sorted(open_first[:MOST_ERRORS])]
     return tuple(met)
 
@@ -203,12 +204,11 @@ def _checks(segment: Segment) -> bool:
 
 
 def _outcome(runs: Sequence[Run], place: int) -> str:
-    """Return how an error ended, "" if it went away and nothing was changed."""
     failed = runs[place]
     later = [run for run in runs[place + 1 :] if run.covers(failed)]
     passed = next((run for run in later if not run.failed), None)
     if passed is not None:
-        return RESOLVED if passed.changes > failed.changes else ""
+        return RESOLVED if passed.changes > failed.changes else PASSED_AGAIN
     earlier = [run for run in runs[:place] if run.failed and run.normal == failed.normal]
     return UNRESOLVED if later or earlier else NOT_RETRIED
 

@@ -7,7 +7,7 @@ from collections import Counter
 from memory_assets.models import Summary
 from memory_assets.redacted_text import RedactedText, compose, content_hash, join
 from memory_assets.session_analysis.commits import commits
-from memory_assets.session_analysis.failures import RESOLVED, errors_met
+from memory_assets.session_analysis.failures import ENDED, errors_met
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import (
     EMPTY,
@@ -54,7 +54,7 @@ class ExtractiveSummarizer:
             "next_steps": outcomes.next_steps(session, said),
             "notes": outcomes.notes(session, said),
         }
-        open_errors = [error.text for error in met if error.outcome != RESOLVED]
+        open_errors = [error.text for error in met if error.outcome not in ENDED]
         text = _text(fields, distinct(base_name(path) for path in files.modified), open_errors)
         return Summary(
             id=f"summary::{session.session_id}",
