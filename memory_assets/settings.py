@@ -50,6 +50,11 @@ def _absolute(value: str | Path) -> Path:
     return Path(value).expanduser().absolute()
 
 
+def _shard(value: str | Path) -> str:
+    text = str(value).rstrip("/")
+    return text if "://" in text else str(_absolute(text))
+
+
 def _directories(value: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
     """Return the directories of a list, or of a text as in PATH."""
     if isinstance(value, str):
@@ -172,6 +177,17 @@ class Settings(Arguments):
         None,
         "Whose memory it is; each tenant has one of its own, of which the others see nothing.",
         pattern=r"^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$",
+    )
+    shard: str | None = argument(
+        None,
+        "Where this memory, and others of the same person, are pushed to: `s3://bucket/prefix`, or "
+        "a directory.",
+        reads=_shard,
+    )
+    shard_name: str | None = argument(
+        None,
+        "The name of this machine's own shard there; unset: that of the machine.",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$",
     )
     projects_dir: tuple[Path, ...] | None = argument(
         None, "Claude Code's projects directories.", reads=_directories

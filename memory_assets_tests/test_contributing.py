@@ -94,7 +94,7 @@ def test_adding_a_reader_takes_three_files(tmp_path: Path) -> None:
     """Followed in a copy of the package, the recipe reads the sessions of an agent that nobody knew
     before, from its place: found, read, resumed, and chosen by its name."""
     copy = tmp_path / "scratch"
-    shutil.copytree(PACKAGE, copy / "memory_assets", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, copy / "memory_assets")
     assert len(set(_follow(_recipe("Add a reader"), copy))) == 3
     session = tmp_path / "home" / ".acorn" / "sessions" / "a-1.jsonl"
     session.parent.mkdir(parents=True)
@@ -199,7 +199,7 @@ def test_adding_an_asset_takes_five_files(tmp_path: Path) -> None:
     """Followed in a copy of the package, the recipe makes a table that is ingested, checked by
     Dagster and by `memory verify`, embedded, put in a collection, and found."""
     copy = tmp_path / "scratch"
-    shutil.copytree(PACKAGE, copy / "memory_assets", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, copy / "memory_assets")
     (copy / "memory_assets" / "shipped").mkdir()  # as a wheel has them
     for name in ("dagster.yaml", "workspace.yaml"):
         shutil.copy(ROOT / name, copy / "memory_assets" / "shipped")

@@ -100,9 +100,7 @@ def status(settings: Settings) -> dict[str, Any]:
             **_archive(catalog),
             "retention_unfinished": (data_dir / RETENTION_FILE).exists(),
         },
-        "chroma": {"store": STORE_NAMES[settings.vector_backend]}
-        | _chroma(data_dir, settings.vectors_url, lost)
-        | ({"state": "none"} if settings.vector_backend == "none" else {}),
+        "chroma": _chroma(data_dir, settings, lost),
         "sizes": sizes_of(data_dir, stages),
         "versions": versions,
         "runs": _runs(data_dir),
@@ -260,22 +258,25 @@ def _archive(catalog: Catalog) -> dict[str, Any]:
     return dict(counts)
 
 
-def _chroma(data_dir: Path, url: str | None, lost: bool) -> dict[str, Any]:
-    """Return address and state of Chroma, and the directories that were set aside; `only_copies`
+def _chroma(data_dir: Path, settings: Settings, lost: bool) -> dict[str, Any]:
+    """Return name, address and state of the store, and directories set aside; `only_copies`
     has those with collections of other programs that are nowhere else, by name, or None where
     the names are not known: not yet, or because they are `unreadable`."""
+    url, store = settings.vectors_url, STORE_NAMES[settings.vector_backend]
     if url:
         none: dict[str, Any] = {"set_aside": [], "only_copies": {}, "unreadable": []}
-        return {"url": url, "state": "remote", "bytes": 0, **none}
+        return {"store": store, "url": url, "state": "remote", "bytes": 0, **none}
     endpoint = None
     if (data_dir / "chroma.endpoint.json").exists():
         from memory_assets.stores.chroma import server as chroma_server
 
         endpoint = chroma_server.running(data_dir)
+    state = "gone" if lost else "running" if endpoint else "stopped"
     aside = {str(path): others_in(path) for path in set_aside_directories(data_dir)}
     return {
+        "store": store,
         "url": endpoint.url if endpoint else None,
-        "state": "gone" if lost else "running" if endpoint else "stopped",
+        "state": "none" if settings.vector_backend == "none" else state,
         "bytes": _size(data_dir / "chroma"),
         "set_aside": list(aside),
         "only_copies": {

@@ -78,7 +78,7 @@ def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dagster]:
     variables = ("MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR")
     with memory_dev(directory, **dict.fromkeys(variables, str(nothing))) as running:
         yield running
-        _ends_with_all_its_processes(running, signal.SIGTERM)
+        _ends_with_all_its_processes(running, signal.SIGKILL)
 
 
 def partitions(dagster: Dagster) -> set[str]:
@@ -312,13 +312,11 @@ def _are_gone(data_dir: Path) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
-@pytest.mark.parametrize(
-    "number",
-    [pytest.param(signal.SIGHUP, marks=pytest.mark.long), signal.SIGKILL],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_it_ends_with_all_its_processes(number: signal.Signals, tmp_path: Path) -> None:
-    """When its terminal is closed, and even when it is killed: no daemon is left that would go on
-    launching runs. That of the tests above ends when it is told to."""
+    """When it is told to, and when its terminal is closed: no daemon is left that would go on
+    launching runs. That of the tests above is killed at their end."""
     nothing = tmp_path / "nothing"
     nothing.mkdir()
     variables = ("MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR")

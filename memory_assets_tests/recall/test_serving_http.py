@@ -59,7 +59,7 @@ def test_the_api_keeps_to_its_own_document(asked: Asked, mode: GenerationMode) -
             continue  # there is nothing to be wrong
 
         @hypothesis.settings(
-            max_examples=4,
+            max_examples=6,
             deadline=None,
             database=None,
             derandomize=True,

@@ -64,8 +64,8 @@ def _labelled_texts() -> list[str]:
         return [json.loads(line)["text"] for line in lines]
 
 
-def _record_texts(transcripts: Path) -> Iterator[str]:
-    for path in sorted(transcripts.rglob("*.jsonl")):
+def _record_texts(transcripts: Path, step: int = 1) -> Iterator[str]:
+    for path in sorted(transcripts.rglob("*.jsonl"))[::step]:
         with contextlib.suppress(TranscriptError):
             for record in read_session(path):
                 yield record.text
@@ -158,7 +158,7 @@ def _disguised(text: str) -> Iterator[str]:
 
 def test_both_engines_make_the_same_views(redactors: tuple[Redactor, Redactor]) -> None:
     """Canaries escaped, encoded, coloured or cut by a line end come out the same."""
-    samples = (*SAMPLES[::40], "DB_PASSWORD=hunter2Qx9", "https://app:Pa55w0rdX@db.internal/x")
+    samples = (*SAMPLES[::45], "DB_PASSWORD=hunter2Qx9", "https://app:Pa55w0rdX@db.internal/x")
     for sample in samples:
         for text in _disguised(sample):
             assert _same(redactors, text), ascii(text)[:60]
@@ -224,7 +224,7 @@ def test_both_engines_redact_transcripts_the_same(
     redactors: tuple[Redactor, Redactor], dev_transcripts: Path
 ) -> None:
     """The whole redaction of a sample of real records is the same."""
-    texts = [text for text in _record_texts(dev_transcripts) if text][::150]
+    texts = [text for text in _record_texts(dev_transcripts, 8) if text][::20]
     assert len(texts) > 100
     assert not [number for number, text in enumerate(texts) if not _same(redactors, text)]
 

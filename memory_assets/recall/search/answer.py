@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.requests.search import SearchRequest
@@ -13,7 +13,9 @@ from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.status import held_back
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Quarantined
-from memory_assets.stores.keyword_index.index import KeywordIndex
+
+if TYPE_CHECKING:
+    from memory_assets.stores.keyword_index.index import KeywordIndex
 
 RAW_SESSIONS, REDACTED_RECORDS = "raw_sessions", "redacted_records"
 """Stages of which all that is searched is made."""
