@@ -73,6 +73,10 @@ from memory_assets.status import (
 )
 
 SNIPPET = 240
+_SNIPPETS = (2 * SNIPPET, SNIPPET, SNIPPET)
+_LATER_SNIPPET = 160
+"""Characters of the first three hits and of each later one. The first holds the answer twice as
+often as all others together: docs/retrieval.md, "Excerpts"."""
 PAGE_CHARACTERS = 12_000
 _DOCUMENT_SNIPPET = 500
 _OF_A_DOCUMENT = (
@@ -125,6 +129,11 @@ def answer_tool(memory: Memory, name: str, arguments: Arguments) -> tuple[dict[s
     return frame.payload(answer.structured), f"{text}\n{after}".strip()
 
 
+def _snippet(rank: int) -> int:
+    """Return how many characters of a hit are shown, by its place from 0 on."""
+    return _SNIPPETS[rank] if rank < len(_SNIPPETS) else _LATER_SNIPPET
+
+
 def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     payload = memory.ask(request)
     asked = " ".join([request.query, *payload["corrected"].values()])
@@ -148,11 +157,11 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             else excerpt(
                 visible(hit["text"]),
                 asked,
-                _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else SNIPPET,
+                _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else _snippet(rank),
                 len(visible(hit["text"][: hit["prompt_length"]])),
             ),
         }
-        for hit in payload["hits"]
+        for rank, hit in enumerate(payload["hits"])
     ]
     hits = _with_short_ids(memory, hits)
     shown = pages([2 * tokens(hit) for hit in hits])

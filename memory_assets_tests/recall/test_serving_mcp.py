@@ -113,11 +113,13 @@ def test_an_answer_comes_structured_and_in_words(asked: Asked, name: str) -> Non
 
 
 def test_hits_are_short_and_name_what_get_gives_in_full(asked: Asked) -> None:
-    """An id of a hit goes into `get`; the next call is written out."""
+    """The first, which mostly answers, at more length; its id goes into `get`, and the next call is
+    written out."""
     result = ask(asked.settings, "recall", query="why did the daily report test fail", n=2)
     hits = result.structured_content["hits"]
     assert len(hits) == 2 and hits[0]["id"].startswith(REPORTS[:8])
-    assert all(len(hit["text"]) <= 240 and "\n" not in hit["text"] for hit in hits)
+    assert all("\n" not in hit["text"] for hit in hits)
+    assert 240 < len(hits[0]["text"]) <= 480 and len(hits[1]["text"]) <= 240
     assert f'get(ids=["{hits[0]["id"]}"])' in result.structured_content["next"]
     whole = ask(asked.settings, "get", ids=[hits[0]["id"]]).structured_content["items"][0]
     shown = asked.memory.show(hits[0]["id"])[0]
