@@ -113,8 +113,10 @@ def test_a_store_that_is_away_stops_no_ingest(machines: tuple[Machine, Machine])
     _, notes = laptop.run("ingest")
     assert notes.count("warning:") == 2 and "memory sync" in notes
     assert "cannot use" in laptop.run("push", code=1)[1]
+    assert "wrong shard: cannot use" in laptop.run("doctor", code=1)[0]
     store.unlink()
     assert "1 project" in laptop.run("push")[0]
+    assert "pushed 20" in laptop.run("doctor")[0]
 
 
 def test_another_memory_of_that_name_is_refused(machines: tuple[Machine, Machine]) -> None:

@@ -59,9 +59,10 @@ def test_an_object_is_created_once(opened: Opened) -> None:
     assert opened().get("a/b") == b"first"
 
 
-def test_of_many_writers_at_once_one_creates_it(opened: Opened) -> None:
-    """Eight threads with a connection each, ten objects: each is of one writer, who knows it."""
-    stores = [opened() for _ in range(8)]
+def test_of_many_writers_at_once_one_creates_it(tmp_path: Path) -> None:
+    """Eight threads with a directory each, ten objects: each is of one writer, who knows it. (S3
+    promises it of a conditional PUT; moto's server asks, then writes, and lets two through.)"""
+    stores = [open_objects(str(tmp_path)) for _ in range(8)]
     for number in range(10):
 
         def create(at: int, key: str = f"heads/{number}") -> bool:

@@ -94,6 +94,8 @@ class DirectoryObjects:
     def keys(self, prefix: str) -> list[str]:
         """Return the files below a directory, those that killed writers left among them."""
         with self._errors(prefix):
+            if self._root.exists():
+                os.scandir(self._root).close()  # `rglob` passes over what cannot be read
             below = (path for path in (self._root / prefix).rglob("*") if path.is_file())
             return sorted(path.relative_to(self._root).as_posix() for path in below)
 
