@@ -126,9 +126,21 @@ WHERE_ROOTS_ARE_SET = "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR or M
 """The settings that name directories of agents."""
 
 
+_FEW_AGENTS = 4
+
+
 def roots_in_words(roots: Roots) -> str:
-    """Return the directories with their agents, in one line."""
-    return ", ".join(f"{agent}: {path}" for agent, paths in roots.items() for path in paths)
+    """Return the directories with their agents in one line; of many agents, how many there are."""
+    if len(roots) > _FEW_AGENTS:
+        number = sum(map(len, roots.values()))
+        return f"{number} directories of {len(roots)} agents (`memory doctor` lists them)"
+    return ", ".join(f"{agent}: {places_in_words(paths)}" for agent, paths in roots.items())
+
+
+def places_in_words(paths: Sequence[Path]) -> str:
+    """Return directories in one line, the user's home as `~`."""
+    home = f"{Path.home()}{os.sep}"
+    return ", ".join(str(path).replace(home, f"~{os.sep}", 1) for path in paths)
 
 
 def listed_paths(given: str) -> list[Path]:

@@ -19,7 +19,7 @@ from memory_assets.settings import load_settings
 from memory_assets.tool_names import kind_of_tool
 from memory_assets.transcripts import READERS, Unlisted, discover
 from memory_assets_tests.transcripts.agent_homes import furnish
-from memory_assets_tests.transcripts.agent_stores import CursorChat, Kilo, OpenCode, Store
+from memory_assets_tests.transcripts.agent_stores import Cursor, Kilo, OpenCode, Store
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = [
@@ -91,6 +91,8 @@ def test_a_platform_has_no_places_of_another(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("variable", "agent", "below"),
     [
+        ("CLAUDE_CONFIG_DIR", "claude-code", "projects"),
+        ("CODEX_HOME", "codex", ""),
         ("COPILOT_HOME", "copilot-cli", "session-state"),
         ("GEMINI_CLI_HOME", "gemini", ".gemini/tmp"),
         ("QWEN_HOME", "qwen", "projects"),
@@ -221,14 +223,14 @@ def test_secrets_beside_transcripts_are_never_opened() -> None:
     """Files with tokens in every directory of every agent, the programs' own tokens in Cursor's
     database and what OpenCode shares sessions with: a process that reads all sessions opens none
     of these files, and returns nothing of those rows."""
-    rows = {
-        "cursor": "INSERT INTO ItemTable VALUES('cursorAuth/refreshToken', 'hunter2')",
-        "opencode": "INSERT INTO session_share VALUES('s', 'i', 'hunter2', 'u')",
+    rows: dict[type[Store], str] = {
+        Cursor: "INSERT INTO ItemTable VALUES('cursorAuth/refreshToken', 'hunter2')",
+        OpenCode: "INSERT INTO session_share VALUES('s', 'i', 'hunter2', 'u')",
     }
     for store in furnish(Path.home()):
-        if store.agent in rows and not isinstance(store, CursorChat):
+        if type(store) in rows:
             with closing(store.open()) as database:
-                database.execute(rows[store.agent])
+                database.execute(rows[type(store)])
                 database.commit()
     homes = [Path(folder) for folder, _, _ in os.walk(Path.home())]
     for folder in homes:

@@ -25,7 +25,7 @@ from memory_assets.cli import (
 from memory_assets.cli.earlier_names import RequestCommand
 from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.cli.ingesting import index_command
-from memory_assets.cli.installing import agent_plugin, git_hooks, init_workspace
+from memory_assets.cli.installing import agent_plugin, git_hooks, init_workspace, uninstall
 from memory_assets.cli.prepare import prepare
 from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.cli.request_options import Json, Projects
@@ -215,6 +215,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         shard_commands.push,
         shard_commands.pull,
         shard_commands.sync,
+        uninstall.uninstall,
     ),
     "Ask": (
         ask_commands.search,
@@ -265,6 +266,7 @@ EXAMPLES = {
     "push": "memory push",
     "pull": "memory pull s3://company/team",
     "sync": "memory sync",
+    "uninstall": "memory uninstall",
     "search": "memory search why did the upload time out --project . --since 'last monday'",
     "show": "memory show session::3d0f6a52::turn::1 --records",
     "sessions": "memory sessions --project . --since yesterday",

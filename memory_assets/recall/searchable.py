@@ -211,6 +211,10 @@ class Searchable(Stores):
         """Return all rows of a kind in the keyword index; see `Searcher.corpus`."""
         return self._searcher.corpus(kind)
 
+    def files_beginning(self, name: str) -> list[str]:
+        """Return the paths of the files that turns touched whose name begins so."""
+        return self._searcher.files_beginning(name)
+
     @cached_property
     def _searcher(self) -> Searcher:
         from memory_assets.recall.search.search import Searcher

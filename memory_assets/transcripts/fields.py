@@ -83,7 +83,9 @@ def count_field(record: dict[str, Any], name: str) -> int:
 
 def parse_time(value: object) -> datetime | None:
     """Return a time as aware UTC, whether it is ISO 8601, a number of seconds, milliseconds,
-    microseconds or nanoseconds, or such a number as text; None if it is none."""
+    microseconds or nanoseconds, such a number as text, or one already; None if it is none."""
+    if isinstance(value, datetime):
+        return value
     if isinstance(value, str) and len(value) < _LONGEST_NUMBER and value.strip().isdecimal():
         value = int(value)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
     from_json,
@@ -22,6 +22,7 @@ from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame, Session
 
 _COMMANDS = ("command", "cmd", "commandLine")
+_NO_TOKENS = Tokens()
 _PATCHES = ("patchText", "patch", "input")
 
 
@@ -46,6 +47,7 @@ class StoredSession(Session):
     def __init__(self, source: Source, report: ReadReport) -> None:
         super().__init__(source, report)
         self._cwd = self._version = self._model = self._branch = ""
+        self._start: datetime | None = None
 
     def _begin(self, *, session: object, cwd: str, version: str = "", start: object = None) -> None:
         """Note a session's facts, which its first row has."""
@@ -67,14 +69,15 @@ class StoredSession(Session):
         model: str = "",
         parent: object = None,
     ) -> Frame:
-        """Return the frame of a row with the agent's `own` id and its time."""
+        """Return the frame of a row with the agent's `own` id and its time, else that of the
+        session's beginning."""
         self._report.see_time(at)
         self._model = safe_name(model) or self._model
         return Frame(
             byte_start=start,
             byte_end=end,
             record_uuid=record_id(self._source.agent, self._source.session_id, own, start),
-            timestamp=at,
+            timestamp=at or self._start,
             parent_uuid=safe_id(parent) or None,
             cwd=self._cwd,
             git_branch=self._branch,
@@ -85,12 +88,18 @@ class StoredSession(Session):
         )
 
     def _titled(
-        self, row: JsonObject, start: int, end: int, subtype: str = "ai-title"
+        self,
+        row: JsonObject,
+        start: int,
+        end: int,
+        subtype: str = "ai-title",
+        tokens: Tokens = _NO_TOKENS,
     ) -> list[Record]:
-        """Return the title in a row of what may change as a session goes on."""
+        """Return the title in a row of what may change as a session goes on, with the tokens of all
+        its answers where only the session has them."""
         frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-        title = text_field(row, "title")
-        return self._resolve(self._one(frame, "system", "title", title, subtype))
+        made = self._one(frame, "system", "title", text_field(row, "title"), subtype)
+        return self._resolve(self._with_tokens(made, frame, tokens))
 
     def _call(self, frame: Frame, call_id: str, name: str, given: Any, **more: Any) -> Record:
         """Return the record of a call, which is open until it is answered. `given` are its

@@ -131,71 +131,11 @@ def test_a_second_ingest_has_nothing_to_do(ingested: tuple[Cli, str]) -> None:
     assert report["status"]["coverage"]["sessions"]["complete"] is True
 
 
-def test_search_prints_the_json_contract(ingested: tuple[Cli, str]) -> None:
-    """Query, mode, coverage and hits with id, turn_id, score, text, scalar metadata and why."""
-    cli, _ = ingested
-    found = cli.run("search", "why does the login loop", "--json", "-n", "3")
-    answer = json.loads(found.stdout)
-    assert found.returncode == 0
-    assert {"query", "mode", "coverage", "degraded", "hits"} <= answer.keys()
-    assert len(answer["hits"]) == 3
-    for hit in answer["hits"]:
-        assert hit.keys() == {
-            "id",
-            "turn_id",
-            "score",
-            "weak",
-            "text",
-            "metadata",
-            "why",
-            "prompt_length",
-            "later",
-        }
-        assert all(isinstance(value, str | int | float) for value in hit["metadata"].values())
-    metadata = answer["hits"][0]["metadata"]
-    assert {
-        "session_id",
-        "turn_index",
-        "part",
-        "role",
-        "timestamp",
-        "ts_epoch",
-        "project",
-        "project_root",
-        "agent",
-        "tools_used",
-        "files",
-        "git_branch",
-        "ingested_at",
-    } <= metadata.keys()
-
-
-def test_show_prints_the_turn_behind_a_hit(ingested: tuple[Cli, str]) -> None:
-    """The id of a hit leads to its whole turn, and with --around to its neighbours."""
-    cli, _ = ingested
-    hit = json.loads(cli.run("search", "login loop", "--json", "-n", "1").stdout)["hits"][0]
-    shown = json.loads(cli.run("show", hit["id"], "--json").stdout)
-    assert [row["id"] for row in shown["rows"]] == [hit["turn_id"]]
-    assert hit["text"] in "\n\n".join(shown["rows"][0]["passages"])
-    around = json.loads(cli.run("show", hit["id"], "--around", "50", "--json").stdout)
-    assert len(around["rows"]) > 1
-
-
 def test_no_planted_secret_is_printed(ingested: tuple[Cli, str]) -> None:
     """Searching for where secrets were pasted shows tags in their place."""
     cli, _ = ingested
     found = cli.run("search", "api key token password secret", "--json", "-n", "50").stdout
     assert "<redacted:" in found
-
-
-def test_filters_narrow_the_answer(ingested: tuple[Cli, str]) -> None:
-    """--agent, --project and --since hold for every hit."""
-    cli, _ = ingested
-    of_pi = json.loads(cli.run("search", "database", "--agent", "pi", "--json").stdout)
-    assert {hit["metadata"]["agent"] for hit in of_pi["hits"]} == {"pi"}
-    late = json.loads(cli.run("search", "database", "--since", "2026-06-01", "--json").stdout)
-    assert late["hits"]
-    assert all(hit["metadata"]["timestamp"] >= "2026-06-01" for hit in late["hits"])
 
 
 def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str]) -> None:
@@ -284,21 +224,6 @@ def test_status_tells_what_is_there(ingested: tuple[Cli, str]) -> None:
     assert current["agents"]["claude-code"]["sessions"] == 6
     assert current["chroma"]["state"] in ("running", "stopped")
     assert all(covered["complete"] for covered in current["coverage"].values())
-
-
-def test_asking_loads_no_dagster(ingested: tuple[Cli, str]) -> None:
-    """Search imports neither Dagster nor Great Expectations, so that it starts fast."""
-    cli, _ = ingested
-    code = (
-        "import sys; sys.argv = ['memory', 'search', 'login loop'];"
-        "from memory_assets.cli.cli import app;"
-        "app(standalone_mode=False);"
-        "print(sorted({'dagster', 'great_expectations', 'pandas'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=cli.environment, capture_output=True, text=True
-    )
-    assert done.stdout.strip().endswith("[]"), done.stderr
 
 
 def test_from_a_directory_that_is_gone_works_what_needs_none(

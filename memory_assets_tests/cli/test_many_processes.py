@@ -299,21 +299,6 @@ def test_no_turn_is_made_when_a_blocking_check_finds_something(own: Settings) ->
     assert len(lake.sessions(TURN_CHUNKS, PROJECT)) == 9
 
 
-def test_no_word_is_indexed_of_a_table_that_a_blocking_check_stops(settings: Settings) -> None:
-    """A secret that another program put into a chunk: the words of no chunk are indexed anew."""
-    assert _ingest(replace(settings, ingest_workers=1)).failed == {}
-    components = Components(settings)
-    (known, *_) = components.lake.sessions(TURN_CHUNKS, PROJECT)
-    row = components.lake.read(TURN_CHUNKS, PROJECT, known).to_pylist()[0]
-    leak = {**row, "text": f"export GITHUB_TOKEN={_TOKEN}"}
-    path = own_file(components.lake, TURN_CHUNKS, PROJECT, known)
-    pq.write_table(pa.Table.from_pylist([leak], schema=TURN_CHUNKS.schema), path)
-    keywords_path(components).unlink()
-    failed = _ingest(settings).checks_failed
-    assert f"{PROJECT}: turn_chunks.no_secrets_remain" in failed
-    assert not keywords_path(components).exists()
-
-
 def test_an_original_that_is_read_after_its_fork_owns_its_records(
     settings: Settings, by_one: ByOne, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,12 +28,15 @@ from memory_assets_tests.dagster.recorded import record_ingests
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
-def on_any(*, at_once: str) -> pytest.MarkDecorator:
-    """On each kind of instance; all but one take half a minute together."""
-    kinds = ("ephemeral", "moved SQLite", "PostgreSQL")
-    marks = {kind: () if kind == at_once else pytest.mark.long for kind in kinds}
-    rows = [pytest.param(kind, marks=mark) for kind, mark in marks.items()]
-    return pytest.mark.parametrize("instance", rows, indirect=True)
+on_postgres_and_others = pytest.mark.parametrize(
+    "instance",
+    [
+        "PostgreSQL",
+        pytest.param("ephemeral", marks=pytest.mark.long),
+        pytest.param("moved SQLite", marks=pytest.mark.long),
+    ],
+    indirect=True,
+)
 
 
 @pytest.fixture
@@ -75,7 +78,7 @@ def _run_what_is_asked(
     return run.run_id
 
 
-@on_any(at_once="moved SQLite")
+@on_postgres_and_others
 def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
     sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +127,8 @@ def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
             assert instance.get_materialized_partitions(key) == projects, key
 
 
-@on_any(at_once="PostgreSQL")
+@pytest.mark.long  # on the shipped instance: test_backfill.py
+@on_postgres_and_others
 def test_a_backfill_is_made_and_a_project_forgotten_on_any_instance(
     sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,9 +53,9 @@ def test_time_grows_with_the_size_of_a_file(path: str) -> None:
 
 
 def test_a_megabyte_in_a_line_becomes_windows() -> None:
-    """Minified JavaScript: no chunk is longer than the longest of its type."""
+    """JavaScript in one line: no chunk is longer than the longest of its type."""
     text = "function f(a){return a+1};" * 40_000
-    chunks = sections("bundle.min.js", text)
+    chunks = sections("bundle.js", text)
     assert all((chunk.line_start, chunk.line_end) == (1, 1) for chunk in chunks)
     assert max(len(chunk.text) for chunk in chunks) < 10_000
 

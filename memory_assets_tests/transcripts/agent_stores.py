@@ -161,6 +161,7 @@ class OpenCode(Store):
         tool = {"type": "tool", "callID": f"call_{n}", "tool": "bash", "state": state}
         tool["state"]["time"] = times  # type: ignore[index]
         done = {"role": "assistant", "modelID": "m-1", "time": {"created": at, "completed": at}}
+        done |= {"tokens": {"input": 9, "output": 4}}
         said = {"type": "text", "text": answer}
         self.add_message(database, session, f"msg_{session[4:]}_{n:04}b", at, done, tool, said)
         database.execute("UPDATE session SET time_updated = ? WHERE id = ?", (at, session))
@@ -255,7 +256,9 @@ class Goose(Store):
         CREATE TABLE sessions(id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '',
             description TEXT NOT NULL DEFAULT '', session_type TEXT NOT NULL DEFAULT 'user',
             working_dir TEXT NOT NULL, created_at TIMESTAMP, updated_at TIMESTAMP,
-            model_config_json TEXT, parent_session_id TEXT);
+            model_config_json TEXT, parent_session_id TEXT, accumulated_total_tokens INTEGER,
+            accumulated_input_tokens INTEGER DEFAULT 9, accumulated_output_tokens INTEGER DEFAULT 4,
+            accumulated_cache_read_tokens INTEGER, accumulated_cache_write_tokens INTEGER);
         CREATE TABLE messages(id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT,
             session_id TEXT NOT NULL, role TEXT NOT NULL, content_json TEXT NOT NULL,
             created_timestamp INTEGER NOT NULL, timestamp TIMESTAMP, metadata_json TEXT);
@@ -267,7 +270,7 @@ class Goose(Store):
         when = "2026-06-01 08:00:00"
         model = {"model_name": "m-1"}
         times = {"created_at": when, "updated_at": when}
-        insert(database, "sessions", **values, **times, model_config_json=model, **more)
+        insert(database, "sessions", **{**values, **times, "model_config_json": model, **more})
 
     def add_turn(
         self, database: sqlite3.Connection, session: str, n: int, at: int, prompt: str, answer: str
@@ -307,7 +310,8 @@ class Hermes(Store):
     session = "20260601_080000_ab12cd"
     tables = """
         CREATE TABLE sessions(id TEXT PRIMARY KEY, source TEXT NOT NULL, model TEXT,
-            parent_session_id TEXT, started_at REAL NOT NULL, ended_at REAL, title TEXT);
+            parent_session_id TEXT, started_at REAL NOT NULL, ended_at REAL, title TEXT,
+            input_tokens INTEGER DEFAULT 9, output_tokens INTEGER DEFAULT 4);
         CREATE TABLE messages(id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL,
             role TEXT NOT NULL, content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT,
             timestamp REAL NOT NULL, reasoning TEXT);
@@ -376,7 +380,11 @@ class Zed(Store):
     def _save(self, database: sqlite3.Connection, session: str, at: int, **more: Any) -> None:
         seconds = at // 1000 - T0 // 1000
         when = f"2026-06-01T08:{seconds // 60:02}:{seconds % 60:02}.000+00:00"
-        thread = {"version": "0.3.0", "title": "The shop", "messages": self.messages}
+        thread: dict[str, Any] = {"version": "0.3.0", "title": "The shop"}
+        thread |= {"messages": self.messages}
+        asked = [each["User"]["id"] for each in self.messages if "User" in each]
+        counts = {"input_tokens": 9, "output_tokens": 4}
+        thread |= {"request_token_usage": dict.fromkeys(asked, counts)}
         values: dict[str, Any] = {"id": session, "summary": "The shop", "updated_at": when}
         values |= {"data_type": "json"}
         values |= {"data": json.dumps(thread).encode(), "folder_paths": CWD, **more}
@@ -429,10 +437,11 @@ class Cursor(Store):
         """Insert a turn's rows."""
         tool = {"name": "run_terminal_cmd", "toolCallId": f"t{n}", "status": "completed"}
         tool |= {"rawArgs": '{"command": "make test"}', "result": '{"output": "2 passed"}'}
+        counted = {"tokenCount": {"inputTokens": 9, "outputTokens": 4}}
         bubbles: list[dict[str, Any]] = [
             {"type": 1, "text": prompt},
             {"type": 2, "text": "", "toolFormerData": tool},
-            {"type": 2, "text": answer, "modelInfo": {"modelName": "m-1"}},
+            {"type": 2, "text": answer, "modelInfo": {"modelName": "m-1"}} | counted,
         ]
         for place, bubble in enumerate(bubbles):
             own = f"{n:08}-0000-4000-8000-{place:012}"
@@ -587,7 +596,8 @@ class VsCode(Files):
         call = {"id": f"c{n}", "name": "run_in_terminal", "arguments": '{"command": "make test"}'}
         rounds = [{"response": "", "toolCalls": [call]}, {"response": answer, "toolCalls": []}]
         results = {f"c{n}": {"content": [{"value": "2 passed"}]}}
-        metadata = {"toolCallRounds": rounds, "toolCallResults": results}
+        metadata: dict[str, Any] = {"toolCallRounds": rounds, "toolCallResults": results}
+        metadata |= {"promptTokens": 9, "outputTokens": 4}
         request = {"requestId": f"request_{n:08}-0000-4000-8000-000000000000", "timestamp": at}
         request |= {"message": {"text": prompt}, "modelId": "copilot/m-1"}
         attached = {
@@ -631,9 +641,10 @@ class Cline(Files):
 
     def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
         """Return the rows of a turn."""
+        request = '{"request": "x", "tokensIn": 9, "tokensOut": 4}'
         return [
             {"ts": at, "type": "say", "say": "user_feedback" if n > 1 else "task", "text": prompt},
-            {"ts": at + 1, "type": "say", "say": "api_req_started", "text": '{"request": "x"}'},
+            {"ts": at + 1, "type": "say", "say": "api_req_started", "text": request},
             {"ts": at + 2, "type": "ask", "ask": "command", "text": "make test"},
             {"ts": at + 3, "type": "say", "say": "command_output", "text": "2 passed"},
             {"ts": at + 4, "type": "say", "say": "completion_result", "text": answer},
@@ -716,6 +727,52 @@ class GeminiDocument(Files):
         asked, said = (dict[str, Any](id=own, timestamp=iso(at)) for own in ids)
         said |= {"type": "gemini", "content": answer, "model": "m-1", "toolCalls": [call]}
         return [asked | {"type": "user", "content": prompt}, said]
+
+
+class OpenCodeTree(Files):
+    """OpenCode 1.0 and 1.1: a file for the session, for each message and for each part."""
+
+    agent = "opencode"
+    session = OpenCode.session
+    place = f"storage/session/proj/{OpenCode.session}.json"
+
+    def write(self) -> None:
+        """Write all files."""
+        times = {"created": T0, "updated": T0 + self.turns}
+        facts = {"id": self.session, "directory": CWD, "title": "The shop", "version": "1.0.107"}
+        self.path.write_text(json.dumps(facts | {"projectID": "proj", "time": times}))
+        storage = self.root / "storage"
+        for message in self.messages:
+            own = message["info"]["id"]
+            self._put(storage / "message" / self.session / f"{own}.json", message["info"])
+            for part in message["parts"]:
+                self._put(storage / "part" / own / f"{part['id']}.json", part)
+
+    def _put(self, path: Path, value: dict[str, Any]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value | {"sessionID": self.session}))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the messages of a turn, with their parts."""
+        state = {"status": "completed", "input": {"command": "make test"}, "output": "2 passed"}
+        tool = {"type": "tool", "callID": f"call_{n}", "tool": "bash", "state": state}
+        said: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+            ({"role": "user", "time": {"created": at}}, [{"type": "text", "text": prompt}]),
+            (
+                {"role": "assistant", "time": {"created": at, "completed": at + 1}},
+                [tool, {"type": "text", "text": answer}],
+            ),
+        ]
+        return [
+            {
+                "info": {"id": f"msg_{n:04}{place}", **info},
+                "parts": [
+                    {"id": f"prt_{n:04}{place}{number}", **part}
+                    for number, part in enumerate(parts)
+                ],
+            }
+            for place, (info, parts) in enumerate(said)
+        ]
 
 
 class Atif(Files):
@@ -808,6 +865,6 @@ DATABASES: tuple[Callable[..., Store], ...] = (
 )
 FILES: tuple[Callable[..., Store], ...] = (
     *(VsCode, VsCodeLog, Cline, Roo, KiloTasks, ClineProgram),
-    *(GeminiDocument, Atif, Aider, SpecStory),
+    *(OpenCodeTree, GeminiDocument, Atif, Aider, SpecStory),
 )
 STORES = (*DATABASES, *FILES)

@@ -420,6 +420,55 @@ def test_what_a_program_asked_is_no_persons_prompt(tmp_path: Path) -> None:
     assert prompts == {store.session: [ASKED], "20260601_3": []}
 
 
+LEDGER = """
+    CREATE TABLE usage_ledger(id INTEGER PRIMARY KEY, session_id TEXT, created_timestamp INTEGER,
+        model TEXT, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER,
+        cache_read_tokens INTEGER, cache_write_tokens INTEGER);
+"""
+
+
+def test_goose_says_what_each_request_took(tmp_path: Path) -> None:
+    """In a table since schema 14, where it stood when the answer came; before, of the session."""
+    store = Goose(tmp_path)
+    store.say(ASKED, SAID)
+    with closing(store.open()) as database:
+        database.execute("UPDATE sessions SET accumulated_total_tokens = 1300")
+        database.execute("UPDATE sessions SET accumulated_input_tokens = 900")
+        database.execute("UPDATE sessions SET accumulated_output_tokens = 40")
+        database.execute("UPDATE sessions SET accumulated_cache_read_tokens = 360")
+        database.commit()
+    [source] = found(store)
+    [whole] = (one for one in read(source) if any(one.tokens))
+    assert (whole.kind, whole.tokens) == ("title", (900, 40, 360, 0, 0))
+    with closing(store.open()) as database:
+        database.executescript(LEDGER)
+        for turn, (given, total) in enumerate(((500, 520), (500, 820)), 1):
+            values = {"session_id": store.session, "model": "m-2", "total_tokens": total}
+            values |= {"created_timestamp": T0 // 1000 + 60 * turn + 30, "input_tokens": given}
+            counts = {"output_tokens": 20, "cache_read_tokens": 300, "cache_write_tokens": 0}
+            insert(database, "usage_ledger", **values, **counts)
+        database.commit()
+    store.say("And the price?", "It is right.")
+    records = read(found(store)[0])
+    took = [one for one in records if any(one.tokens)]
+    assert [one.tokens for one in took] == [(200, 20, 300, 0, 0), (500, 20, 300, 0, 0)]
+    assert {one.model for one in took} == {"m-2"}
+    said = [one.text for one in records]
+    assert said.index(SAID) < records.index(took[0]) < said.index("And the price?")
+
+
+def test_hermes_says_what_a_session_took(tmp_path: Path) -> None:
+    """In its row, which is read with the title."""
+    store = Hermes(tmp_path)
+    store.say(ASKED, SAID)
+    with closing(store.open()) as database:
+        for name, count in (("input", 900), ("output", 40)):
+            database.execute(f"UPDATE sessions SET {name}_tokens = {count}")
+        database.commit()
+    [whole] = (one for one in read(found(store)[0]) if any(one.tokens))
+    assert (whole.kind, whole.tokens, whole.model) == ("title", (900, 40, 0, 0, 0), "m-1")
+
+
 def test_a_session_that_goes_on_after_a_compaction_repeats_nothing(tmp_path: Path) -> None:
     """Hermes begins another one with what was said before."""
     store = Hermes(tmp_path)

@@ -318,7 +318,7 @@ def plain_values(database: sqlite3.Connection) -> list[tuple[str, str, int, Any]
 
 def check_times(store: Any) -> list[tuple[str, str]]:
     """Return what is said in a store; check the times of it."""
-    told = []
+    told: list[tuple[str, str]] = []
     for source in discover({store.agent: (store.root,)}):
         assert 0 <= source.mtime_ns < 1 << 63
         for record in read_session(source.path, source=source):

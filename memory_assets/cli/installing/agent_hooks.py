@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -102,17 +102,24 @@ def change_hook(settings: Settings, agent: str, project: Path | None, uninstall:
     return f"Sessions of {AGENTS[name].title} {begins} with what is remembered ({path}){note}"
 
 
-def user_files() -> Iterator[tuple[str, Path]]:
-    """Yield the agents whose settings of this user have the hook, and these files."""
-    for name, hooks in _HOOKS.items():
-        path = _settings_file(hooks, None)
-        try:
-            text = path.read_text()
-            has_hook = _without_ours(text) != text
-        except (OSError, ValueError):
-            continue
-        if has_hook:
-            yield name, path
+def hooked_files(projects: Iterable[Path]) -> list[Path]:
+    """Return the settings of agents that have the hook: the user's, and those of these projects."""
+    places = [None, *projects]
+    files = {_settings_file(hooks, place) for hooks in _HOOKS.values() for place in places}
+    return sorted(path for path in files if without_hook(path) is not None)
+
+
+def without_hook(path: Path) -> bytes | None:
+    """Return the contents of an agent's settings without the hook, b"" if nothing else is in them;
+    None if the hook is not there, or they cannot be read."""
+    try:
+        text = path.read_text()
+        left = _without_ours(text)
+    except (OSError, ValueError):
+        return None
+    if left == text:
+        return None
+    return b"" if left.strip() in ("", "{}") else left.encode()
 
 
 def _settings_file(hooks: _Hooks, project: Path | None) -> Path:

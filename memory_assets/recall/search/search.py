@@ -186,6 +186,16 @@ class Searcher:
             self._loading.join()
         return self._load_embedder()
 
+    def files_beginning(self, name: str) -> list[str]:
+        """Return the paths of the files that turns touched whose name begins so.
+
+        Raises:
+            NotFound: there is no keyword index.
+        """
+        from memory_assets.recall.search.filters import files_beginning
+
+        return files_beginning(self._open_index(SearchRequest(sort="date")).index, name)
+
     def _open_index(self, request: SearchRequest) -> Corpora:
         """Return the corpora of the keyword index.
 

@@ -71,7 +71,7 @@ def _ago(time: str | None) -> str:
 @cache
 def _environment() -> Environment:
     from memory_assets.recall.rows import one_line
-    from memory_assets.serving.pages.prose import diff_lines, prose
+    from memory_assets.serving.pages.prose import diff_lines, prose, said_inline
 
     made = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
@@ -93,6 +93,7 @@ def _environment() -> Environment:
         "head": lambda text: one_line(text, 100),
         "marked": marked,
         "prose": prose,
+        "said_inline": said_inline,
         "with_tags": with_tags,
         "with_plain_tags": with_plain_tags,
         "named": _named,

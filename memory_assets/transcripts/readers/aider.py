@@ -139,20 +139,16 @@ def _nanoseconds(start: str) -> int:
 class AiderSession(StoredSession):
     """The state of reading one run."""
 
-    def __init__(self, source: Source, report: ReadReport) -> None:
-        super().__init__(source, report)
-        self._started: datetime | None = None
-
     def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s of a block."""
         name = type_name(row.get("type"))
         self._report.see_type(name)
         if name == "run":
-            self._begin(session=row.get("id"), cwd=text_field(row, "cwd"))
-            self._started = _moment(text_field(row, "start"))
+            began = _moment(text_field(row, "start"))
+            self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=began)
             return self._resolve("session-header")
         place = f"{self._source.session_id}/{row.get('place')}"
-        frame = self._frame(row, start, end, place, self._started)
+        frame = self._frame(row, start, end, place, None)
         return self._resolve(self._block(name, text_field(row, "text"), frame))
 
     def _block(self, name: str, text: str, frame: Frame) -> Outcome:

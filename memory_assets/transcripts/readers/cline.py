@@ -77,7 +77,7 @@ class ClineReader(RenderingReader):
     """Reads the tasks of Cline."""
 
     agent = "cline"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("", "", "a request to the model, which repeats the talk", dropped=USAGE),
         LeftOut("", "", "a row as it came in, before it was whole", dropped=SUPERSEDED),

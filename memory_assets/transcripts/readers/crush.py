@@ -50,7 +50,7 @@ class CrushReader(DatabaseReader):
     """Reads the sessions of Crush."""
 
     agent = "crush"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("message.*.parts.tool_result.data.metadata", "", "a result as it is shown"),
         LeftOut("message.*.parts.reasoning.data.signature", "", "signature of a thought"),

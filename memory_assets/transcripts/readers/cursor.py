@@ -71,7 +71,7 @@ class CursorReader(DatabaseReader):
     """Reads the conversations of Cursor's editor."""
 
     agent = "cursor"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("bubble.bubble.*.richText", "", _SHOWN),
         LeftOut("bubble.bubble.richText", "", _SHOWN),

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
+    count_field,
     from_json,
     nanoseconds,
     object_field,
@@ -35,6 +36,8 @@ SELECT sessions.id AS id, started_at, ended_at, count(*) AS number, max(messages
 FROM sessions JOIN messages ON messages.session_id = sessions.id
 GROUP BY sessions.id ORDER BY sessions.id
 """
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+"""What a whole session took, in the order of `Tokens`."""
 _COPIED = "copied-history"
 
 
@@ -42,7 +45,7 @@ class HermesReader(DatabaseReader):
     """Reads the sessions of Hermes."""
 
     agent = "hermes"
-    version = "1"
+    version = "2"
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory, and those of its profiles."""
@@ -62,11 +65,14 @@ class HermesReader(DatabaseReader):
 
     def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a session; messages that repeat those of the session before it are marked."""
-        sql = "SELECT id, model, parent_session_id, started_at, title FROM sessions WHERE id = ?"
+        counts = [name for name in _COUNTS if name in database.columns("sessions")]
+        facts = ", ".join(("id", "model", "parent_session_id", "started_at", "title", *counts))
+        sql = f"SELECT {facts} FROM sessions WHERE id = ?"
         session = next(database.rows(sql, source.member), None)
         if session is None:
             return
         title, parent = session.pop("title"), session["parent_session_id"]
+        usage = {name: session.pop(name) for name in counts}
         yield {"type": "session", **session}
         wanted = "id role content tool_call_id tool_calls tool_name timestamp reasoning"
         columns = database.columns("messages")
@@ -80,7 +86,7 @@ class HermesReader(DatabaseReader):
             marked = {"copied": True} if is_copy else {}
             yield {"type": "message", **row, "tool_calls": calls, **marked}
         yield None
-        yield {"type": "session-state", "id": session["id"], "title": title}
+        yield {"type": "session-state", "id": session["id"], "title": title, "usage": usage}
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> HermesSession:
         """Return the state of reading a session."""
@@ -100,7 +106,9 @@ class HermesSession(StoredSession):
             self._model = text_field(row, "model")
             return self._resolve("session-header")
         if name == "session-state":
-            return self._titled(row, start, end)
+            counts = object_field(row, "usage")
+            tokens = Tokens(*(count_field(counts, name) for name in _COUNTS))
+            return self._titled(row, start, end, tokens=tokens)
         if row.get("copied"):
             self._report.copied += 1
             return self._resolve(_COPIED)

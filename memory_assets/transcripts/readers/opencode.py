@@ -74,7 +74,7 @@ class OpenCodeReader(DatabaseReader):
     """Reads the sessions of OpenCode."""
 
     agent = "opencode"
-    version = "1"
+    version = "2"
     names: tuple[str, ...] = ("opencode.db", "opencode-*.db")
     variable = "OPENCODE_DB"
     """The program's own variable that names another database."""

@@ -18,6 +18,7 @@ from typing import Any
 
 from memory_assets.models import Record
 from memory_assets.paths import project_of
+from memory_assets.tool_names import kind_of_tool
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.discovery import Identified, Walk
@@ -45,10 +46,12 @@ _ECHO = "<command-"
 """How the echo of a command begins."""
 _THOUGHT = "Thought Process"
 _FENCE = re.compile(r"^(```+|~~~+)([\w+-]*)\n(.*?)^\1\s*$", re.M | re.S)
-_INLINE = re.compile(r"^`([^`\n]+)`$", re.M)
+_INLINE = re.compile(r"^(?:- command: )?`(?:\[bash -lc )?([^`\n]+?)\]?`$", re.M)
 _PATH = re.compile(r"`((?:\.{0,2}/|[A-Za-z]:\\)[^`\n]+)`")
 _SHELLS = ("bash", "sh", "shell", "zsh", "console")
-_RESULT = re.compile(r"^Result:\s*$", re.M)
+_PLAIN = ("", "text")
+"""Languages of fences with what a tool told; a file that was written has its own."""
+_RESULT = re.compile(r"^(?:\*\*)?Result:(?:\*\*)?\s*$", re.M)
 
 
 class SpecStoryReader(RenderingReader):
@@ -134,12 +137,16 @@ def _framed(text: str) -> JsonObject:
     body = _FRAME.sub("", text)
     body = re.sub(r"^\s*Tool use: \*\*[^*\n]*\*\*", "", body, count=1).strip()
     fences = list(_FENCE.finditer(body))
+    kind, command = kind_of_tool(tool), ""
     asked = next((each for each in fences if each.group(2) in _SHELLS), None)
-    inline = _INLINE.search(body)
-    command = asked.group(3).strip() if asked else inline.group(1) if inline else ""
+    if kind == "shell":
+        inline = _INLINE.search(body)
+        command = asked.group(3).strip() if asked else inline.group(1) if inline else ""
     told = _RESULT.search(body)
-    answers = [each.start() for each in fences if each is not asked]
-    cut = told.start() if told else answers[0] if answers else len(body)
+    shown = (each for each in fences if each is not asked or kind != "shell")
+    answers = (each for each in shown if kind != "write" or each.group(2) in _PLAIN)
+    first = told or next(answers, None)
+    cut = first.start() if first else len(body)
     given = {"given": body[:cut].strip(), "command": command}
     return {"type": "tool", "name": tool, **given, "result": body[cut:].strip()}
 

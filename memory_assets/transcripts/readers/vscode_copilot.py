@@ -55,7 +55,7 @@ class VsCodeCopilotReader(RenderingReader):
     """Reads the sessions of VS Code's chat."""
 
     agent = "vscode-copilot"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("request.result.metadata.renderedUserMessage", "", _REPEATED),
         LeftOut("request.result.metadata.renderedGlobalContext", "", _REPEATED),

@@ -52,7 +52,7 @@ class ZedReader(DatabaseReader):
     """Reads the threads of Zed's own agent."""
 
     agent = "zed"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("message.body.User.content.Mention", "", "a file that was named; its name is kept"),
         LeftOut("message.body.*.context", "", "files that were attached"),
