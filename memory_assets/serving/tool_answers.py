@@ -575,13 +575,9 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
 
 def _workspaces(memory: Memory, request: StatusRequest) -> _Answer:
     workspaces = workspaces_on_record(memory.settings.data_dir)
-    lines = [
-        f"{line}  changed {clock(each['changed'])}" if each["changed"] else line
-        for each, line in zip(workspaces, workspace_lines(workspaces), strict=True)
-    ]
-    coverage = memory.ask(request)["coverage"]
-    structured = {"workspaces": workspaces, "coverage": coverage}
-    return _Answer(structured, lines, "No workspace is on record; `memory index ROOT` adds one.")
+    structured = {"workspaces": workspaces, "coverage": memory.ask(request)["coverage"]}
+    nothing = "No workspace is on record; `memory index ROOT` adds one."
+    return _Answer(structured, list(workspace_lines(workspaces)), nothing)
 
 
 _TOOLS: dict[str, Callable[[Memory, Any], _Answer]] = {
