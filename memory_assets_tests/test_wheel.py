@@ -18,6 +18,7 @@ import pytest
 
 import memory_assets
 from memory_assets import __version__
+from memory_assets.paths import PLUGIN_DIR
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import REPOSITORY
 
@@ -120,3 +121,7 @@ def test_the_wheel_holds_what_ships_and_nothing_that_was_ingested(installed: Ins
     ours = {path.relative_to(PACKAGE) for path in (PACKAGE / pages).glob("[st]*/*.*")}
     there = {path.relative_to(package) for path in (package / pages).glob("[st]*/*.*")}
     assert len(ours) > 5 and ours <= there
+    plugin = Path("serving") / "plugin"
+    parts = {path.relative_to(PLUGIN_DIR) for path in PLUGIN_DIR.rglob("*") if path.is_file()}
+    brought = [path for path in (package / plugin).rglob("*") if path.is_file()]
+    assert len(parts) > 5 and parts == {path.relative_to(package / plugin) for path in brought}

@@ -302,7 +302,32 @@ def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
     return f'{many} "{one_line(last["subject"], _TITLE)}"{f" ({state})" if state else ""}'
 
 
+@dataclass(frozen=True)
+class OpenEnd:
+    """What a session left open: `turn` is the short id of its last turn, `text` a quotation."""
+
+    session_id: str
+    turn: str
+    ended_at: datetime | None
+    text: str
+
+
+def left_open(stores: Stores, project: str) -> list[OpenEnd]:
+    """Return what the newest sessions of a project and of its working trees left open and no later
+    one may have resolved, the newest first."""
+    return [
+        OpenEnd(session.key[1], session.last_turn, session.row["ended_at"], text)
+        for session, text in _open(_newest(stores, project))
+    ]
+
+
 def _left_open(sessions: Sequence[_Session]) -> Iterator[str]:
+    """Yield a line for each open end."""
+    for session, text in _open(sessions):
+        yield f"- {_day(session.row)} {text} [{session.last_turn}]"
+
+
+def _open(sessions: Sequence[_Session]) -> Iterator[tuple[_Session, str]]:
     """Yield what the newest sessions left open and no later one may have resolved."""
     told = 0
     for place, session in enumerate(sessions[: 2 * _SESSIONS]):
@@ -312,7 +337,7 @@ def _left_open(sessions: Sequence[_Session]) -> Iterator[str]:
         left = [text for text in _left(session) if not any(each.is_about(text) for each in later)]
         for text in left[:_OF_ONE][: _OPEN_ENDS - told]:
             told += 1
-            yield f"- {_day(session.row)} {one_line(text, _QUOTED)} [{session.last_turn}]"
+            yield session, one_line(text, _QUOTED)
 
 
 def _left(session: _Session) -> list[str]:

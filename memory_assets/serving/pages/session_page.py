@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from memory_assets.errors import BadArgument
+from memory_assets.errors import BadArgument, MemoryAssetsError
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.pages.lineage import lineage_links
 from memory_assets.serving.pages.markdown_copy import inert
@@ -29,6 +31,10 @@ WINDOW = 40
 MOST_ASKED = 2_000
 """Characters of a question whose words are marked."""
 _ALL = 1_000_000
+_OUTLINED = 200
+"""Turns of the list beside a session."""
+_MAY_GO_ON = timedelta(hours=6)
+"""A session that ended longer ago is not asked for further turns."""
 
 
 def session_page(memory: Memory, request: Request) -> Response:
@@ -43,7 +49,42 @@ def session_page(memory: Memory, request: Request) -> Response:
         "query": asked,
     }
     values["usage"] = _usage(memory, found)
+    values |= _beside(memory, found)
     return page(request, "session.html", session=found, **values, **_links(memory))
+
+
+def live_turns(memory: Memory, request: Request) -> Response:
+    """Return the last turn of a session and those after it, for a page that shows a session while
+    its agent works."""
+    after = _number(request, "after") or 0
+    found = memory.conversations.window(request.path_params["id"], WINDOW, turn=after)
+    found = replace(found, turns=[turn for turn in found.turns if turn.index >= after], wanted=None)
+    sides: dict[str, Any] = {"up": False, "down": True, "whole": False, "query": ""}
+    return page(request, "turns.html", session=found, **sides, **_links(memory))
+
+
+def _beside(memory: Memory, found: Conversation) -> dict[str, Any]:
+    """Return what stands beside a session: its turns, models, commits, how to resume it, the
+    sessions before and after it that changed the same files, and whether it may still go on."""
+    from memory_assets.recall.sessions.resume import resume_command
+    from memory_assets.recall.sessions.session import session_items, sessions_of_same_files
+
+    try:
+        resume = resume_command(memory, found.session_id)
+    except MemoryAssetsError:
+        resume = None
+    own = (memory.lake, found.project, found.session_id)
+    earlier, later = sessions_of_same_files(*own)
+    last = str(found.summary.get("ended_at") or found.turns[-1].time or "")
+    return {
+        "outline": memory.conversations.outline(found, _OUTLINED),
+        "models": memory.conversations.models(found),
+        "commits": session_items(*own, ("commits",), full=False),
+        "resume": resume,
+        "earlier": earlier,
+        "later": later,
+        "live": bool(last) and datetime.now(UTC) - datetime.fromisoformat(last) < _MAY_GO_ON,
+    }
 
 
 def turns_fragment(memory: Memory, request: Request) -> Response:
@@ -87,6 +128,7 @@ def session_export(memory: Memory, request: Request) -> Response:
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
         frame=framed(),
         usage=_usage(memory, found),
+        models=memory.conversations.models(found),
         **{**_title(found), "up": False, "down": False, "whole": True, "query": ""},
         **_links(memory),
     )
