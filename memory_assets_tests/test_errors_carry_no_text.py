@@ -217,7 +217,16 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
 }
 
 
-SIMILAR = {"writing vectors", "Chroma", "the disk", "the second pass", "writing what is derived"}
+SIMILAR = {
+    "writing vectors",
+    "Chroma",
+    "the disk",
+    "the second pass",
+    "writing what is derived",
+    "reading records",
+    "the lock",
+    "Chroma as we tell it",
+}
 """Of seconds each, and nearly others of them."""
 
 

@@ -307,7 +307,7 @@ def _are_gone(data_dir: Path) -> bool:
     """Whether, within a minute, no process of a data directory is left."""
     deadline = time.monotonic() + 60
     while processes_in(data_dir) and time.monotonic() < deadline:
-        time.sleep(0.1)
+        time.sleep(0.5)
     return not processes_in(data_dir)
 
 

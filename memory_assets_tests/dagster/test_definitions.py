@@ -254,7 +254,7 @@ def test_dg_finds_the_project() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("dg", "list", "defs", "--json"),
+        pytest.param(("dg", "list", "defs", "--json"), marks=pytest.mark.long),
         pytest.param(("dg", "check", "defs", "--no-check-yaml"), marks=pytest.mark.long),
         ("dagster", "asset", "list", "-m", "memory_assets.dagster.definitions"),
     ],
