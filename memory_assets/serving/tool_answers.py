@@ -71,6 +71,7 @@ from memory_assets.status import (
     named_documents,
     waiting_sessions,
 )
+from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
 SNIPPET = 240
 _SNIPPETS = (2 * SNIPPET, SNIPPET, SNIPPET)
@@ -179,6 +180,10 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         *correction_lines(payload),
         *_notes(payload["coverage"], payload["degraded"]),
     ]
+    if (payload["weak"] or not payload["hits"]) and "workspace" not in request.kinds:
+        on_record = workspaces_on_record(memory.settings.data_dir)
+        if chunks := sum(each["chunks"] for each in on_record):
+            notes.append(f"{counted(chunks, 'chunk')} of documents: ask kind=workspace.")
     of = {"project": project} if project else {}
     structured = {**kept, **of, "hits": hits, "next": next_call}
     lines = [
@@ -568,6 +573,17 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
     return _Answer(structured, lines)
 
 
+def _workspaces(memory: Memory, request: StatusRequest) -> _Answer:
+    workspaces = workspaces_on_record(memory.settings.data_dir)
+    lines = [
+        f"{line}  changed {clock(each['changed'])}" if each["changed"] else line
+        for each, line in zip(workspaces, workspace_lines(workspaces), strict=True)
+    ]
+    coverage = memory.ask(request)["coverage"]
+    structured = {"workspaces": workspaces, "coverage": coverage}
+    return _Answer(structured, lines, "No workspace is on record; `memory index ROOT` adds one.")
+
+
 _TOOLS: dict[str, Callable[[Memory, Any], _Answer]] = {
     "recall": _recall,
     "timeline": _timeline,
@@ -582,4 +598,5 @@ _TOOLS: dict[str, Callable[[Memory, Any], _Answer]] = {
     "blame": _blame,
     "restore": _restore,
     "status": _status,
+    "workspace_index_stats": _workspaces,
 }
