@@ -3,10 +3,9 @@ removed, and report."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -18,22 +17,23 @@ import typer
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json, takes
-from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, UnknownName
+from memory_assets.cli.run_traces import erase_traces, require_idle
+from memory_assets.cli.shard_commands import push_after
+from memory_assets.errors import ConfigurationError, NotFound, UnknownName
 from memory_assets.paths import is_gone
 from memory_assets.project_names import spelled
 from memory_assets.requests.actions import ForgetRequest
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
-from memory_assets.stores.files.shared import require_writable
-from memory_assets.stores.runs.ledger import ledger_of
+from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from memory_assets.cli.ingesting.ingest import IngestResult
-    from memory_assets.pipeline.removal.forget import ForgetReport, Names
+    from memory_assets.pipeline.removal.forget import ForgetReport
     from memory_assets.pipeline.removal.selection import Selection, SessionOnRecord
     from memory_assets.pipeline.stage.components import Components
 
@@ -58,6 +58,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     settings = load_settings()
     text = _text_to_forget() if asked.containing else None
     if not asked.dry_run:
+        require_own(settings.data_dir)
         require_writable(settings.data_dir, "Forgetting deletes there; --dry-run only lists.")
     components = Components(settings)
     selection, part = _selection(components, asked, text)
@@ -78,10 +79,11 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
         rendering.print_answer(answer, as_json, ())
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
-    _require_idle(settings, found)
+    require_idle(settings, {each.project for each in found})
     if asked.cut and text:
         answer |= _cut(settings, components, text, {each.project for each in found})
         rendering.print_answer(answer, as_json, _was_cut(answer))
+        push_after(settings)
         if answer["failed"] or answer["stays"]["still_holding"]:
             raise typer.Exit(exit_codes.ERROR)
         return
@@ -92,13 +94,14 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         report = forgetting.forget(
             components,
             found,
-            erase_traces=partial(_erase_traces, settings),
+            erase_traces=partial(erase_traces, settings),
             progress=lambda step: bar.update(task, description=rendering.escaped(step)),
             leaving=bool(asked.workspace and asked.file is None),
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     answer["stays"]["still_holding"] = _still_holding(settings, text) if text else []
     rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
+    push_after(settings)
 
 
 def _selection(
@@ -196,37 +199,8 @@ def complete_forgetting(settings: Settings) -> None:
     console.print("Completing a forgetting that was interrupted.")
     with console.status("forgetting") as status:
         forgetting.complete(
-            components, erase_traces=partial(_erase_traces, settings), progress=status.update
+            components, erase_traces=partial(erase_traces, settings), progress=status.update
         )
-
-
-def _erase_traces(settings: Settings, names: Names) -> int:
-    if not _has_instance(settings):
-        return 0
-    from memory_assets.cli.dagster.traces import erase_traces
-
-    return erase_traces(settings, names)
-
-
-def _require_idle(settings: Settings, found: Sequence[SessionOnRecord]) -> None:
-    """Raise `StoreBusy` if a run of one of these projects is waiting or under way."""
-    projects = {each.project for each in found}
-    with closing(ledger_of(settings.data_dir)) as ledger:
-        for run in ledger.begun():
-            if run.is_under_way and projects.intersection(run.partitions):
-                of = " and ".join(run.partitions)
-                raise StoreBusy(
-                    f"run {run.run_id[:8]} of {of} is under way; wait until it has ended"
-                )
-    if _has_instance(settings):
-        from memory_assets.cli.dagster.traces import require_idle
-
-        require_idle(settings, projects)
-
-
-def _has_instance(settings: Settings) -> bool:
-    """Whether Dagster has ever run here, or an instance is named, without importing it (2 s)."""
-    return settings.dagster_dir.is_dir() or bool(os.environ.get("DAGSTER_HOME"))
 
 
 def _confirmed(console: Console, as_json: bool) -> bool:

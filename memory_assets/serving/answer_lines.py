@@ -121,7 +121,8 @@ def _place(hit: Mapping[str, Any]) -> str:
     agent = f"{hit['agent']}  " if "agent" in hit else ""
     turns = f"  turns {hit['first_turn']} to {hit['last_turn']}" if "first_turn" in hit else ""
     place = f"  {place_in_turn(hit)}" if "record" in hit else ""
-    return f"{clock(hit['time'])}  {agent}{hit.get('project', '')}{turns}{place}".rstrip()
+    of = f"  in {hit['memory']}" if "memory" in hit else ""
+    return f"{clock(hit['time'])}  {agent}{hit.get('project', '')}{turns}{place}{of}".rstrip()
 
 
 def place_in_turn(hit: Mapping[str, Any]) -> str:
