@@ -401,6 +401,9 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "composio_core.client.enums.base",
     ),
     "kinds": (
+        '{"uuid": "{u}", "sessionId": "{u}", "timestamp": "2026-03-01"}',
+        "sessionId={u} requestId={u}",
+        '{"sessionid": "{x}"}',
         "dagster/run_key: redacted_records:proj_1a2b:7f3b2c9d8e1a4f6b0c5d7e9f1a3b5c7d",
         'run_key="memory_sensor:4f9c2b7a1d8e3f60b5c9a2d7e4f18b3c"',
         '{"dagster/run_key": "ingest|2026-11-27|9f8e7d6c5b4a39281706f5e4d3c2b1a0"}',

@@ -45,6 +45,11 @@ def _of_cookie(value: str) -> bool:
     )
 
 
+def _is_session(value: str) -> bool:
+    """Return True if `value`, of a cookie in code, gives access to a session and is no id."""
+    return random_value(value) and not values.is_hash_or_uuid(value)
+
+
 def _is_key(value: str) -> bool:
     """Return True if `value` is 32 bytes in hexadecimal, of which not all are alike."""
     return len(set(value)) >= 10
@@ -210,7 +215,7 @@ APART: tuple[AnchoredRule, ...] = (
          rf"(?i)hash_salt(?:[\"']\])?\s{{0,2}}=\s{{0,2}}{_TYPED}", f"hash_salt = '{FILL[:32]}'"),
     rule("named-secret", "{cookie,", drawn_value,
          r"\{cookie,\s?'?(?P<secret>[^\s'{}]{8,255})'?\}", "{cookie, '" + FILL[:20] + "'}."),
-    *(rule("cookie", name, random_value,
+    *(rule("cookie", name, _is_session,
            rf"(?i){name}[\"']: [\"'](?P<secret>[^\s\"']{{16,400}})[\"']",
            f'cookies = {{"{name}": "{FILL[:24]}"}}')
       for name in ("sessionid", "connect.sid", "phpsessid", "jsessionid")),
