@@ -47,7 +47,7 @@ def _of_cookie(value: str) -> bool:
 
 def _is_session(value: str) -> bool:
     """Return True if `value`, of a cookie in code, gives access to a session and is no id."""
-    return random_value(value) and not values.is_hash_or_uuid(value)
+    return random_value(value) and not values.is_hex(value) and not values.is_uuid(value)
 
 
 def _is_key(value: str) -> bool:
