@@ -9,9 +9,11 @@ from datetime import datetime
 from typing import Literal
 
 from memory_assets.errors import BadArgument, ConfigurationError
-from memory_assets.requests.arguments import Arguments, argument
+from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.requests.arguments import Arguments, argument, one_of
 from memory_assets.requests.questions import (
     FULL,
+    MAX_SESSIONS,
     SESSION,
     BlameRequest,
     SessionsRequest,
@@ -185,6 +187,39 @@ _NEEDS: Mapping[Verb, str] = {
     "how": "a program, as in git push",
 }
 """The verbs that need a target, and what it is."""
+
+
+ExportFormat = Literal["csv", "json", "markdown", "html"]
+
+
+@dataclass(frozen=True)
+class ExportRequest(Arguments):
+    """A request for sessions as a file for other programs: the list of them (`csv`, `json`), or all
+    that is said and done in them (`markdown`, `html`)."""
+
+    format: ExportFormat = argument(
+        "csv",
+        "The list of sessions, or (markdown, html) all of what they say.",
+        names={"mcp": None},
+    )
+    project: str | None = argument(
+        None, "Only this project; `.` for the current directory's.", max_length=1_000
+    )
+    agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
+    since: datetime | None = argument(None, "Not ended before this.", **TIME)
+    until: datetime | None = argument(None, "Begun before this.", **TIME)
+    output: str | None = argument(
+        None, "Write it to this file.", names={"http": None}, max_length=5_000
+    )
+    force: bool = argument(
+        False, "With --output: also over a file that exists.", names={"http": None}
+    )
+
+    @property
+    def sessions(self) -> SessionsRequest:
+        """The request for the sessions that are meant."""
+        names = ("project", "agent", "since", "until")
+        return SessionsRequest(n=MAX_SESSIONS, **{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True)

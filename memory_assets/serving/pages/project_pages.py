@@ -13,10 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_assets.errors import MemoryAssetsError, NotFound
+from memory_assets.requests.actions import ExportRequest
 from memory_assets.requests.questions import MAX_SESSIONS, SessionsRequest, TimelineRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.requests.times import parse_reach
 from memory_assets.serving.answer_lines import project_name, timeline_notes
+from memory_assets.serving.exports import exported
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.charts import WEEKS, heat_map, week_bars
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values
@@ -31,6 +33,13 @@ if TYPE_CHECKING:
 _FILES = 15
 _SESSIONS = 50
 _REACH = "10"
+_FILES_AS = {
+    "csv": ("text/csv; charset=utf-8", "csv"),
+    "json": ("application/json", "json"),
+    "markdown": ("text/markdown; charset=utf-8", "md"),
+    "html": ("text/html; charset=utf-8", "html"),
+}
+"""Type and ending of a file of each form."""
 _QUIET = timedelta(weeks=13)
 """After so long without a turn a chart ends with the last one, which a phone shows first."""
 
@@ -86,7 +95,22 @@ def sessions_page(memory: Memory, request: Request) -> Response:
             raise
     shown["fields"] = fields(SessionsRequest, request.query_params, listed_values(memory))
     shown["filtered"] = [f"{name} {value}" for name, value in given.items() if name != "n"]
+    also = ("project", "agent", "since", "until")
+    kept: dict[str, str] = {name: value for name, value in given.items() if name in also}
+    shown["saved"] = urlencode(kept)
     return page(request, "sessions.html", status, **shown)
+
+
+def sessions_file(memory: Memory, request: Request) -> Response:
+    """Return sessions as a file: what `memory export` writes."""
+    asked = ExportRequest.given("http", given_arguments(request.query_params))
+    kind, ending = _FILES_AS[asked.format]
+    headers = {
+        "cache-control": "no-store",
+        "content-disposition": f'attachment; filename="sessions.{ending}"',
+    }
+    body = "".join(exported(memory, asked.sessions, asked.format))
+    return Response(body, media_type=kind, headers=headers)
 
 
 def timeline_page(memory: Memory, request: Request) -> Response:

@@ -32,6 +32,7 @@ from memory_assets.serving.pages.project_pages import (
     document_page,
     project_page,
     projects_page,
+    sessions_file,
     sessions_page,
     timeline_page,
 )
@@ -84,6 +85,7 @@ _PAGES: dict[str, _Page] = {
     "/page/markdown/{id:path}": session_markdown,
     "/page/export/{id:path}": session_export,
     "/page/sessions": sessions_page,
+    "/page/sessions/file": sessions_file,
     "/page/projects": projects_page,
     "/page/usage": usage_page,
     "/page/project/{id:path}": project_page,
