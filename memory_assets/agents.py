@@ -31,12 +31,14 @@ class Agent:
     """An agent. `places` are its directories where no variable names one: `~` is the user's home;
     `{config}`, `{share}`, `{apps}` and `{local}` are the platform's (`paths.py`); `{code}` are the
     user directories of VS Code and its relatives; `{NAME:default}` is what that variable names, or
-    the default. A place that a platform lacks is left out.
+    the default, `{NAME:}/..` the directory of the file that it names. A place that a platform lacks
+    is left out.
 
     `layout` is where transcripts lie below a directory, in words. In `folders` every file should be
     a transcript; `other_files` are names of files and ends of paths that are none, each with its
-    reason. `of_lines`: whether every session is a file of lines. `resume` is the command
-    that resumes a session: `{session}` is its id, `{path}` its file.
+    reason. `of_lines`: whether every session is a file of lines; `of_others`: whether they are made
+    of other agents' sessions, of which they have the ids. `resume` is the command that resumes a
+    session: `{session}` is its id, `{path}` its file.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Agent:
     other_files: tuple[tuple[str, str], ...] = ()
     resume: tuple[str, ...] = ()
     of_lines: bool = False
+    of_others: bool = False
 
 
 CLAUDE_CODE = Agent(
@@ -163,6 +166,7 @@ _OTHERS = (
         "OpenClaw",
         "AGENT/sessions/SESSION.jsonl",
         ("~/.openclaw/agents", "~/.clawdbot/agents", "~/.moltbot/agents"),
+        (Variable("OPENCLAW_STATE_DIR", "agents"),),
         folders=frozenset({"sessions"}),
         other_files=(
             ("sessions.json", LIST),
@@ -194,7 +198,7 @@ _OTHERS = (
         "opencode",
         "OpenCode",
         "opencode.db, or storage/session/PROJECT/SESSION.json",
-        ("{share}/opencode",),
+        ("{share}/opencode", "{OPENCODE_DB:}/.."),
         folders=frozenset({"storage"}),
         other_files=(("storage/*", "parts of sessions"), ("snapshot/*", WORKSPACE), ("log/*", LOG)),
         resume=("opencode", "--session", "{session}"),
@@ -203,7 +207,7 @@ _OTHERS = (
         "kilo",
         "Kilo Code",
         "kilo.db, or tasks/TASK/ui_messages.json",
-        ("{share}/kilo", "{code}/globalStorage/kilocode.kilo-code"),
+        ("{share}/kilo", "{KILO_DB:}/..", "{code}/globalStorage/kilocode.kilo-code"),
         other_files=(("snapshot/*", WORKSPACE), ("log/*", LOG)),
         resume=("kilo", "--session", "{session}"),
     ),
@@ -251,10 +255,11 @@ _OTHERS = (
     Agent(
         "cursor",
         "Cursor",
-        "globalStorage/state.vscdb, or PROJECT/agent-transcripts/SESSION.jsonl",
+        "state.vscdb, HASH/CHAT/store.db, or PROJECT/agent-transcripts/SESSION.jsonl",
         (
             "{apps}/Cursor/User",
             "~/.cursor-server/data/User",
+            "{CURSOR_CONFIG_DIR:~/.cursor}/chats",
             "{CURSOR_CONFIG_DIR:~/.cursor}/projects",
         ),
         folders=frozenset({"agent-transcripts"}),
@@ -283,6 +288,9 @@ _OTHERS = (
         "*.json",
         ("{share}/devin/cli/transcripts",),
     ),
+    # Texts in the projects themselves: only below a directory that the user names (MEMORY_ROOTS).
+    Agent("aider", "Aider", "PROJECT/.aider.chat.history.md"),
+    Agent("specstory", "SpecStory", "PROJECT/.specstory/history/SESSION.md", of_others=True),
 )
 AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE_CODE, CODEX, PI, *_OTHERS)}
 """By name, in the order in which they are read."""

@@ -20,6 +20,7 @@ from memory_assets.cli import (
     memory_commands,
     removal_commands,
     server_commands,
+    shard_commands,
 )
 from memory_assets.cli.earlier_names import RequestCommand
 from memory_assets.cli.exit_codes import run_reporting_errors
@@ -211,6 +212,9 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         memory_commands.remember,
         removal_commands.retain,
         removal_commands.forget,
+        shard_commands.push,
+        shard_commands.pull,
+        shard_commands.sync,
         uninstall.uninstall,
     ),
     "Ask": (
@@ -260,6 +264,9 @@ EXAMPLES = {
     "remember": "memory remember Deploys need the VPN. --project .",
     "retain": "memory retain --dry-run",
     "forget": "memory forget --project app --before 90d --dry-run",
+    "push": "memory push",
+    "pull": "memory pull s3://company/team",
+    "sync": "memory sync",
     "uninstall": "memory uninstall",
     "search": "memory search why did the upload time out --project . --since 'last monday'",
     "show": "memory show session::3d0f6a52::turn::1 --records",

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
+from memory_assets.paths import NO_COLLECTIONS
 from memory_assets.recall.ids import may_be_id
 from memory_assets.recall.search.answer import Answer, Coverage, together, with_held_back
 from memory_assets.requests.search import SearchRequest
@@ -56,6 +57,8 @@ class Searchable(Stores):
     def vectors(self) -> VectorStore:
         """The connection to the collections. It never creates an empty store: `memory ingest`
         recognises a lost store by its absence, and rebuilds it."""
+        if self.settings.vector_backend == "none":
+            raise NotFound(NO_COLLECTIONS)
         if self.vectors_url is None and not self.has_chroma_files:
             raise NotFound(
                 f"the collections are not in {self.chroma_dir}; run `memory ingest`, which "

@@ -244,6 +244,9 @@ class ForgetRequest(Arguments):
         "Sessions that hold a text, such as a secret that redaction missed; it is asked for, or"
         " read from standard input.",
     )
+    cut: bool = argument(
+        False, "With --containing: take that text out of all that is kept; the sessions stay."
+    )
     before: datetime | None = argument(
         None, "Sessions that ended before this: 90d, 12w or a date.", wire=str, reads=parse_time
     )
@@ -261,6 +264,14 @@ class ForgetRequest(Arguments):
     dry_run: bool = argument(False, "Only list what would be removed.")
 
     def check_together(self) -> None:
-        """Raise `ConfigurationError` for an exclusion without a project."""
+        """Raise `ConfigurationError` for an exclusion without a project, or a cut of less than
+        everything."""
         if self.exclude and self.project is None:
             raise ConfigurationError("--exclude needs --project: say which one is never read")
+        choices = (self.session, self.project, self.containing_tag, self.before, self.workspace)
+        chosen = any((*choices, self.file, self.conversation))
+        if self.cut and (chosen or not self.containing):
+            raise ConfigurationError(
+                "--cut needs --containing, and no session, project or other choice: the text goes"
+                " wherever it stands"
+            )

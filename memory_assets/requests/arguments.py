@@ -66,6 +66,12 @@ def one_of(choices: Sequence[str]) -> Any:
     return Literal[tuple(choices)]
 
 
+def listed_names(value: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names in a list, or in texts with commas between them."""
+    texts = [value] if isinstance(value, str) else value
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+
+
 @dataclass(frozen=True)
 class Argument:
     """One declared argument: the field's name, its type as clients write it, and its limits."""

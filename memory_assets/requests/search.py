@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.requests.arguments import Arguments, argument, chosen, one_of
+from memory_assets.requests.arguments import Arguments, argument, chosen, listed_names, one_of
 from memory_assets.requests.times import TIME, require_order
 from memory_assets.search_kinds import SEARCH_KINDS
 
@@ -102,19 +102,17 @@ class SearchRequest(Arguments):
     since: datetime | None = argument(
         None,
         "Not older than this: 7d, yesterday, last monday or a date; local time.",
-        hint="7d, 12h, 2w ago or ISO date",
+        hint="7d, 2w ago or ISO date",
         **TIME,
     )
     until: datetime | None = argument(
         None, "Older than this: 7d, yesterday, last monday or a date; local time.", **TIME
     )
-    tool: str | None = argument(
-        None, "Only turns that called this tool.", hint="tool called", max_length=1_000
-    )
+    tool: str | None = argument(None, "Only turns that called this tool.", max_length=1_000)
     file: str | None = argument(
         None,
         "Only turns and observations that touched this file or directory.",
-        hint="path touched, or its end",
+        hint="path or its end",
         max_length=1_000,
     )
     concept: Concept | None = argument(None, "Only observations with this concept.")
@@ -142,6 +140,14 @@ class SearchRequest(Arguments):
         False,
         "Go through the hits with keys, and open them.",
         names={"http": None, "mcp": None, "cli": "-i"},
+    )
+    over: tuple[str, ...] | None = argument(
+        None,
+        "Search these memories: `all`, addresses of shards that were pulled, or the ends of these.",
+        hint="pulled memories",
+        wire=str | None,
+        reads=listed_names,
+        max_length=2_000,
     )
     fallback: bool = argument(
         True,

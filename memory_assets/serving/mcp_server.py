@@ -12,7 +12,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Self
@@ -138,15 +138,18 @@ _ALIASES: dict[str, tuple[type[Arguments], str]] = {
 answer they stand for."""
 
 
-def tools(*, write: bool = False) -> list[types.Tool]:
-    """Return the tools' definitions; with `write` also those by which agents write memory."""
+def tools(*, write: bool = False, agents: Sequence[str] = ()) -> list[types.Tool]:
+    """Return the tools' definitions; with `write` also those by which agents write memory.
+    `agents`: those with sessions on record, to which a search can be narrowed."""
     writing = (LinkRequest, RememberRequest, AppendRequest)
     listed = {**_TOOLS, **(_AGENT_TOOLS if write else {})}
     return [
         types.Tool(
             name=name,
             description=description,
-            input_schema=tool_schema(request, _FEWER.get(name, {})),
+            input_schema=tool_schema(
+                request, _FEWER.get(name, {}), agents if name == "recall" else ()
+            ),
             output_schema=answer_schema(request),
             annotations=_WRITES if request in writing else _READS,
         )
@@ -158,8 +161,7 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
     """Return the server over the memory of these settings; the memory need not exist yet. With
     `write`, agents may write into it."""
     opened = OpenedMemory(settings)
-    agents = AgentMemory(settings) if write else None
-    listed = tools(write=write)
+    own_memory = AgentMemory(settings) if write else None
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     warm = threading.Event()
 
@@ -167,7 +169,8 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
         if not warm.is_set():
             warm.set()
             threading.Thread(target=_warm_up, args=(opened,)).start()
-        return types.ListToolsResult(tools=listed)
+        agents = await anyio.to_thread.run_sync(opened.agents_on_record)
+        return types.ListToolsResult(tools=tools(write=write, agents=agents))
 
     async def on_call_tool(
         context: ServerRequestContext[Any], asked: types.CallToolRequestParams
@@ -175,7 +178,7 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_tell_progress, context, asked.name)
             result = await anyio.to_thread.run_sync(
-                call_tool, opened, asked.name, asked.arguments or {}, agents, limiter=limiter
+                call_tool, opened, asked.name, asked.arguments or {}, own_memory, limiter=limiter
             )
             tasks.cancel_scope.cancel()
         return result

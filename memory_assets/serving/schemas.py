@@ -4,7 +4,7 @@ holds the API to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field, create_model
@@ -40,15 +40,17 @@ _MEANINGS = {
 }
 
 
-def tool_schema(request: type[Arguments], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def tool_schema(
+    request: type[Arguments], defaults: Mapping[str, Any], agents: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return the input schema of a tool, with the tool's own defaults in place of the declared
-    ones."""
+    ones. `agents`: those to choose from. Further arguments are refused, which it does not say."""
     whole = _schema(request, "mcp", defaults)
     properties = {name: _short(schema) for name, schema in whole["properties"].items()}
+    if "agent" in properties and 1 < len(agents) <= _MOST_CHOICES:
+        properties["agent"] = {"enum": list(agents)}
     required = {"required": whole["required"]} if "required" in whole else {}
-    return {
-        "type": "object", "properties": properties, **required, "additionalProperties": False,
-    }  # fmt: skip
+    return {"type": "object", "properties": properties, **required}
 
 
 def query_parameters(request: type[Arguments]) -> list[dict[str, Any]]:

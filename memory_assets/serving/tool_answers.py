@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from memory_assets.errors import ConfigurationError, NotFound
@@ -139,7 +140,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             **({"later": hit["later"]} if hit["later"] else {}),
             **{
                 name: hit["metadata"][name]
-                for name in (*_OF_A_DOCUMENT, *_OF_A_RECORD)
+                for name in (*_OF_A_DOCUMENT, *_OF_A_RECORD, "memory")
                 if name in hit["metadata"]
             },
             "text": visible(hit["text"])
@@ -263,10 +264,7 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     found, missing = [], {}
     for any_id in dict.fromkeys(request.ids):
         try:
-            item = {"rest": "", **whole(memory, any_id)}
-            if request.records:
-                records = records_behind(memory, any_id, subagents=request.subagents)
-                item |= {"text": "\n".join(record_lines(records)), "rest": ""}
+            item = memory.first_with(partial(_whole, any_id=any_id, request=request))
             found.append({**item, "text": visible(item["text"]), "rest": visible(item["rest"])})
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
@@ -305,6 +303,15 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
         "next": next_call,
     }
     return _Answer(structured, lines, after=[*notes, next_call])
+
+
+def _whole(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
+    """Return what an id names in full, or every record behind it."""
+    item = {"rest": "", **whole(memory, any_id)}
+    if request.records:
+        records = records_behind(memory, any_id, subagents=request.subagents)
+        item |= {"text": "\n".join(record_lines(records)), "rest": ""}
+    return item
 
 
 def _on_page(

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory_assets.models import RedactedRecord
+from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import EMPTY, names, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
-from memory_assets.session_analysis.shell import Segment, segments
+from memory_assets.session_analysis.shell import (
+    SEARCHERS,
+    VIEWERS,
+    Segment,
+    meaningful,
+    segments,
+)
 
 MOST_COMMITS = 40
 _SUBJECT_LIMIT = 120
 _MADE = re.compile(
-    r"^\[((?:[\w./@#+-]+|detached HEAD))(?: \(root-commit\))? ([0-9a-f]{7,40})\] (\S.*)$",
+    r"(?:^|\\n|\"|: )\[((?:[\w./@#+-]+|detached HEAD))(?: \(root-commit\))? ([0-9a-f]{7,40})\] "
+    r"(\S(?:(?!\\[nr]|\"\s*[,}\]])[^\n])*)(?P<counted>(?:\n|\\n) \d+ files? changed)?",
     re.MULTILINE,
 )
+"""What `git commit` prints, on a line of its own or in JSON or a message that quotes it."""
 _LISTED = re.compile(
     r"^(?:\* |commit )?([0-9a-f]{7,40})(?:\s+\([^)\n]*\))?\s+(\S.*)$", re.MULTILINE
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
 _LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
+_BACK = re.compile(r"(?:HEAD|@)(?:~(\d*)|\^)")
 _VERBS = names("commit cherry-pick revert")
+_SHOWING = VIEWERS | SEARCHERS | names("git gh awk jq echo ls find strings diff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +52,75 @@ class MadeCommit:
         return text.cut(at, at + len(self.sha))
 
 
+@dataclass(frozen=True, slots=True)
+class CommitCall:
+    """A commit, the turn and the record that it ended with, and the command with its message."""
+
+    made: MadeCommit
+    turn: Turn
+    record: RedactedRecord
+    message: RedactedText
+
+
 def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
-    """Return "SHA subject" of each commit made, oldest first; the subject alone where git
-    said no SHA. An amended commit keeps its place and shows its last SHA."""
-    found: dict[RedactedText, RedactedText] = {}
+    """Return "SHA subject" of each commit that stayed, oldest first; the subject alone where git
+    said no SHA."""
+    lines: list[RedactedText] = []
+    for call in commits_that_stayed(session):
+        subject, sha = call.made.subject, call.made.sha_in(call.record.text)
+        lines.append(compose("{} {}", sha, subject) if sha else subject)
+    return tuple(lines[:MOST_COMMITS])
+
+
+def commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
+    """Return the commits of a session in order, but for those that it replaced: by an amendment,
+    by one with the same subject, or by a reset to a commit before them."""
+    return session.once(_commits_that_stayed)
+
+
+def _commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
+    stayed: dict[RedactedText, CommitCall] = {}
     calls = Calls()
-    for record in session.records:
-        for made in made_in(record, calls.ended(record)):
-            if made.sha:
-                found[made.subject] = compose("{} {}", made.sha_in(record.text), made.subject)
-            else:
-                found.setdefault(made.subject, made.subject)
-    return tuple(found.values())[:MOST_COMMITS]
+    for turn in session.turns:
+        for record in turn.records:
+            command = calls.ended(record)
+            if not command:
+                continue
+            made = made_in(record, command)
+            for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
+                stayed.popitem()
+            amended = made and any("--amend" in one.words for one in segments(command))
+            replaced = stayed.popitem()[1] if amended and stayed else None
+            for one in made:
+                replaced = stayed.pop(one.subject, replaced)
+                told = _MESSAGE.search(command) or _HEREDOC.search(command)
+                message = replaced.message if replaced is not None and not told else command
+                stayed[one.subject] = CommitCall(one, turn, record, message)
+    return list(stayed.values())
+
+
+def _reset_by(command: RedactedText) -> int:
+    """Return how many commits a command goes back behind; 0 if it does not."""
+    back = 0
+    for segment in segments(command) if "reset" in command else ():
+        if _git_verb(segment) == "reset":
+            named = [_BACK.fullmatch(word) for word in segment.words]
+            back += sum(int(one[1] or 1) for one in named if one)
+    return back
 
 
 def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     """Return the commits that a call made, `record` being its result and `command` what it ran.
 
     Those that git printed; if it printed none, the one that `git commit --quiet` made, with its SHA
-    if a listing in the same output shows its subject.
+    if a listing in the same output shows its subject. Of other programs than git, those that were
+    printed with the number of files changed: a script may commit, and a file may quote a commit.
     """
-    if not any(verb in command for verb in _VERBS) or not makes_commits(command):
+    if not command:
         return []
+    if not any(verb in command for verb in _VERBS) or not makes_commits(command):
+        printed = [] if record.is_error else printed_in(record.text, counted=True)
+        return printed if printed and not _only_shows(command) else []
     printed = printed_in(record.text)
     if printed or record.is_error:
         return printed
@@ -78,13 +135,21 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     return [MadeCommit(listed[0] if listed else "", quiet)]
 
 
-def printed_in(text: RedactedText) -> list[MadeCommit]:
-    """Return the commits in a text, as printed by `git commit`: `[branch sha] subject`."""
+def _only_shows(command: RedactedText) -> bool:
+    """Return True unless a command runs something else than git and programs that show files."""
+    programs = {segment.program for segment in meaningful(command)}
+    return not programs - _SHOWING
+
+
+def printed_in(text: RedactedText, *, counted: bool = False) -> list[MadeCommit]:
+    """Return the commits in a text, as printed by `git commit`: `[branch sha] subject`; if
+    `counted`, only those below which the number of files stands."""
     return [
         MadeCommit(
             made.group(2), _subject(text.cut(*made.span(3))), text.cut(*made.span(1)).squeezed()
         )
         for made in _MADE.finditer(text)
+        if made["counted"] or not counted
     ]
 
 

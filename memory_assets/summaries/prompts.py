@@ -70,11 +70,12 @@ def title(session: SessionTurns) -> RedactedText:
 
 
 def _given(session: SessionTurns) -> Iterator[RedactedText]:
-    """Yield the titles that user and agent gave, the best kind first, the last of each first."""
+    """Yield the titles that user and agent gave, the best kind first, the last of each first; those
+    of subagents' runs only where the session has none."""
+    titles = [record for record in reversed(session.records) if record.kind == "title"]
     given: dict[str, list[RedactedText]] = {}
-    for record in reversed(session.records):
-        if record.kind == "title":
-            given.setdefault(record.subtype, []).append(record.text)
+    for record in [each for each in titles if not each.is_sidechain] or titles:
+        given.setdefault(record.subtype, []).append(record.text)
     for subtype in dict.fromkeys((*_TITLES, *sorted(given))):
         yield from given.get(subtype, ())
     # The last `leaf-summary` whose leaf is a record of this session; others are foreign.

@@ -24,7 +24,7 @@ from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.under_way.watcher import WORKSPACES, WatcherState, watching
 from memory_assets.stores.workspaces import Workspace, Workspaces
-from memory_assets.transcripts import Source, Unlisted, state_of
+from memory_assets.transcripts import Source, Unlisted, reader_by_agent, state_of
 from memory_assets.watching.directories import STORES, Directories, is_transcript
 from memory_assets.watching.pending import Changes
 
@@ -66,6 +66,8 @@ class Transcripts:
         report: Report = lambda line: None,
     ) -> None:
         self.directories = directories
+        self._roots = directories.roots
+        self._of_stores: list[tuple[str, str]] = []
         self._components = components
         self._report = report
         self._known = components.catalog.sources
@@ -76,7 +78,16 @@ class Transcripts:
         self._unlisted: set[Unlisted] = set()
 
     def refresh(self) -> bool:
-        """Watch directories that are new; return whether all files must be compared."""
+        """Watch directories that are new, those included that agents' own lists name; return
+        whether all files must be compared."""
+        places = [
+            (agent, path)
+            for agent, root in stored_roots(self._components.settings.transcript_roots())
+            for path in (root, *reader_by_agent(agent).elsewhere(root))
+        ]
+        self._of_stores = [(agent, f"{path}{os.sep}") for agent, path in places]
+        listed = (path for _, path in places)
+        self.directories.roots = tuple(dict.fromkeys((*self._roots, *listed)))
         return self.directories.refresh()
 
     def plans(self) -> Iterator[tuple[str, plan.ProjectPlan | None]]:
@@ -92,11 +103,10 @@ class Transcripts:
         projects: dict[str, None] = {}
         agents: set[str] = set()
         roots = tuple(f"{root}{os.sep}" for root in self.directories.roots)
-        of_stores = stored_roots(self._components.settings.transcript_roots())
         for path in paths:
             if path in self._ignored or not (is_transcript(path, False) and path.startswith(roots)):
                 continue
-            of_store = {agent for agent, root in of_stores if path.startswith(f"{root}{os.sep}")}
+            of_store = {agent for agent, root in self._of_stores if path.startswith(root)}
             if of_store or path.endswith(STORES):
                 agents |= of_store
                 continue

@@ -41,7 +41,7 @@ def revisions(dagster_dir: Path) -> list[int]:
 
 
 def test_several_processes_may_open_a_new_instance_at_once(tmp_path: Path) -> None:
-    """One creates the databases, the others wait for it."""
+    """One creates the databases, the other waits for it."""
     environment = {**os.environ, "MEMORY_DATA_DIR": str(tmp_path / "memory")}
     starters = [
         subprocess.Popen(
@@ -52,7 +52,7 @@ def test_several_processes_may_open_a_new_instance_at_once(tmp_path: Path) -> No
             stderr=subprocess.PIPE,
             text=True,
         )
-        for _ in range(3)
+        for _ in range(2)
     ]
     for starter in starters:
         assert starter.stdout is not None and starter.stdout.readline() == "ready\n"
@@ -61,7 +61,7 @@ def test_several_processes_may_open_a_new_instance_at_once(tmp_path: Path) -> No
         starter.stdin.write("\n")
         starter.stdin.flush()
     told = [starter.communicate() for starter in starters]
-    assert [starter.returncode for starter in starters] == [0, 0, 0], told
+    assert [starter.returncode for starter in starters] == [0, 0], told
     assert revisions(tmp_path / "memory" / "dagster") == [1, 1, 1]
 
 

@@ -57,7 +57,7 @@ def _assert_adds_up(environment: dict[str, str], data_dir: Path) -> None:
 
 @pytest.mark.parametrize(
     ("embedder", "moments"),
-    [("none", 4), pytest.param("all-MiniLM-L6-v2", 10, marks=pytest.mark.long)],
+    [("none", 2), pytest.param("all-MiniLM-L6-v2", 10, marks=pytest.mark.long)],
 )
 def test_an_interrupt_at_any_moment_is_one_line(
     embedder: str, moments: int, tmp_path: Path, compiled_rules: Path

@@ -255,7 +255,7 @@ def test_dg_finds_the_project() -> None:
     "command",
     [
         ("dg", "list", "defs", "--json"),
-        ("dg", "check", "defs", "--no-check-yaml"),
+        pytest.param(("dg", "check", "defs", "--no-check-yaml"), marks=pytest.mark.long),
         ("dagster", "asset", "list", "-m", "memory_assets.dagster.definitions"),
     ],
     ids=" ".join,

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from memory_assets.paths import SAMPLE_DIR
+from memory_assets.paths import KNOWN_AGENTS, SAMPLE_DIR
 from memory_assets.recall import Memory
 from memory_assets.recall.sessions.activity import activity, changed_files, weeks
 from memory_assets.recall.sessions.usage import usage_over_time
 from memory_assets.requests.questions import UsageRequest
 from memory_assets.serving.pages import origin_pages
-from memory_assets.serving.pages.charts import heat_map, span_bar, week_bars
+from memory_assets.serving.pages.charts import agent_mark, heat_map, span_bar, week_bars
 from memory_assets.serving.pages.site import build_site
 from memory_assets.status import redactions_by_rule
 from memory_assets.stores.catalog.schema import Quarantined
@@ -72,6 +72,15 @@ def test_charts_say_in_words_what_they_show() -> None:
     assert 'height="40"' in bars and "at most 4 in one" in bars
     assert 'aria-label="bytes 10 to 20 of 40"' in span_bar(10, 20, 40)
     assert "bytes 0 to 0 of 1" in span_bar(0, 0, 0)
+
+
+def test_each_agent_has_a_colour_of_its_own() -> None:
+    """A dot before its name, wherever a page names it; the name itself is in words."""
+    marks = [str(agent_mark(name)) for name in KNOWN_AGENTS]
+    colours = [re.findall(r'fill="(hsl[^"]+)"', mark) for mark in marks]
+    assert len({colour for (colour,) in colours}) == len(KNOWN_AGENTS)
+    assert [re.sub(r"<[^>]+>", "", mark) for mark in marks] == list(KNOWN_AGENTS)
+    assert "<b>" not in agent_mark("<b>")
 
 
 def test_projects_are_listed_and_each_has_a_page(asked: Asked, client: TestClient) -> None:
@@ -157,7 +166,7 @@ def test_a_timeline_goes_on_on_both_sides(client: TestClient, reach: str) -> Non
     for address, _ in further:
         assert "scope=project" in address
         around = client.get(unescape(address)).text
-        items = [set(re.findall(r'href="[^"]+(#turn-\d+)"', text)) for text in (found, around)]
+        items = [set(re.findall(r"<li.*?</li>", text, re.DOTALL)) for text in (found, around)]
         assert 'class="anchor"' in around and items[1] - items[0]
 
 

@@ -71,6 +71,7 @@ SEARCHES: list[dict[str, Any]] = [
     {"query": "who paints the lighthouse door", "mode": "exact"},
     {"query": '"tending the lamp"', "kinds": "all", "n": 3, "exact": True},
     {"query": "midnights, each turned into UTC", "mode": "exact", "kinds": "workspace"},
+    {"query": "redirect loop", "over": "all", "n": 3},
     {"query": "naïve Größe — ünïcode «quotes» & <tags> 你好"},
 ]
 NONSENSE: list[dict[str, Any]] = [
@@ -103,6 +104,7 @@ NONSENSE: list[dict[str, Any]] = [
     {"query": "x", "mode": "exact", "file": "reports.py"},
     {"query": "x", "n": 201},
     {"query": "x", "n": "many"},
+    {"query": "x", "over": "nobody"},
 ]
 CROSS_QUERIES: list[dict[str, Any]] = [
     {"query": "why does a migration hang on staging", "n": 3, "where": {"bucket": "ops"}},

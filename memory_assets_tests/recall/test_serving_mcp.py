@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import bpe_openai
 import pytest
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent, TextResourceContents
 
+from memory_assets.agents import AGENTS
 from memory_assets.recall.names import shortened
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
 from memory_assets.serving import mcp_offers, mcp_server
@@ -70,11 +70,22 @@ def ask(settings: Settings, name: str, /, **arguments: Any) -> Any:
     return call_tool(opened, name, arguments)
 
 
+def _encoding(name: str) -> Any:
+    """Return a model's tokens; its tables take a second to load."""
+    import bpe_openai
+
+    return bpe_openai.get_encoding(name)
+
+
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
 def test_the_definitions_take_fewer_than_1200_tokens(encoding: str) -> None:
-    """Names, descriptions, schemas and annotations of all tools, as they go over the wire."""
-    told = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools()]
-    tokens = bpe_openai.get_encoding(encoding).encode(json.dumps(told, separators=(",", ":")))
+    """Names, descriptions, schemas and annotations of all tools, as they go over the wire, with as
+    many agents on record as are offered for choice."""
+    agents = sorted(AGENTS, key=len)[-12:]
+    listed = tools(agents=agents)
+    assert {"enum": agents} == listed[0].input_schema["properties"]["agent"]
+    told = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
+    tokens = _encoding(encoding).encode(json.dumps(told, separators=(",", ":")))
     assert 500 < len(tokens) < 1_200
 
 
@@ -374,10 +385,12 @@ def test_the_sdks_client_is_served_over_stdio(asked: Asked) -> None:
     async def then(client: Client) -> Any:
         listed = await client.list_tools()
         found = await client.call_tool("recall", {"query": "what blocked the migration", "n": 3})
-        return [tool.name for tool in listed.tools], found
+        return listed.tools, found
 
-    names, found = _with_client(target, then)
-    assert tuple(names) == NAMES
+    listed, found = _with_client(target, then)
+    assert tuple(tool.name for tool in listed) == NAMES
+    agents = listed[0].input_schema["properties"]["agent"]
+    assert agents == {"enum": ["claude-code", "codex", "pi"]}, "those on record"
     assert any("c27e5d90" in hit["id"] for hit in found.structured_content["hits"])
 
 
@@ -427,10 +440,7 @@ def tokens_of(result: Any) -> int:
     """The tokens of an answer in both of its forms."""
     structured = json.dumps(result.structured_content, ensure_ascii=False)
     both = structured + "".join(part.text for part in result.content)
-    return max(
-        len(bpe_openai.get_encoding(encoding).encode(both))
-        for encoding in ("o200k_base", "cl100k_base")
-    )
+    return max(len(_encoding(encoding).encode(both)) for encoding in ("o200k_base", "cl100k_base"))
 
 
 def test_the_pages_of_a_search_have_all_hits_once(asked: Asked) -> None:
@@ -467,7 +477,7 @@ def test_a_long_text_is_paged_by_what_it_comes_to_in_tokens() -> None:
         assert all(len(part) <= PAGE_CHARACTERS and tokens(part) <= 7_001 for part in parts)
         assert all(parts) or text == ""
         for encoding in ("o200k_base", "cl100k_base"):
-            count = bpe_openai.get_encoding(encoding).encode
+            count = _encoding(encoding).encode
             assert all(2 * len(count(part)) < MOST_TOKENS for part in parts)
 
 

@@ -20,6 +20,19 @@ def test_the_last_of_a_kind_of_title_wins(script: Make) -> None:
     assert session.note("title", "ai-title", "Better title").summary().title == "Better title"
 
 
+def test_a_subagents_title_is_not_the_sessions(script: Make) -> None:
+    """Some agents name the run of a subagent, after the session."""
+    session = script().note("title", "ai-title", "Fix the stock").prompt("why is it negative?")
+    session.note("title", "ai-title", "look for callers", agent_id="a1", is_sidechain=True)
+    assert session.summary().title == "Fix the stock"
+
+
+def test_a_drivers_frame_is_no_title(script: Make) -> None:
+    """Programs that drive an agent write the names of their fields above what they ask."""
+    session = script().prompt("[[ ## user_query ## ]]\n\n@[User]:\nWrite FizzBuzz in Python.")
+    assert session.summary().title == "Write FizzBuzz in Python"
+
+
 def test_a_leaf_summary_counts_only_if_its_leaf_is_here(script: Make) -> None:
     """Summaries at the top of a file usually describe another session."""
     session = script().note("summary", "leaf-summary", "Other work", parent_uuid="elsewhere")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -25,7 +26,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
-from memory_assets_tests.transcripts.agent_stores import CWD, OpenCode
+from memory_assets_tests.transcripts.agent_stores import CWD, Crush, OpenCode, Store
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 FIRST_RETRY = 0.5
@@ -262,24 +263,32 @@ def test_what_a_first_change_needs_is_loaded_before_it(
     assert not {"redactor", "embedder"} & (broken.opened.keys() | vars(broken).keys())
 
 
-def test_a_turn_in_a_database_is_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("agent", ["opencode", "crush"])
+def test_a_turn_in_a_database_is_one_run(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever its agent writes for it: what is in its log alone counts, and reading it does not
-    count as a change."""
-    store = OpenCode(tmp_path / "opencode")
-    store.say("Why?", "Because.")
-    roots = {"opencode": (store.root,)}
-    monkeypatch.setattr(Settings, "transcript_roots", lambda self: roots)
+    count as a change. Crush's database lies in the project, outside of Crush's own directory."""
+    store: Store = (OpenCode if agent == "opencode" else Crush)(tmp_path / "shop")
+    root, cwd = store.root, CWD
+    if agent == "crush":
+        root, cwd = tmp_path / "share", str(store.root)
+        root.mkdir()
+        listed = [{"path": cwd, "data_dir": str(store.path.parent)}]
+        (root / "projects.json").write_text(json.dumps({"projects": listed}))
+    monkeypatch.setattr(Settings, "transcript_roots", lambda self: {agent: (root,)})
     monkeypatch.setattr(plan, "_redaction_reason", lambda *_: "")
     monkeypatch.setattr(plan, "derived_reason", lambda *_: "")
+    store.say("Why?", "Because.")
     bench = Bench(load_settings(data_dir=tmp_path / "data", embedder="none"))
     bench.thread.start()
     try:
-        bench.wait_for(lambda: bench.ran == [project_of(CWD)])
+        bench.wait_for(lambda: bench.ran == [project_of(cwd)])
         writer = store.open()
         bench.wait_for(lambda: bench.directories.mode == "events")
         for turn in (2, 3):
             store.say(f"And {turn}?", "Yes.", writer)
-            bench.wait_for(lambda turn=turn: len(bench.ran) == turn)  # type: ignore[misc]
+            bench.wait_for(lambda turn=turn: len(bench.ran) == turn, 20.0)  # type: ignore[misc]
             time.sleep(1)
             assert len(bench.ran) == turn
         writer.close()

@@ -120,9 +120,7 @@ class HitView:
             f"{rank}. ",
             weak + self._title(hit, again),
             (age(hit["metadata"].get("timestamp"), self._now), "" if below else shown_id),
-            cut(printable(project_name(hit["metadata"])), _PLACE_MOST)
-            if len(self._projects) > 1 and not again
-            else "",
+            self._place(hit) if not again else "",
             width=self._width - len(indent),
             colours=self._colours,
         )
@@ -135,6 +133,13 @@ class HitView:
             yield f"{indent}{line}".rstrip()
         for line in later_lines(hit):
             yield indent + cut(printable(line), room)
+
+    def _place(self, hit: Mapping[str, Any]) -> str:
+        """Return the project of a hit, where the hits are of several, and its memory."""
+        metadata = hit["metadata"]
+        of = f"in {metadata['memory']}" if "memory" in metadata else ""
+        project = project_name(metadata) if len(self._projects) > 1 else ""
+        return cut(printable(f"{project} {of}".strip()), _PLACE_MOST)
 
     def _text(self, hit: Mapping[str, Any], room: int) -> Iterator[str]:
         """Yield the lines of a hit's text, after where it stands if it was searched for as it is

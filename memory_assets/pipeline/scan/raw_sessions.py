@@ -91,6 +91,8 @@ def _is_deleted(row: SourceRow) -> bool:
 def _is_current(row: SourceRow | None, source: Source) -> bool:
     if row is None or row.gone_at is not None or row.directory is None:
         return False
+    if source.directory and not row.directory:  # it was known by a hash until now
+        return False
     return (row.path, row.size, row.mtime_ns, row.reader_version) == (
         source.locator,
         source.size,

@@ -84,6 +84,9 @@ class _TableOfTurns:
         turns = list(turns_of(source, sorted(records, key=by_source_file)))
         whole = self._whole_outputs(source)
         stored = self._stored(source)
+        facts: ProductFacts = {"turns": len(turns)}
+        if source.rows <= _FEW_RECORDS and not stored:
+            return [row for turn in turns for row in self._rows_of(turn, whole)], facts
         rows: list[Any] = []
         made_of: list[tuple[str, int]] = []
         for turn in turns:
@@ -91,7 +94,6 @@ class _TableOfTurns:
             kept = stored.get(state)
             rows += (kept,) if kept is not None else (made := self._rows_of(turn, whole))
             made_of.append((state, len(kept.rows if kept is not None else made)))
-        facts: ProductFacts = {"turns": len(turns)}
         if source.rows > _FEW_RECORDS:
             facts |= {"turn_states": made_of, "made_with": CHUNKER_VERSION}
         return rows, facts

@@ -9,10 +9,14 @@ from datetime import date, timedelta
 
 from markupsafe import Markup
 
+from memory_assets.paths import KNOWN_AGENTS
+
 WEEKS = 53
 _SIDE, _GAP, _LEFT, _TOP, _HIGH, _TALL = 12, 2, 30, 16, 40, 80
 _STEP = _SIDE + _GAP
 _LEVELS = 4
+_GOLDEN_ANGLE = 137.5
+"""Degrees between the hues of neighbours, which keeps any number of them apart."""
 _DAYS = ("Mon", "", "Wed", "", "Fri", "", "")
 
 
@@ -137,6 +141,16 @@ def span_bar(start: int, end: int, size: int) -> Markup:
         ),
     ]
     return _image(f"bytes {start} to {end} of {size}", 12, parts)
+
+
+def agent_mark(name: str) -> Markup:
+    """Return an agent's name behind a dot of its own colour."""
+    place = KNOWN_AGENTS.index(name) if name in KNOWN_AGENTS else len(KNOWN_AGENTS)
+    hue, light = round(place * _GOLDEN_ANGLE) % 360, (40, 52)[place % 2]
+    return Markup(
+        '<span class="agent"><svg viewBox="0 0 8 8" aria-hidden="true">'
+        '<circle cx="4" cy="4" r="4" fill="hsl({}, 60%, {}%)"/></svg>{}</span>'
+    ).format(hue, light, name)
 
 
 def sparkline(values: Mapping[date, int], name: str) -> Markup:

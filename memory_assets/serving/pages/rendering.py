@@ -23,6 +23,7 @@ from memory_assets.serving.answer_lines import (
     shortened,
     unsure,
 )
+from memory_assets.serving.pages.charts import agent_mark
 from memory_assets.serving.pages.tags import breakable, marked, with_plain_tags, with_tags
 from memory_assets.serving.visible_text import Frame, visible
 from memory_assets.status import lasting
@@ -97,6 +98,7 @@ def _environment() -> Environment:
         "with_plain_tags": with_plain_tags,
         "named": _named,
         "project_name": project_name,
+        "agent_mark": agent_mark,
     }
     made.globals |= {"static_url": static_url, "pages": NAVIGATION}
     return made

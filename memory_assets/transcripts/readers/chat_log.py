@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from memory_assets.errors import DamagedTranscript, printable, unreadable
-from memory_assets.transcripts.databases import from_json
-from memory_assets.transcripts.fields import text_field
+from memory_assets.errors import DamagedTranscript, printable
+from memory_assets.transcripts.fields import from_json, text_field
+from memory_assets.transcripts.json_documents import bytes_of
 from memory_assets.transcripts.lines import JsonObject
 
 LOG = ".jsonl"
@@ -32,10 +32,7 @@ def is_empty(path: Path) -> bool:
 def document_of(path: Path) -> tuple[JsonObject, dict[int, list[JsonObject]], list[int]]:
     """Return a session's document, the requests that were taken back, by the place that they had,
     and the numbers of lines of a log that cannot be read."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
+    data = bytes_of(path)
     if path.suffix == LOG:
         document, taken_back, bad = replayed(data.split(b"\n"))
     else:

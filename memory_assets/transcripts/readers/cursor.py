@@ -20,11 +20,14 @@ from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.databases import LENGTH, Database, from_json, opened, token_of
+from memory_assets.transcripts.databases import LENGTH, Database, opened, token_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
+    from_json,
+    nanoseconds,
     object_field,
+    parse_time,
     render_value,
     safe_id,
     text_field,
@@ -34,8 +37,8 @@ from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.readers.chat_log import listed
 from memory_assets.transcripts.readers.workspaces import directory_of, path_of
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds, unfinished_last
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
+from memory_assets.transcripts.stored_session import StoredSession
 
 _DATABASE = "state.vscdb"
 _GLOBAL = Path("globalStorage", _DATABASE)
@@ -68,7 +71,7 @@ class CursorReader(DatabaseReader):
     """Reads the conversations of Cursor's editor."""
 
     agent = "cursor"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("bubble.bubble.*.richText", "", _SHOWN),
         LeftOut("bubble.bubble.richText", "", _SHOWN),
@@ -94,7 +97,7 @@ class CursorReader(DatabaseReader):
         super().__init__()
         self._kept: tuple[tuple[Path, str] | None, dict[str, JsonObject]] = (None, {})
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases in the editor's user data."""
         if (root / _GLOBAL).is_file():
             yield root / _GLOBAL
@@ -273,12 +276,10 @@ class CursorSession(StoredSession):
             self._model = text_field(row, "model")
             return self._resolve("session-header")
         if name == "session-state":
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+            return self._titled(row, start, end)
         bubble = object_field(row, "bubble")
         timing = object_field(bubble, "timingInfo")
-        at = moment(bubble.get("createdAt")) or moment(timing.get("clientStartTime"))
+        at = parse_time(bubble.get("createdAt")) or parse_time(timing.get("clientStartTime"))
         model = text_field(object_field(bubble, "modelInfo"), "modelName")
         own = bubble.get("bubbleId") or bubble.get("id")
         frame = self._frame(bubble, start, end, own, at, model or text_field(bubble, "modelType"))
@@ -308,8 +309,7 @@ class CursorSession(StoredSession):
     def _tool(self, tool: JsonObject, frame: Frame) -> list[Record]:
         name, call_id = text_field(tool, "name"), safe_id(tool.get("toolCallId"))
         given = tool.get("rawArgs") or tool.get("params")
-        arguments = from_json(given)
-        made = [self._call(frame, call_id, name, given if arguments is None else arguments)]
+        made = [self._call(frame, call_id, name, given)]
         status = text_field(tool, "status")
         if status in ("completed", "error", "cancelled", "rejected") or tool.get("result"):
             texts = (_result(tool.get("result")), render_value(tool.get("error") or ""))

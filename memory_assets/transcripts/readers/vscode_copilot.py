@@ -21,11 +21,11 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.databases import from_json
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
     object_field,
+    parse_time,
     safe_id,
     text_field,
     type_name,
@@ -35,7 +35,7 @@ from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.readers.chat_log import LOG, document_of, is_empty, listed
 from memory_assets.transcripts.readers.workspaces import directory_of, path_of
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored_session import StoredSession
 
 _OF_WINDOWS = (
     Path("globalStorage", "emptyWindowChatSessions"),
@@ -43,6 +43,8 @@ _OF_WINDOWS = (
 )
 _ENDINGS = (LOG, ".json")
 _SMALL = 1 << 15
+_DEEPEST = 60
+"""A value nested deeper is not followed."""
 """A file that is smaller may have no request: it is looked into before it counts."""
 _STATE, _UNREADABLE = "session-state", "unreadable"
 _SHOWN = "an answer or a call as it is shown"
@@ -53,7 +55,7 @@ class VsCodeCopilotReader(RenderingReader):
     """Reads the sessions of VS Code's chat."""
 
     agent = "vscode-copilot"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("request.result.metadata.renderedUserMessage", "", _REPEATED),
         LeftOut("request.result.metadata.renderedGlobalContext", "", _REPEATED),
@@ -180,15 +182,13 @@ class ChatSession(StoredSession):
             self._begin(session=row.get("sessionId"), cwd=cwd, version=version, start=created)
             return self._resolve("session-header")
         if name == _STATE:
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+            return self._titled(row, start, end)
         if name == _UNREADABLE:
             self._report.see_unknown(name)
             return self._resolve(UNKNOWN_TYPE)
         metadata = object_field(object_field(row, "result"), "metadata")
         model = text_field(metadata, "resolvedModel") or text_field(row, "modelId")
-        at = moment(row.get("timestamp"))
+        at = parse_time(row.get("timestamp"))
         frame = self._frame(row, start, end, row.get("requestId"), at, model)
         return self._resolve(self._request(row, metadata, frame))
 
@@ -252,10 +252,8 @@ class ChatSession(StoredSession):
     def _called_with_result(
         self, call: JsonObject, results: JsonObject, frame: Frame
     ) -> Iterator[Record]:
-        own, given = text_field(call, "id"), call.get("arguments")
-        arguments = from_json(given)
-        name = text_field(call, "name")
-        yield self._call(frame, safe_id(own), name, given if arguments is None else arguments)
+        own, name = text_field(call, "id"), text_field(call, "name")
+        yield self._call(frame, safe_id(own), name, call.get("arguments"))
         if isinstance(result := results.get(own), dict):
             texts = [_text_in(each.get("value")) for each in listed(result.get("content"))]
             yield self._answered(frame, safe_id(own), "\n".join(filter(None, texts)))
@@ -294,12 +292,15 @@ def _shown(part: JsonObject) -> str:
 
 def _path_in(value: Any) -> str:
     """Return the path in a URI, or in what holds one."""
-    if isinstance(value, str):
-        return path_of(value)
-    if not isinstance(value, dict):
-        return ""
-    inner = value.get("uri") or value.get("location")
-    return text_field(value, "fsPath") or text_field(value, "path") or _path_in(inner)
+    for _ in range(_DEEPEST):
+        if isinstance(value, str):
+            return path_of(value)
+        if not isinstance(value, dict):
+            return ""
+        if path := text_field(value, "fsPath") or text_field(value, "path"):
+            return path
+        value = value.get("uri") or value.get("location")
+    return ""
 
 
 def _text_in(value: Any, depth: int = 0) -> str:
@@ -307,7 +308,7 @@ def _text_in(value: Any, depth: int = 0) -> str:
     are texts."""
     if isinstance(value, str):
         return value
-    if depth > 60:
+    if depth > _DEEPEST:
         return ""
     if isinstance(value, list):
         return "".join(_text_in(each, depth + 1) for each in value)

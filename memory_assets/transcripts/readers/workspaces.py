@@ -5,19 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-import orjson
-
 from memory_assets.transcripts.fields import text_field
+from memory_assets.transcripts.json_documents import object_beside
 
 
 def directory_of(workspace: Path) -> str:
     """Return the directory that a window was opened in; "" if nothing says it."""
-    try:
-        found = orjson.loads(workspace.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return ""
-    if not isinstance(found, dict):
-        return ""
+    found = object_beside(workspace)
     if folder := text_field(found, "folder"):
         return path_of(folder)
     named = path_of(text_field(found, "workspace"))

@@ -18,12 +18,14 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.containers import MAX_RATIO, zstd_library
-from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
     count_field,
+    from_json,
+    nanoseconds,
     object_field,
     parse_time,
     render_value,
@@ -33,8 +35,8 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored import DatabaseReader, Member
+from memory_assets.transcripts.stored_session import StoredSession
 
 _PLACES = (Path("threads.db"), Path("threads", "threads.db"))
 _COUNTS = (
@@ -50,7 +52,7 @@ class ZedReader(DatabaseReader):
     """Reads the threads of Zed's own agent."""
 
     agent = "zed"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("message.body.User.content.Mention", "", "a file that was named; its name is kept"),
         LeftOut("message.body.*.context", "", "files that were attached"),
@@ -61,7 +63,7 @@ class ZedReader(DatabaseReader):
         LeftOut("message.body.Agent.tool_results", "", "a result as it is shown", opens="{"),
     )
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory."""
         for place in _PLACES:
             if (root / place).is_file():
@@ -148,15 +150,13 @@ class ZedSession(StoredSession):
             self._model = text_field(object_field(row, "model"), "model")
             return self._resolve("session-header")
         if name == "session-state":
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+            return self._titled(row, start, end)
         body: Any = row.get("body")
         if body == "Resume" or not isinstance(body, dict):
             return self._resolve("session-state")
         user = object_field(body, "User")
         own = user.get("id") or str(row.get("number"))
-        frame = self._frame(row, start, end, own, moment(body.get("created_at")))
+        frame = self._frame(row, start, end, own, parse_time(body.get("created_at")))
         usage = object_field(row, "usage")
         tokens = Tokens(*(count_field(usage, name) for name in _COUNTS))
         return self._resolve(self._with_tokens(self._message(body, user, frame), frame, tokens))
