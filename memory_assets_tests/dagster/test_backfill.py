@@ -202,6 +202,16 @@ def test_a_partition_of_no_project_fails_and_says_so(
     assert "is the partition misspelt?" in str(failure.step_failure_data)
 
 
+def test_a_partition_of_no_project_fails_a_backfill_that_makes_the_others(
+    settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """It alone stays without the asset."""
+    names = set(instance.get_dynamic_partitions("projects"))
+    add_keys(instance, ["-home-mara-code-harbor-spi"])
+    assert not _run_all(settings, instance, [dg.AssetKey("raw_sessions")]).success
+    assert _versions(instance, "raw_sessions").keys() == names
+
+
 def test_forgetting_a_project_leaves_the_others_of_its_backfill(settings: Settings) -> None:
     """The runs that name it go; what they made of others is recorded again."""
     with open_instance(settings) as shipped:

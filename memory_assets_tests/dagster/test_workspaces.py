@@ -102,6 +102,29 @@ def test_a_partition_of_nothing_fails_and_says_so(
     assert "misspelt" in str(failure.step_failure_data)
 
 
+def test_checks_without_a_partition_are_evaluated_for_every_partition(
+    settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """As the page's "Execute all" asks; to make the asset without a partition fails."""
+    Workspaces(settings.data_dir).add(Path(settings.workspaces[0]))
+    instance.add_dynamic_partitions(str(workspaces.name), [HARBOR])
+    job = build_defs(settings).resolve_job_def(WORKSPACE_JOB)
+    assert job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET).success
+    (asset,) = (each for each in WORKSPACE_ASSETS if dg.AssetKey("workspace_chunks") in each.keys)
+    alone = job.get_subset(asset_selection=set(), asset_check_selection=set(asset.check_keys))
+    run = alone.execute_in_process(instance=instance, run_config=QUIET)
+    assert run.success and not run.get_asset_materialization_events()
+    evaluated = {
+        (each.asset_check_key, each.partition, each.passed)
+        for each in run.get_asset_check_evaluations()
+    }
+    assert evaluated == {(key, HARBOR, True) for key in asset.check_keys}
+    made = job.get_subset(asset_selection={dg.AssetKey("workspace_chunks")}).execute_in_process(
+        instance=instance, run_config=QUIET, raise_on_error=False
+    )
+    assert not made.success
+
+
 def test_the_sensor_requests_a_run_when_a_file_changes(
     settings: Settings, instance: dg.DagsterInstance
 ) -> None:

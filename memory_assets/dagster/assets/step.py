@@ -10,7 +10,7 @@ that nothing downstream runs. Results have counts, never text.
 # of `context` at run time (dagster#26837).
 
 import warnings
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -38,6 +38,10 @@ warnings.filterwarnings(
     message="Specifying a partitions_def on an AssetCheckSpec",
     category=dg.PreviewWarning,
 )
+_UNKNOWN = (
+    "nothing of a project or workspace is on disk or on record: is the partition misspelt? The "
+    "sensors add a partition for each that there is."
+)
 StepResults = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 
 
@@ -56,18 +60,16 @@ def run_steps(
     """
     with no_text_in_errors():
         components = memory.components()
-    if len(context.partition_keys) > 1:
-        _run_many(context, components, workers, assets)
+    if context.has_partition_key or context.has_partition_key_range:
+        partitions = context.partition_keys
+    else:
+        partitions = []
+    if len(partitions) != 1:
+        _run_many(context, components, workers, assets, partitions)
         return
-    project = context.partition_key
-    with no_text_in_errors():
-        is_known = _is_known(components, project, partitions_of(assets[0]))
-    if not is_known:
-        raise dg.Failure(
-            "nothing of this project or workspace is on disk or on record: is the partition "
-            "misspelt? The sensors add a partition for each that there is.",
-            allow_retries=False,
-        )
+    if not _known(components, partitions, partitions_of(assets[0])):
+        raise dg.Failure(_UNKNOWN, allow_retries=False)
+    (project,) = partitions
     with no_text_in_errors():
         selected = {key.to_user_string() for key in context.selected_asset_keys}
         with components.project_lock(project):
@@ -89,27 +91,63 @@ def _run_many(
     components: Components,
     workers: Workers,
     assets: Sequence[str],
+    partitions: Sequence[str],
 ) -> None:
-    """Make `assets`, and what the run selects downstream of them, for every partition of the run,
-    with the passes and the events of ingest_batch. Nothing is yielded, so that Dagster skips the
+    """Make `assets`, and what the run selects downstream of them, for many partitions, with
+    the passes and the events of ingest_batch. Nothing is yielded, so that Dagster skips the
     steps downstream: what it would store for a yielded result is the same metadata for each
-    partition (dagster#21072)."""
-    chosen = _downstream(assets, context.run.asset_selection)
+    partition (dagster#21072). Checks alone are run for every partition that there is if the run
+    names none, as the page's "Execute all" asks."""
     if not context.selected_asset_keys:
-        raise dg.Failure("run checks alone for one partition at a time", allow_retries=False)
+        with no_text_in_errors():
+            _check_many(context, components, assets, partitions)
+        return
+    if not partitions:
+        raise dg.Failure("choose partitions", allow_retries=False)
+    known = _known(components, partitions, partitions_of(assets[0]))
+    chosen = _downstream(assets, context.run.asset_selection)
     log = OpEvents(context.op_execution_context)
     batch = BatchRun(components, workers)
     with no_text_in_errors():
         if chosen >= _OF_PROJECTS:
-            batch.index_words(log, context.partition_keys)
+            batch.index_words(log, known)
             passes: Sequence[Pass] = (SUMMARIES, VECTORS)
         else:
-            batch.take(context.partition_keys)
+            batch.take(known)
             passes = [Pass("chosen assets", tuple(asset for asset in STEPS if asset in chosen))]
         for each in passes:
             batch.run_pass(log, each)
-    if failure := batch.failure():
+    if failure := batch.failure() or (_UNKNOWN if len(known) < len(partitions) else ""):
         raise dg.Failure(failure, allow_retries=False)
+
+
+def _check_many(
+    context: dg.AssetExecutionContext,
+    components: Components,
+    assets: Sequence[str],
+    partitions: Sequence[str],
+) -> None:
+    """Log the results of the selected checks of `assets` for partitions, [] for all."""
+    definition = str(partitions_of(assets[0]).name)
+    partitions = partitions or context.instance.get_dynamic_partitions(definition)
+    for partition in partitions:
+        with components.project_lock(partition):
+            try:
+                for asset in assets:
+                    selected = context.selected_asset_check_keys
+                    for result in _check_results(components, partition, asset, selected):
+                        evaluation = dg.AssetCheckEvaluation(
+                            asset_key=dg.AssetKey(asset),
+                            check_name=str(result.check_name),
+                            passed=result.passed,
+                            metadata=result.metadata,
+                            severity=result.severity,
+                            description=result.description,
+                            partition=partition,
+                        )
+                        context.log_event(evaluation)
+            finally:
+                components.rows_to_check.forget()
 
 
 def _downstream(assets: Sequence[str], selection: Collection[dg.AssetKey] | None) -> set[str]:
@@ -122,18 +160,21 @@ def _downstream(assets: Sequence[str], selection: Collection[dg.AssetKey] | None
     return found
 
 
-def _is_known(
-    components: Components, partition: str, definition: dg.DynamicPartitionsDefinition
-) -> bool:
-    """Whether anything of a partition is on disk or on record."""
-    if definition == agent_memory:
-        return partition in written(components)
-    if components.catalog.sources.rows(partition):
-        return True
-    if definition == workspaces:
-        known = {workspace.partition for workspace in Workspaces(components.data_dir).all()}
-        return partition in known | components.catalog.projects()
-    return partition in walk_once(components)
+def _known(
+    components: Components, partitions: Sequence[str], definition: dg.DynamicPartitionsDefinition
+) -> list[str]:
+    """Return the partitions of which anything is on disk or on record."""
+    with no_text_in_errors():
+        if definition == agent_memory:
+            known: Container[str] = written(components)
+        elif definition == workspaces:
+            indexed = {each.partition for each in Workspaces(components.data_dir).all()}
+            known = indexed | components.catalog.projects()
+        elif all(map(components.catalog.sources.rows, partitions)):
+            known = partitions
+        else:
+            known = components.catalog.projects() | walk_once(components).keys()
+    return [name for name in partitions if name in known]
 
 
 def _check_results(
