@@ -1,5 +1,4 @@
-"""The answer of each MCP tool: structured, and as framed lines; short, with the next call if
-something was left out."""
+"""The answer of each MCP tool: structured, and as framed lines; if cut, with the next call."""
 
 from __future__ import annotations
 
@@ -278,8 +277,7 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     found, missing = [], {}
     for any_id in dict.fromkeys(request.ids):
         try:
-            item = memory.first_with(partial(_whole, any_id=any_id, request=request))
-            found.append({**item, "text": visible(item["text"]), "rest": visible(item["rest"])})
+            found.append(memory.first_with(partial(_whole, any_id=any_id, request=request)))
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
     if not found:
@@ -325,7 +323,7 @@ def _whole(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
     if request.records:
         records = records_behind(memory, any_id, subagents=request.subagents)
         item |= {"text": "\n".join(record_lines(records)), "rest": ""}
-    return item
+    return {**item, "text": visible(item["text"]), "rest": visible(item["rest"])}
 
 
 def _on_page(
@@ -575,13 +573,9 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
 
 def _workspaces(memory: Memory, request: StatusRequest) -> _Answer:
     workspaces = workspaces_on_record(memory.settings.data_dir)
-    lines = [
-        f"{line}  changed {clock(each['changed'])}" if each["changed"] else line
-        for each, line in zip(workspaces, workspace_lines(workspaces), strict=True)
-    ]
-    coverage = memory.ask(request)["coverage"]
-    structured = {"workspaces": workspaces, "coverage": coverage}
-    return _Answer(structured, lines, "No workspace is on record; `memory index ROOT` adds one.")
+    structured = {"workspaces": workspaces, "coverage": memory.ask(request)["coverage"]}
+    nothing = "No workspace is on record; `memory index ROOT` adds one."
+    return _Answer(structured, list(workspace_lines(workspaces)), nothing)
 
 
 _TOOLS: dict[str, Callable[[Memory, Any], _Answer]] = {

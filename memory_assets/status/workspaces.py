@@ -48,8 +48,9 @@ def workspaces_on_record(data_dir: Path) -> list[dict[str, Any]]:
 def workspace_lines(workspaces: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for each workspace."""
     for each in workspaces:
+        changed = f"  changed {each['changed'][:16]}Z" if each["changed"] else ""
         gone = "" if each["present"] else "  (gone)"
         yield (
             f"{each['name']}  {counted(each['documents'], 'document')}, "
-            f"{counted(each['chunks'], 'chunk')}  {each['root']}{gone}"
+            f"{counted(each['chunks'], 'chunk')}  {each['root']}{gone}{changed}"
         )
