@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -75,6 +76,7 @@ def test_all_that_was_installed_goes_and_all_else_stays(run: Run, tmp_path: Path
     rules = tmp_path / "home" / "cache" / "memory_assets" / "rules.db"
     rules.parent.mkdir(parents=True)
     rules.write_text("compiled")
+    gc.collect()  # closes the journal that `remember` left open in this process
     changed, memory = _files(project), _files(tmp_path / "memory")
     told = run("uninstall")
     assert "Nothing was changed" in told.stdout and "settings.local.json\n" in told.stdout
