@@ -13,6 +13,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+READY_DEV := .venv/.ready-dev
 AXE := node_modules/axe-core/axe.min.js
 ROOT ?= .
 KONG ?= kong
@@ -49,18 +50,18 @@ kong-routes:
 # The tests start many processes: what one of them compiles, the next need not.
 test: export PYTHONDONTWRITEBYTECODE :=
 # Three at a time on two cores, because the live tests wait for others most of the time.
-test: $(READY) $(AXE)
+test: $(READY_DEV) $(AXE)
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-# What takes half a minute a test and is left out of the former; and property tests on
-# examples that are new each time.
-test-long: $(READY)
+# What is left out of the former: what takes half a minute a test, and rows of which it runs the most
+# telling; and property tests on examples that are new each time.
+test-long: $(READY_DEV)
 	$(BIN)/python -m pytest -m long
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=seeking
 
 # Agents' memory behind chroma-mcp, the processes of deploy/compose.yaml, and LiteLLM before a model;
 # builds their environments once.
-test-deployment: $(READY)
+test-deployment: $(READY_DEV)
 	$(BIN)/python -m pytest -o timeout=1800 -m "long or not long" \
 	  memory_assets_tests/agent_memory/test_stores.py \
 	  memory_assets_tests/agent_memory/test_chroma_mcp_faults.py \
@@ -71,33 +72,36 @@ test-deployment: $(READY)
 dev: $(READY)
 	@$(BIN)/memory dev
 
-check: $(READY)
+check: $(READY_DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # Figures with their commands are kept in docs/benchmarks.md.
-bench: $(READY)
+bench: $(READY_DEV)
 	$(BIN)/python benchmarks/ingest.py
 	$(BIN)/python benchmarks/redaction.py
 	$(BIN)/python benchmarks/chunking.py
 
 # The references of the command line, from its own help texts, and of the tables, from the models of
 # their rows; tests compare them.
-reference: $(READY)
+reference: $(READY_DEV)
 	$(BIN)/python -m typer memory_assets.cli.cli utils docs --name memory --output docs/commands.md
 	$(BIN)/python -m memory_assets_tests.stores.tables_reference > docs/tables.md
 
 # The pictures in README, of the page and of Dagster's UI over the sample; needs Chromium.
-pictures: $(READY)
+pictures: $(READY_DEV)
 	$(BIN)/python benchmarks/pictures.py docs/pictures
 
-# Pin what was tested: every platform's wheels, with their hashes.
-lock: $(READY)
-	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-	  --generate-hashes --no-strip-extras --no-emit-index-url --no-header --no-annotate --quiet \
-	  --upgrade --output-file requirements.lock
+# Pin what was tested: every platform's wheels, with their hashes; what running needs, that and the
+# developers' tools, and what installs them.
+PIN = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+  --no-emit-index-url --no-header --no-annotate --quiet
+lock: $(READY_DEV)
+	$(PIN) --upgrade pyproject.toml --extra dev --output-file requirements-dev.lock
+	cp requirements-dev.lock requirements.lock
+	$(PIN) pyproject.toml --output-file requirements.lock
+	echo uv | $(PIN) --upgrade - --output-file requirements-uv.lock
 
 # The environment and caches; never the memory in data/.
 clean:
@@ -108,11 +112,24 @@ $(AXE):
 	@npm install --prefix . --no-save --ignore-scripts --no-audit --no-fund --fetch-retries=0 \
 	  --loglevel=error axe-core@4.14.0 || echo "No axe-core: pages are not checked for accessibility."
 
-$(READY): requirements.lock pyproject.toml
+# By uv, which shows how far it is, or where its index cannot be reached (it does not read pip's
+# settings) by pip. Arguments: what is installed.
+INSTALL = $(BIN)/uv pip install --python $(BIN)/python $(1) || \
+  $(BIN)/python -m pip install --disable-pip-version-check $(1)
+
+$(READY): requirements.lock requirements-uv.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; say which with: make PYTHON=python3.12 ..."; exit 1; }
-	@echo "Building the environment in .venv (a few minutes, once) ..."
+	@echo "Building the environment in .venv, once: 150 packages, some 300 MB to download, 1.2 GB on disk;"
+	@echo "half a minute on a fast line, several on a slow one."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-uv.lock || true
+	@$(call INSTALL,--require-hashes --requirement requirements.lock)
+	@$(call INSTALL,--quiet --no-deps --editable .)
+	@touch $@
+
+# What tests and checks need besides.
+$(READY_DEV): $(READY) requirements-dev.lock
+	@echo "Adding the developers' tools: 40 packages, 90 MB to download, 290 MB on disk."
+	@$(call INSTALL,--require-hashes --requirement requirements-dev.lock)
 	@touch $@

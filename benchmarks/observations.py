@@ -1,15 +1,16 @@
-"""How many decisions and bug fixes of real sessions are observed, and how often rightly.
+"""How many decisions and bug fixes of real sessions are observed, and how much of what is observed
+is worth keeping.
 
     python benchmarks/observations.py [--work DIR] [--half A] [--missed]
 
 benchmarks/observations.jsonl has decisions and bug fixes of sessions that were read before the
-extractor was changed (session, turn, type, what it is about), and verdicts on observations drawn
-at random (id, hash of its text, right or not). Half A is for choosing rules, half B for
-reporting; they are of different sessions. The dev transcripts are ingested without vectors; a
-work directory that is kept is brought up to date.
+extractor was changed (session, turn, type, what it is about), and verdicts on observations (id,
+hash of its text, worth keeping, worthless or misleading). Half A is for choosing rules, half B for
+reporting: which a session is in is told by the hash of its id. The dev transcripts are ingested
+without vectors; a work directory that is kept is brought up to date.
 
-Recall: the share of labels whose turn has an observation of the type, each observation counted
-once. Precision: the share of right ones among those with a verdict on the text as it is now.
+Recall: the share of labels in whose turn anything is observed. It is an upper bound: nobody but a
+reader tells whether the two are about the same (benchmarks/notes/observations.md).
 """
 
 from __future__ import annotations
@@ -45,8 +46,7 @@ def main() -> None:
     types = ", ".join(f"{count} {kind}" for kind, count in Counter(o.type for o in found).items())
     print(f"{len(found)} observations: {types}")
     for half in sorted({row["half"] for row in rows}):
-        for kind in TYPES:
-            report(half, kind, [r for r in rows if (r["half"], r["type"]) == (half, kind)], found)
+        report(half, [row for row in rows if row["half"] == half], found)
     if options.missed:
         for row in missed([row for row in rows if "about" in row], found):
             print(row["session_id"], row["turn_index"], row["type"], row["about"])
@@ -63,34 +63,30 @@ def observed(work: Path) -> list[Observation]:
     ]
 
 
-def report(
-    half: str, kind: str, rows: Sequence[dict[str, Any]], found: Iterable[Observation]
-) -> None:
-    """Print recall and precision of one type on one half."""
-    now = {each.id: each for each in found if each.type == kind}
-    labels = [row for row in rows if "about" in row]
-    verdicts = [
-        row["right"]
+def report(half: str, rows: Sequence[dict[str, Any]], found: Sequence[Observation]) -> None:
+    """Print recall by type, and the verdicts, of one half."""
+    for kind in TYPES:
+        labels = [row for row in rows if row.get("type") == kind]
+        hits = len(labels) - len(missed(labels, found))
+        print(f"half {half} {kind:9} observed in the turn {share(hits, len(labels))}")
+    now = {each.id: each.content_hash for each in found}
+    verdicts = Counter(
+        row["verdict"]
         for row in rows
-        if row.get("judged") in now and now[row["judged"]].content_hash.startswith(row["hash"])
-    ]
-    hits = len(labels) - len(missed(labels, now.values()))
-    recall, precision = share(hits, len(labels)), share(sum(verdicts), len(verdicts))
-    print(f"half {half} {kind:9} recall {recall}  precision {precision}")
+        if "judged" in row and now.get(row["judged"], "").startswith(row["hash"])
+    )
+    for verdict, count in verdicts.most_common():
+        print(f"half {half} {verdict:13} {share(count, verdicts.total())}")
 
 
 def missed(labels: Sequence[dict[str, Any]], found: Iterable[Observation]) -> list[dict[str, Any]]:
-    """Return the labels without an observation of their own in their turn."""
-    left = [(each.type, set(each.turn_ids)) for each in found]
-    without = []
-    for row in labels:
-        turn = f"session::{row['session_id']}::turn::{row['turn_index']}"
-        fits = [each for each in left if each[0] == row["type"] and turn in each[1]]
-        if fits:
-            left.remove(min(fits, key=lambda each: len(each[1])))
-        else:
-            without.append(row)
-    return without
+    """Return the labels in whose turn nothing is observed."""
+    turns = {turn for each in found for turn in each.turn_ids}
+    return [
+        row
+        for row in labels
+        if f"session::{row['session_id']}::turn::{row['turn_index']}" not in turns
+    ]
 
 
 def share(part: int, whole: int) -> str:

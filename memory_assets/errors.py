@@ -48,7 +48,17 @@ class ConfigurationError(MemoryAssetsError):
 
 
 class BadArgument(ConfigurationError):
-    """An argument of a request is not known, missing, of another type or out of bounds."""
+    """An argument of a request is not known, missing, of another type or out of bounds. The message
+    begins with the name of the `argument`, if it is known."""
+
+    def __init__(self, message: str, argument: str = "") -> None:
+        super().__init__(f"{argument}: {message}" if argument else message)
+        self.argument = argument
+        self._message = message
+
+    def named(self, name: str) -> BadArgument:
+        """Return the error with the name that the argument has at an interface."""
+        return BadArgument(self._message, name)
 
 
 class UnknownName(ConfigurationError):

@@ -53,6 +53,9 @@ IS_CHECKOUT = (IMPORT_ROOT / "pyproject.toml").is_file() and (IMPORT_ROOT / "dat
 SHIPPED = IMPORT_ROOT if IS_CHECKOUT else _PACKAGE / "shipped"
 """The directory of dagster.yaml, workspace.yaml, data/sample and docs; setup.py puts copies into
 a wheel."""
+PLUGIN_DIR = _PACKAGE / "serving" / "plugin"
+"""The plugin for Claude Code (MCP server, hook, skill, slash commands), which starts the `memory`
+that is on the PATH."""
 SAMPLE_DIR = SHIPPED / "data" / "sample"
 DATA_DIR = IMPORT_ROOT / "data" if IS_CHECKOUT else user_data_path(_NAME, appauthor=False)
 """The data directory where MEMORY_DATA_DIR is not set."""
@@ -60,6 +63,7 @@ SETTINGS_FILE = (IMPORT_ROOT if IS_CHECKOUT else user_config_dir()) / "memory.to
 KNOWN_AGENTS = tuple(AGENTS)
 NO_EMBEDDER = "none"
 NO_VECTORS = f"no vectors are made (MEMORY_EMBEDDER={NO_EMBEDDER})"
+NO_COLLECTIONS = "no collections are kept (VECTOR_BACKEND=none)"
 UNKNOWN_PROJECT = "-unknown"
 _NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]")
 
@@ -122,9 +126,21 @@ WHERE_ROOTS_ARE_SET = "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR or M
 """The settings that name directories of agents."""
 
 
+_FEW_AGENTS = 4
+
+
 def roots_in_words(roots: Roots) -> str:
-    """Return the directories with their agents, in one line."""
-    return ", ".join(f"{agent}: {path}" for agent, paths in roots.items() for path in paths)
+    """Return the directories with their agents in one line; of many agents, how many there are."""
+    if len(roots) > _FEW_AGENTS:
+        number = sum(map(len, roots.values()))
+        return f"{number} directories of {len(roots)} agents (`memory doctor` lists them)"
+    return ", ".join(f"{agent}: {places_in_words(paths)}" for agent, paths in roots.items())
+
+
+def places_in_words(paths: Sequence[Path]) -> str:
+    """Return directories in one line, the user's home as `~`."""
+    home = f"{Path.home()}{os.sep}"
+    return ", ".join(str(path).replace(home, f"~{os.sep}", 1) for path in paths)
 
 
 def listed_paths(given: str) -> list[Path]:
@@ -190,7 +206,11 @@ def on_this_machine(named: str) -> Path:
 
 
 _PI_SESSIONS = "PI_CODING_AGENT_SESSION_DIR"
-_CODE = ("Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf", "Trae")
+_PARENT = "/.."
+_CODE = (
+    *("Code", "Code - Insiders", "Code - OSS", "VSCodium", "Cursor", "Windsurf", "Trae"),
+    *("Kiro", "Antigravity"),
+)
 _CODE_SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".cursor-server")
 """VS Code and its relatives, by the directory of their data, on this machine and as a server."""
 
@@ -219,6 +239,8 @@ def _filled(place: str, directories: Mapping[str, Sequence[str]]) -> Iterator[st
         yield place
     elif named:
         base = os.environ.get(variable) or default
+        if rest == _PARENT:
+            base, rest = os.path.dirname(base) if os.path.isabs(base) else "", ""  # noqa: PTH117, PTH120
         yield from [f"{base}{rest}"] if base else ()
     else:
         yield from (f"{directory}{rest}" for directory in directories[name])
@@ -233,6 +255,8 @@ def _platform_directories() -> dict[str, Sequence[str]]:
     local = os.environ.get("LOCALAPPDATA", "") if sys.platform == "win32" else ""
     roaming = apps if sys.platform == "win32" else ""
     code = [f"{apps}/{name}/User" for name in _CODE] if apps else []
+    if portable := os.environ.get("VSCODE_PORTABLE"):
+        code.append(f"{portable}/user-data/User")
     listed = {"config": config, "share": share, "apps": apps, "local": local, "appdata": roaming}
     return {
         **{name: (path,) if path else () for name, path in listed.items()},

@@ -19,6 +19,7 @@ from memory_assets.paths import project_of
 
 _MOUNTED = re.compile(r"/mnt/([a-z])(?=/|$)")
 _HOME = re.compile(r"/(?:home|Users)/([^/]+)(?=/|$)|/(root)(?=/|$)")
+_HASH = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 _NOT_IN_WORDS = re.compile(r"[\W_]")
 
 
@@ -49,6 +50,12 @@ def spelled(directory: str) -> str:
 def folded(name: str) -> str:
     """Return what two names that look alike have in common."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def stands_in(project: str) -> bool:
+    """Return whether a project is named after a hash, because nobody knew its directory when its
+    first session was found."""
+    return _HASH.fullmatch(project) is not None
 
 
 def readable_name(directory: str, slug: str) -> str:

@@ -50,6 +50,11 @@ def _absolute(value: str | Path) -> Path:
     return Path(value).expanduser().absolute()
 
 
+def _shard(value: str | Path) -> str:
+    text = str(value).rstrip("/")
+    return text if "://" in text else str(_absolute(text))
+
+
 def _directories(value: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
     """Return the directories of a list, or of a text as in PATH."""
     if isinstance(value, str):
@@ -173,6 +178,17 @@ class Settings(Arguments):
         "Whose memory it is; each tenant has one of its own, of which the others see nothing.",
         pattern=r"^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$",
     )
+    shard: str | None = argument(
+        None,
+        "Where this memory, and others of the same person, are pushed to: `s3://bucket/prefix`, or "
+        "a directory.",
+        reads=_shard,
+    )
+    shard_name: str | None = argument(
+        None,
+        "The name of this machine's own shard there; unset: that of the machine.",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$",
+    )
     projects_dir: tuple[Path, ...] | None = argument(
         None, "Claude Code's projects directories.", reads=_directories
     )
@@ -202,8 +218,10 @@ class Settings(Arguments):
     chroma_idle_seconds: float = argument(
         600.0, "The local Chroma server stops after this long without use.", gt=0
     )
-    vector_backend: Literal["chromadb", "qdrant"] = argument(
-        "chromadb", "What holds the collections; `qdrant` is at `qdrant_url`."
+    vector_backend: Literal["chromadb", "qdrant", "none"] = argument(
+        "chromadb",
+        "What holds the collections; `qdrant` is at `qdrant_url`; `none`: there are none, and "
+        "searches compare the vectors of the keyword index.",
     )
     qdrant_url: str | None = argument(
         None, "A qdrant server, or a directory for one process.", reads=_url_or_directory
@@ -368,9 +386,22 @@ class Settings(Arguments):
         return self.data_dir / "dagster"
 
     @property
+    def no_collections(self) -> str:
+        """Why there are no collections that vectors are copied into; empty if there are."""
+        if self.embedder == paths.NO_EMBEDDER:
+            return paths.NO_VECTORS
+        return paths.NO_COLLECTIONS if self.vector_backend == "none" else ""
+
+    @property
+    def keeps_collections(self) -> bool:
+        """Whether vectors are made, and copied into collections."""
+        return not self.no_collections
+
+    @property
     def vectors_url(self) -> str | None:
-        """Where the collections are; None for our own Chroma."""
-        return self.chroma_url if self.vector_backend == "chromadb" else self.qdrant_url
+        """Where the collections are; None for our own Chroma, and where none are kept."""
+        urls = {"chromadb": self.chroma_url, "qdrant": self.qdrant_url}
+        return urls.get(self.vector_backend)
 
     @property
     def vectors_key(self) -> str | None:

@@ -27,12 +27,12 @@ _NAMES: dict[ToolKind, str] = {
     " editedexistingfile newfilecreated applieddiff insertcontent searchandreplace",
     # find text in files
     "search": "grep grep_files grepsearch grep_search search search_files search_file_content"
-    " searchfiles codebasesearch"
-    " searchtext ripgrep rg ripgrep_raw_search codebase_search search_codebase semantic_search"
+    " searchfiles search_in_files codebasesearch searchtext ripgrep rg ripgrep_raw_search"
+    " codebase_search search_codebase semantic_search"
     " findtextinfiles",
     # find files
     "list": "glob find ls list list_files list_dir list_directory listdirectory file_search"
-    " glob_file_search find_path findfiles",
+    " glob_file_search find_path findfiles listfilestoplevel listfilesrecursive",
     # run commands
     "shell": "bash shell local_shell shell_command exec exec_command execute execute_command"
     " run_command run_commands run_shell_command run_terminal_cmd run_terminal_command"

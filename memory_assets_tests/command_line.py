@@ -20,11 +20,13 @@ _SET_BY_INGEST = ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY")
 
 
 def run_here(
-    environment: Mapping[str, str], *arguments: str, umask: int = 0o022
+    environment: Mapping[str, str], *arguments: str, umask: int = 0o022, terminal: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run a command under these variables, beside those of the tests; the environment and the
-    umask, which it sets, are put back. What it prints must be UTF-8."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    umask, which it sets, are put back. What it prints must be UTF-8. To the command, standard
+    output is a `terminal` if that is said, of the size in COLUMNS and LINES."""
+    out = (_Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), "utf-8", write_through=True)
+    err = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     code = 0
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
@@ -43,6 +45,14 @@ def run_here(
             code = int(str(ended.code or 0))
     printed = (_text(each) for each in (out, err))
     return subprocess.CompletedProcess(arguments, code, *printed)
+
+
+class _Terminal(io.TextIOWrapper):
+    """What is written to it is kept; whoever asks is told that somebody looks at it."""
+
+    def isatty(self) -> bool:
+        """Return True, as a terminal does."""
+        return True
 
 
 def environment_of(settings: Settings) -> dict[str, str]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from hypothesis import settings as hypothesis_settings
 
 from memory_assets.agents import AGENTS
@@ -42,6 +46,25 @@ def pytest_configure() -> None:
         return
     if not os.statvfs(IN_MEMORY).f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Where no test is compiled yet, let one worker do it and the others wait for that: each would
+    spend 10 s of CPU on the same, because pytest rewrites every assertion."""
+    compiled = any((Path(__file__).parent / "__pycache__").glob("test_wheel.*-pytest-*.pyc"))
+    if compiled or session.config.cache is None:
+        return (yield)
+    lock = FileLock(Path(session.config.cache.mkdir("compiling")) / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        with lock:
+            pass
+    try:
+        return (yield)
+    finally:
+        lock.release()
 
 
 @pytest.hookimpl(trylast=True)
@@ -114,6 +137,14 @@ def made_once(of_all_workers: Path, name: str, make: Callable[[Path], None]) -> 
     return root
 
 
+def copy_memory(original: Path, root: Path) -> None:
+    """Copy `data` and the `transcripts` that it was made of; the catalogue names the copies."""
+    for name in ("transcripts", "data"):
+        shutil.copytree(original / name, root / name)
+    with closing(sqlite3.connect(root / "data" / "catalog.db")) as catalog, catalog:
+        catalog.execute("UPDATE sources SET path = replace(path, ?, ?)", (f"{original}", f"{root}"))
+
+
 @pytest.fixture(scope="session")
 def rules_cache(pytestconfig: pytest.Config) -> Path:
     """A cache directory that outlives the run: it holds compiled rules, named by their hash."""
@@ -155,6 +186,8 @@ def forget_own_settings(patch: pytest.MonkeyPatch, home: Path) -> None:
         if name.startswith(("MEMORY_", "DAGSTER_")) and name != "MEMORY_BENCH_DATA":
             patch.delenv(name)
     variables = [each.name for agent in AGENTS.values() for each in agent.variables]
+    places = " ".join(place for agent in AGENTS.values() for place in agent.places)
+    variables += ["VSCODE_PORTABLE", *re.findall(r"{([A-Z_]+):", places)]
     for name in (*variables, "XDG_CONFIG_HOME", "XDG_DATA_HOME", *ALIASES):
         patch.delenv(name, raising=False)
 
@@ -175,6 +208,18 @@ def copy_sample(into: Path) -> dict[str, Path]:
         shutil.copytree(REPOSITORY / "data" / "sample" / name, roots[name])
     roots["claude"] /= "projects"
     return roots
+
+
+def without_harbor(settings: Settings) -> Settings:
+    """Leave two of the sample's three projects, and make no vectors: for tests of what runs are,
+    which take a third of the time so."""
+    roots = settings.transcript_roots()
+    for path in (
+        *roots["claude-code"][0].glob("*-harbor-api"),
+        *roots["codex"][0].rglob("*019dd3a0*"),
+    ):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return replace(settings, embedder="none")
 
 
 def sample_settings_of(roots: dict[str, Path], data_dir: Path) -> Settings:

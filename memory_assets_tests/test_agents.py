@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +17,9 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.paths import own_places
 from memory_assets.settings import load_settings
 from memory_assets.tool_names import kind_of_tool
-from memory_assets.transcripts import READERS
+from memory_assets.transcripts import READERS, Unlisted, discover
+from memory_assets_tests.transcripts.agent_homes import furnish
+from memory_assets_tests.transcripts.agent_stores import Cursor, Kilo, OpenCode, Store
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = [
@@ -85,12 +91,21 @@ def test_a_platform_has_no_places_of_another(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("variable", "agent", "below"),
     [
+        ("CLAUDE_CONFIG_DIR", "claude-code", "projects"),
+        ("CODEX_HOME", "codex", ""),
         ("COPILOT_HOME", "copilot-cli", "session-state"),
         ("GEMINI_CLI_HOME", "gemini", ".gemini/tmp"),
         ("QWEN_HOME", "qwen", "projects"),
         ("CURSOR_CONFIG_DIR", "cursor", "projects"),
         ("XDG_DATA_HOME", "opencode", "opencode"),
         ("GOOSE_PATH_ROOT", "goose", "data/sessions"),
+        ("CRUSH_GLOBAL_DATA", "crush", ""),
+        ("HERMES_HOME", "hermes", ""),
+        ("CLINE_DIR", "cline", "data"),
+        ("CLINE_DATA_DIR", "cline", ""),
+        ("CLINE_SESSION_DATA_DIR", "cline", ""),
+        ("OPENCLAW_STATE_DIR", "openclaw", "agents"),
+        ("VSCODE_PORTABLE", "vscode-copilot", "user-data/User"),
     ],
 )
 def test_the_agents_own_variables_move_them(
@@ -100,6 +115,25 @@ def test_the_agents_own_variables_move_them(
     (tmp_path / "moved" / below).mkdir(parents=True)
     monkeypatch.setenv(variable, str(tmp_path / "moved"))
     assert load_settings().transcript_roots() == {agent: (tmp_path / "moved" / below,)}
+
+
+@pytest.mark.parametrize(("agent", "make"), [("opencode", OpenCode), ("kilo", Kilo)])
+def test_a_database_that_a_variable_names_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, make: type[Store]
+) -> None:
+    """In whatever directory and by whatever name; no other database there is opened."""
+    store = make(tmp_path / "moved", wal=False)
+    store.say("Why?", "Because.")
+    (tmp_path / "moved" / "other.db").write_bytes(b"not to be read")
+    own = store.path.rename(store.path.with_name("mine.sqlite"))
+    monkeypatch.setenv(f"{agent.upper()}_DB", str(own))
+    roots = load_settings().transcript_roots()
+    assert roots == {agent: (tmp_path / "moved",)}
+    unlisted: list[Unlisted] = []
+    assert [source.path for source in discover(roots, note=unlisted.append)] == [own]
+    assert unlisted == []
+    monkeypatch.setenv(f"{agent.upper()}_DB", ":memory:")
+    assert agent not in load_settings().transcript_roots()
 
 
 def test_an_agent_can_be_left_out_by_its_name() -> None:
@@ -152,3 +186,68 @@ def test_a_directory_can_be_named_for_any_agent(tmp_path: Path) -> None:
 def test_tools_of_all_agents_are_in_one_table(name: str, kind: str) -> None:
     """By their last name, in any case."""
     assert kind_of_tool(name) == kind
+
+
+def test_first_run_finds_every_agent_in_its_place(tmp_path: Path) -> None:
+    """And nothing of those that keep texts in projects, before the user names a directory."""
+    furnish(Path.home())
+    named = {"aider", "specstory"}
+    found = {source.agent for source in discover(load_settings().transcript_roots())}
+    assert found == set(AGENTS) - named
+    code = Path.home() / "code"
+    roots = load_settings(roots=f"aider={code},specstory={code}").transcript_roots()
+    assert {source.agent for source in discover(roots)} == set(AGENTS)
+
+
+_OPENED = """
+import json, sys
+from pathlib import Path
+opened = []
+sys.addaudithook(
+    lambda event, given: opened.append(str(given[0])) if event in ("open", "sqlite3.connect") else 0
+)
+from memory_assets.settings import load_settings
+from memory_assets.transcripts import discover, read_session
+texts = []
+for source in discover(load_settings(roots=sys.argv[1]).transcript_roots()):
+    texts += [each.text for each in read_session(source.path, source=source)]
+print(json.dumps([opened, texts]))
+"""
+SECRETS = (
+    *("auth.json", "oauth_creds.json", "google_accounts.json", "credentials.json", "secrets.json"),
+    *("mcp.json", "mcp_settings.json", "cline_mcp_settings.json", "mcp-oauth-tokens.json", ".env"),
+    *(".credentials.json", "config.json", "settings.local.json", "id_ed25519", "session.key"),
+)
+
+
+def test_secrets_beside_transcripts_are_never_opened() -> None:
+    """Files with tokens in every directory of every agent, the programs' own tokens in Cursor's
+    database and what OpenCode shares sessions with: a process that reads all sessions opens none
+    of these files, and returns nothing of those rows."""
+    rows: dict[type[Store], str] = {
+        Cursor: "INSERT INTO ItemTable VALUES('cursorAuth/refreshToken', 'hunter2')",
+        OpenCode: "INSERT INTO session_share VALUES('s', 'i', 'hunter2', 'u')",
+    }
+    for store in furnish(Path.home()):
+        if type(store) in rows:
+            with closing(store.open()) as database:
+                database.execute(rows[type(store)])
+                database.commit()
+    homes = [Path(folder) for folder, _, _ in os.walk(Path.home())]
+    for folder in homes:
+        for name in SECRETS:
+            if not (folder / name).exists():
+                (folder / name).write_text('{"token": "hunter2"}')
+    code = Path.home() / "code"
+    ran = subprocess.run(
+        [sys.executable, "-c", _OPENED, f"aider={code},specstory={code}"],
+        env={**os.environ, "HOME": str(Path.home())},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    opened, texts = json.loads(ran.stdout)
+    at_home = [path for path in opened if str(Path.home()) in path]
+    assert len(at_home) > len(AGENTS)
+    assert [path for path in at_home if Path(path.split("?")[0]).name in SECRETS] == []
+    assert not any("hunter2" in text for text in texts)

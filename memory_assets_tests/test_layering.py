@@ -80,6 +80,7 @@ MAY_IMPORT = {
     "recall": FOUNDATION | DOMAIN | {"requests", "stores", "status"},
     "serving": FOUNDATION | {"chunking", "requests", "recall", "status", "pipeline"},
     "watching": FOUNDATION | DOMAIN | {"stores", "status", "pipeline"},
+    "shards": FOUNDATION | {"stores", "pipeline"},
     "dagster": FOUNDATION | DOMAIN | {"stores", "status", "pipeline"},
 }
 DAGSTER_PACKAGES = {"dagster", "dagster_webserver"}
@@ -90,6 +91,7 @@ HOMES = {
     "chromadb_rust_bindings": {"stores/chroma/process.py"},
     "great_expectations": {"dagster/expectations.py"},
     "onnxruntime": {"embedding/minilm.py"},
+    "obstore": {"stores/shard/objects.py"},
     "qdrant_client": {"stores/qdrant/collections.py", "stores/qdrant/connection.py"},
 }
 """The only modules that may import a heavy package, and only inside functions."""

@@ -21,7 +21,7 @@ from memory_assets_tests.command_line import environment_of, run_here
 from memory_assets_tests.conftest import copy_sample, sample_settings_of
 
 MEMORY = Path(sys.executable).parent / "memory"
-_HERE = ("verify", "rebuild", "forget")
+_HERE = ("ingest", "search", "verify", "rebuild", "forget")
 """Commands of which a process of their own would import more than they do."""
 
 

@@ -165,20 +165,6 @@ def test_agents_are_read_where_they_live(home: Callable[..., Path]) -> None:
     }
 
 
-def test_the_agents_own_variables_move_their_directories(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """CLAUDE_CONFIG_DIR and CODEX_HOME, as the agents themselves understand them."""
-    (tmp_path / "moved" / "projects").mkdir(parents=True)
-    (tmp_path / "codex").mkdir()
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "moved"))
-    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
-    assert load_settings().transcript_roots() == {
-        "claude-code": (tmp_path / "moved" / "projects",),
-        "codex": (tmp_path / "codex",),
-    }
-
-
 @pytest.mark.parametrize("separator", [os.pathsep, ",", ", "])
 def test_an_agents_own_variable_may_list_homes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, separator: str

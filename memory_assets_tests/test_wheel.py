@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dagster
+import jsonschema
 import pytest
+import yaml
+from check_jsonschema.builtin_schemas import get_builtin_schema
 
 import memory_assets
 from memory_assets import __version__
+from memory_assets.paths import PLUGIN_DIR
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import REPOSITORY
 
@@ -57,8 +61,8 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
-    """The wheel in a fresh environment; what it depends on is taken from this one, so that
-    nothing is downloaded."""
+    """The wheel, built from the sdist as an index gives it, in a fresh environment; what it depends
+    on is taken from this one, so that nothing is downloaded."""
     directory = tmp_path_factory.mktemp("wheel")
     source = directory / "source"
     ignored = shutil.ignore_patterns(*_NOT_PART)
@@ -70,8 +74,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     shutil.copytree(REPOSITORY, source, ignore=ignore)
     shutil.copytree(REPOSITORY / "data" / "sample", source / "data" / "sample")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    sdist = f"from setuptools import build_meta; build_meta.build_sdist({str(directory)!r})"
+    subprocess.run([sys.executable, "-c", sdist], cwd=source, check=True, capture_output=True)
     build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index"]
-    subprocess.run([*build, "--wheel-dir", directory, source], check=True, capture_output=True)
+    (archive,) = directory.glob("*.tar.gz")
+    subprocess.run([*build, "--wheel-dir", directory, archive], check=True, capture_output=True)
     (wheel,) = directory.glob("*.whl")
     shutil.rmtree(source)
     environment = directory / "environment"
@@ -120,3 +127,22 @@ def test_the_wheel_holds_what_ships_and_nothing_that_was_ingested(installed: Ins
     ours = {path.relative_to(PACKAGE) for path in (PACKAGE / pages).glob("[st]*/*.*")}
     there = {path.relative_to(package) for path in (package / pages).glob("[st]*/*.*")}
     assert len(ours) > 5 and ours <= there
+    plugin = Path("serving") / "plugin"
+    parts = {path.relative_to(PLUGIN_DIR) for path in PLUGIN_DIR.rglob("*") if path.is_file()}
+    brought = [path for path in (package / plugin).rglob("*") if path.is_file()]
+    assert len(parts) > 5 and parts == {path.relative_to(package / plugin) for path in brought}
+
+
+def test_a_tag_is_published_without_a_token() -> None:
+    """By the schema of workflows; only the job that publishes has a right beyond reading, and it
+    runs nothing of the checkout."""
+    text = (REPOSITORY / ".github" / "workflows" / "release.yml").read_text()
+    workflow = {str(name): value for name, value in yaml.safe_load(text).items()}
+    named = {"on" if name == "True" else name: value for name, value in workflow.items()}
+    jsonschema.validate(named, get_builtin_schema("vendor.github-workflows"))
+    assert named["permissions"] == {"contents": "read"}
+    jobs = named["jobs"]
+    assert "permissions" not in jobs["build"]
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    assert all("run" not in step for step in jobs["publish"]["steps"])
+    assert "secrets." not in text

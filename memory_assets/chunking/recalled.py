@@ -19,10 +19,12 @@ from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING, RedactedTe
 SERVER_NAMES = ("memory", "memory-assets", "memory_assets")
 RECALLING_TOOLS = (
     *("recall", "timeline", "get", "cross_query", "summarize_session", "status", "how"),
+    "ask",
 )
 RECALLING_COMMANDS = (
     *("search", "show", "timeline", "summarize", "blame", "context", "audit"),
     *("how", "friction", "restore", "resume", "cross-query", "verify", "status"),
+    "export",
 )
 
 _FRAME_WITHIN = 400
@@ -32,7 +34,7 @@ merely mentions it, further down, is somebody's work."""
 _OPENING = re.compile(rf"{re.escape(FRAME_OPENING)}(?: (?P<nonce>[0-9a-f]{{16}}))?>")
 _CLOSING = re.compile(rf"{re.escape(FRAME_CLOSING)}(?: (?P<nonce>[0-9a-f]{{16}}))?>[ \t]*\n?")
 _TOOL = re.compile(
-    rf"(?:mcp__)?(?:{'|'.join(SERVER_NAMES)})(?:__|[./])(?:{'|'.join(RECALLING_TOOLS)})"
+    rf"(?:mcp__)?(?:plugin_memory_)?(?:{'|'.join(SERVER_NAMES)})(?:__|[./])(?:{'|'.join(RECALLING_TOOLS)})"
 )
 _COMMAND = re.compile(rf"(?<![\w.-])memory[ \t]+(?:{'|'.join(RECALLING_COMMANDS)})\b")
 _PROGRAM = re.compile(

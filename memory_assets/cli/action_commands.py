@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from memory_assets.cli.printing.views import friction_view, how_view
 from memory_assets.cli.request_options import takes
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.actions import (
+    ExportRequest,
     FrictionRequest,
     HowRequest,
     RestoreRequest,
@@ -97,7 +99,27 @@ def restore(asked: RestoreRequest, as_json: bool) -> None:
     rendering.print_answer(found, as_json, lines, said)
 
 
-def _writable(asked: RestoreRequest) -> Path | None:
+@takes(ExportRequest)
+def export(asked: ExportRequest, as_json: bool) -> None:
+    """Write sessions for other programs.
+
+    The list of them as CSV or JSON, with tokens, price, files and commits; or all that is said and
+    done in them as Markdown, or as one HTML file that needs nothing else. Redacted as all is.
+    """
+    from memory_assets.recall import open_memory
+    from memory_assets.serving.exports import exported
+
+    target = _writable(asked)
+    pieces = exported(open_memory(), asked.sessions, "json" if as_json else asked.format)
+    if target is None:
+        sys.stdout.writelines(pieces)
+        return
+    with target.open("w" if asked.force else "x", encoding="utf-8", newline="") as file:
+        file.writelines(pieces)
+    rendering.print_lines([f"written to {target}"], stderr=True)
+
+
+def _writable(asked: RestoreRequest | ExportRequest) -> Path | None:
     """Return the file to write to, if one is asked for.
 
     Raises:

@@ -20,11 +20,12 @@ from memory_assets.cli import (
     memory_commands,
     removal_commands,
     server_commands,
+    shard_commands,
 )
 from memory_assets.cli.earlier_names import RequestCommand
 from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.cli.ingesting import index_command
-from memory_assets.cli.installing import git_hooks, init_workspace
+from memory_assets.cli.installing import agent_plugin, git_hooks, init_workspace, uninstall
 from memory_assets.cli.prepare import prepare
 from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.cli.request_options import Json, Projects
@@ -204,12 +205,17 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         index_command.index,
         init_workspace.init_workspace,
         git_hooks.install_hooks,
+        agent_plugin.plugin,
         ask_commands.link,
         ask_commands.unlink,
         server_commands.rebuild,
         memory_commands.remember,
         removal_commands.retain,
         removal_commands.forget,
+        shard_commands.push,
+        shard_commands.pull,
+        shard_commands.sync,
+        uninstall.uninstall,
     ),
     "Ask": (
         ask_commands.search,
@@ -224,6 +230,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         action_commands.friction,
         action_commands.resume,
         action_commands.restore,
+        action_commands.export,
         memory_commands.memories,
         memory_commands.context,
     ),
@@ -250,12 +257,17 @@ EXAMPLES = {
     "index": "memory index ~/code/app",
     "init-workspace": "memory init-workspace ~/code/app",
     "install-hooks": "memory install-hooks ~/code/app",
+    "plugin": "memory plugin",
     "link": "memory link 3d0f6a52 HEAD",
     "unlink": "memory unlink 3d0f6a52 1a2b3c4",
     "rebuild": "memory rebuild",
     "remember": "memory remember Deploys need the VPN. --project .",
     "retain": "memory retain --dry-run",
     "forget": "memory forget --project app --before 90d --dry-run",
+    "push": "memory push",
+    "pull": "memory pull s3://company/team",
+    "sync": "memory sync",
+    "uninstall": "memory uninstall",
     "search": "memory search why did the upload time out --project . --since 'last monday'",
     "show": "memory show session::3d0f6a52::turn::1 --records",
     "sessions": "memory sessions --project . --since yesterday",
@@ -268,6 +280,7 @@ EXAMPLES = {
     "friction": "memory friction --project . -n 5",
     "resume": "memory resume --last --run",
     "restore": "memory restore src/app.py --at yesterday",
+    "export": "memory export --project . --format html --output sessions.html",
     "memories": "memory memories --project . --sort confidence",
     "context": "memory context --project .",
     "status": "memory status --json",

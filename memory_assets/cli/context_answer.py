@@ -34,5 +34,8 @@ def print_context(
         return
     if as_json:
         rendering.write_json(made)
+    elif made["text"] and asked.hook:
+        said = {"hookEventName": "SessionStart", "additionalContext": made["text"]}
+        rendering.write_json({"hookSpecificOutput": said})
     elif made["text"]:
         rendering.write_lines([made["text"]], sys.stdout)

@@ -26,6 +26,7 @@ from memory_assets.paths import (
     Roots,
     home_variables,
     is_sample,
+    places_in_words,
     roots_in_words,
     user_cache_dir,
     user_config_dir,
@@ -158,9 +159,13 @@ def _transcripts(name: str, settings: Settings) -> Finding:
     if is_sample(roots):
         remedy = f"Set {WHERE_ROOTS_ARE_SET} if they are elsewhere."
         return Finding(name, True, "none found; the sample sessions would be used", remedy)
-    found = ((agent, len(_sessions_of(settings, {agent: roots[agent]}))) for agent in roots)
-    lines = (f"{counted(number, 'session')} of {agent}" for agent, number in found)
-    return Finding(name, True, f"{roots_in_words(roots)}. There are {', '.join(lines)}.")
+    numbers = {agent: len(_sessions_of(settings, {agent: roots[agent]})) for agent in roots}
+    lines = (
+        f"\n      {agent}: {counted(number, 'session')} in {places_in_words(roots[agent])}"
+        for agent, number in numbers.items()
+    )
+    whole = counted(sum(numbers.values()), "session")
+    return Finding(name, True, f"{whole} of {counted(len(roots), 'agent')}{''.join(lines)}")
 
 
 def _redaction(name: str, settings: Settings) -> Finding:
@@ -219,6 +224,18 @@ def _chroma(name: str, settings: Settings) -> Finding:
     return Finding(name, wrong is None, wrong or "our own server, stopped", remedy if wrong else "")
 
 
+def _shard(name: str, settings: Settings) -> Finding:
+    if settings.shard is None:
+        return Finding(name, True, "none (MEMORY_SHARD is not set)")
+    from memory_assets.cli.shard_commands import own_shard
+    from memory_assets.stores.shard.replicas import replicas_of
+
+    own = own_shard(settings)[1]
+    head, pulled = own.head(), len(replicas_of(settings.data_dir))
+    state = f"pushed {head.written_at}" if head else "not pushed yet"
+    return Finding(name, True, f"{own.url}, {state}; {counted(pulled, 'other')} pulled")
+
+
 def _git(name: str, settings: Settings) -> Finding:
     remedy = "Install git: without it, sessions are not linked to commits."
     try:
@@ -242,7 +259,7 @@ def _memory(name: str, settings: Settings) -> Finding:
     held = len(current["quarantined"])
     see = ["Run `memory status` for cause and remedy of each."] if held else behind
     remedy = " ".join([*see, *sample_note(current)])
-    found = f"{counted(sessions, 'session')}, {held} held back"
+    found = counted(sessions, "session") + (f", {held} held back" if held else "")
     return Finding(name, not held and not behind, found, remedy)
 
 
@@ -298,6 +315,7 @@ _LOOKS: dict[str, Callable[[str, Settings], Finding]] = {
     "embedding model": _embedding,
     "Chroma": _chroma,
     "qdrant": _qdrant,
+    "shard": _shard,
     "telemetry": _telemetry,
     "git": _git,
     "memory": _memory,

@@ -3,10 +3,9 @@ removed, and report."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -18,22 +17,24 @@ import typer
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json, takes
-from memory_assets.errors import ConfigurationError, StoreBusy, UnknownName
+from memory_assets.cli.run_traces import erase_traces, require_idle
+from memory_assets.cli.shard_commands import push_after
+from memory_assets.errors import ConfigurationError, NotFound, UnknownName
 from memory_assets.paths import is_gone
 from memory_assets.project_names import spelled
 from memory_assets.requests.actions import ForgetRequest
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
-from memory_assets.stores.files.shared import require_writable
-from memory_assets.stores.runs.ledger import ledger_of
+from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.removal.forget import ForgetReport, Names
-    from memory_assets.pipeline.removal.selection import SessionOnRecord
+    from memory_assets.cli.ingesting.ingest import IngestResult
+    from memory_assets.pipeline.removal.forget import ForgetReport
+    from memory_assets.pipeline.removal.selection import Selection, SessionOnRecord
     from memory_assets.pipeline.stage.components import Components
 
 
@@ -49,16 +50,67 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     What is deleted matches all options that are given. It is not ingested again, unless it is a
     workspace whose directory `memory index` is given. The files on disk are not deleted.
     """
+    from memory_assets.pipeline.removal import cut_text
     from memory_assets.pipeline.removal import forget as forgetting
-    from memory_assets.pipeline.removal.selection import Selection, select
+    from memory_assets.pipeline.removal.selection import select
     from memory_assets.pipeline.stage.components import Components
-    from memory_assets.stores.workspaces import Workspace
 
     settings = load_settings()
     text = _text_to_forget() if asked.containing else None
     if not asked.dry_run:
+        require_own(settings.data_dir)
         require_writable(settings.data_dir, "Forgetting deletes there; --dry-run only lists.")
     components = Components(settings)
+    selection, part = _selection(components, asked, text)
+    try:
+        found = select(components, selection)
+    except NotFound:
+        if not (asked.cut and text and cut_text.is_noted(components, text)):
+            raise
+        found = []  # what an interrupted cut left is rewritten
+    console = rendering.open_console(stderr=as_json)
+    listed = [_as_json(each) for each in found]
+    if text:  # what is printed is kept by terminals, and by the transcript of an agent that asks
+        listed = [{**each, "title": each["title"].replace(text, "[...]")} for each in listed]
+    answer: dict[str, Any] = {"sessions": listed, "forgotten": False}
+    if not as_json:
+        rendering.print_lines(_selected(answer["sessions"], cut=asked.cut))
+        rendering.print_lines([_WHOLE.format(part)] if part else ())
+    if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
+        rendering.print_answer(answer, as_json, ())
+        raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
+    require_idle(settings, {each.project for each in found})
+    if asked.cut and text:
+        answer |= _cut(settings, components, text, {each.project for each in found})
+        rendering.print_answer(answer, as_json, _was_cut(answer))
+        push_after(settings)
+        if answer["failed"] or answer["stays"]["still_holding"]:
+            raise typer.Exit(exit_codes.ERROR)
+        return
+    if asked.exclude and selection.project is not None:
+        _exclude(components, selection.project)
+    with rendering.progress_bar(console, transient=True) as bar:
+        task = bar.add_task("forgetting", total=None)
+        report = forgetting.forget(
+            components,
+            found,
+            erase_traces=partial(erase_traces, settings),
+            progress=lambda step: bar.update(task, description=rendering.escaped(step)),
+            leaving=bool(asked.workspace and asked.file is None),
+        )
+    answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
+    answer["stays"]["still_holding"] = _still_holding(settings, text) if text else []
+    rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
+    push_after(settings)
+
+
+def _selection(
+    components: Components, asked: ForgetRequest, text: str | None
+) -> tuple[Selection, str]:
+    """Return what is asked for, and what part of its session the id means: "" for all of it."""
+    from memory_assets.pipeline.removal.selection import Selection
+    from memory_assets.stores.workspaces import Workspace
+
     session, part = _session(asked.session)
     selection = Selection(
         session=session,
@@ -72,33 +124,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         before=asked.before,
         conversation=asked.conversation,
     )
-    found = select(components, selection)
-    console = rendering.open_console(stderr=as_json)
-    listed = [_as_json(each) for each in found]
-    if text:  # what is printed is kept by terminals, and by the transcript of an agent that asks
-        listed = [{**each, "title": each["title"].replace(text, "[...]")} for each in listed]
-    answer: dict[str, Any] = {"sessions": listed, "forgotten": False}
-    if not as_json:
-        rendering.print_lines(_selected(answer["sessions"]))
-        rendering.print_lines([_WHOLE.format(part)] if part else ())
-    if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
-        rendering.print_answer(answer, as_json, ())
-        raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
-    _require_idle(settings, found)
-    if asked.exclude and selection.project is not None:
-        _exclude(components, selection.project)
-    with rendering.progress_bar(console, transient=True) as bar:
-        task = bar.add_task("forgetting", total=None)
-        report = forgetting.forget(
-            components,
-            found,
-            erase_traces=partial(_erase_traces, settings),
-            progress=lambda step: bar.update(task, description=rendering.escaped(step)),
-            leaving=bool(asked.workspace and asked.file is None),
-        )
-    answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
-    answer["stays"]["still_holding"] = _still_holding(settings, text) if text else []
-    rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
+    return selection, part
 
 
 def _text_to_forget() -> str:
@@ -173,37 +199,8 @@ def complete_forgetting(settings: Settings) -> None:
     console.print("Completing a forgetting that was interrupted.")
     with console.status("forgetting") as status:
         forgetting.complete(
-            components, erase_traces=partial(_erase_traces, settings), progress=status.update
+            components, erase_traces=partial(erase_traces, settings), progress=status.update
         )
-
-
-def _erase_traces(settings: Settings, names: Names) -> int:
-    if not _has_instance(settings):
-        return 0
-    from memory_assets.cli.dagster.traces import erase_traces
-
-    return erase_traces(settings, names)
-
-
-def _require_idle(settings: Settings, found: Sequence[SessionOnRecord]) -> None:
-    """Raise `StoreBusy` if a run of one of these projects is waiting or under way."""
-    projects = {each.project for each in found}
-    with closing(ledger_of(settings.data_dir)) as ledger:
-        for run in ledger.begun():
-            if run.is_under_way and projects.intersection(run.partitions):
-                of = " and ".join(run.partitions)
-                raise StoreBusy(
-                    f"run {run.run_id[:8]} of {of} is under way; wait until it has ended"
-                )
-    if _has_instance(settings):
-        from memory_assets.cli.dagster.traces import require_idle
-
-        require_idle(settings, projects)
-
-
-def _has_instance(settings: Settings) -> bool:
-    """Whether Dagster has ever run here, or an instance is named, without importing it (2 s)."""
-    return settings.dagster_dir.is_dir() or bool(os.environ.get("DAGSTER_HOME"))
 
 
 def _confirmed(console: Console, as_json: bool) -> bool:
@@ -230,9 +227,10 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
     }
 
 
-def _selected(sessions: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _selected(sessions: Sequence[dict[str, Any]], *, cut: bool) -> Iterator[str]:
     rows = sum(sum(each["rows"].values()) for each in sessions)
-    yield f"To be forgotten: {counted(len(sessions), 'session')}, {counted(rows, 'row')}."
+    what = "The text would be cut out of" if cut else "To be forgotten:"
+    yield f"{what} {counted(len(sessions), 'session')}, {counted(rows, 'row')}."
     yield from listed(
         f"  {each['session_id']}  {clock(each['last_record_at'])}  {each['project']}  "
         f"{counted(each['rows'].get('redacted_records', 0), 'record')}, "
@@ -244,6 +242,38 @@ def _selected(sessions: Sequence[dict[str, Any]]) -> Iterator[str]:
 def _what_stays(settings: Settings, found: Sequence[SessionOnRecord]) -> dict[str, Any]:
     files = sorted({str(path) for each in found for path in each.files if not is_gone(path)})
     return {"agents_files": files, "chroma_server": settings.vectors_url}
+
+
+def _cut(
+    settings: Settings, components: Components, text: str, projects: Set[str]
+) -> dict[str, Any]:
+    """Take a text out of all that is kept, and return what was done and what stays."""
+    from memory_assets.pipeline.removal import cut_text
+    from memory_assets.pipeline.stage.components import Components
+
+    console = rendering.open_console(stderr=True)
+    cut_text.note_text(components, text)
+    components.catalog.close()
+    done = _brought_up_to_date(settings, projects, console, limit=None)
+    with rendering.progress_bar(console, transient=True) as bar:
+        task = bar.add_task("rewriting files", total=None)
+        cut_text.rewrite_stores(
+            Components(settings),
+            lambda step: bar.update(task, description=rendering.escaped(step)),
+        )
+    stays = {
+        "agents_files": [],
+        "chroma_server": settings.vectors_url,
+        "still_holding": _still_holding(settings, text),
+    }
+    return {"cut": True, "failed": done.failed, "stays": stays}
+
+
+def _was_cut(answer: Mapping[str, Any]) -> Iterator[str]:
+    yield f"The text was cut out of {counted(len(answer['sessions']), 'session')}, which stay."
+    yield from (f"{name} failed: {reason}" for name, reason in answer["failed"].items())
+    yield "The agents' own files were not changed; what is read of them is without it from now on."
+    yield from _left(answer["stays"])
 
 
 def _removed(report: ForgetReport, stays: dict[str, Any]) -> Iterator[str]:
@@ -260,6 +290,10 @@ def _removed(report: ForgetReport, stays: dict[str, Any]) -> Iterator[str]:
             "which will not be ingested again:"
         )
         yield from listed(f"  {path}" for path in files)
+    yield from _left(stays)
+
+
+def _left(stays: Mapping[str, Any]) -> Iterator[str]:
     if holding := stays["still_holding"]:
         yield f"The text is still in {counted(len(holding), 'file')} of the data directory:"
         yield from listed(f"  {path}" for path in holding)
@@ -320,33 +354,41 @@ def retain(
 
 def _retained(settings: Settings, console: Console) -> dict[str, Any]:
     """Apply the policy, run the projects it changed, and return the counts of both."""
-    from memory_assets.cli.ingesting.index_runs import index_agent_memory
-    from memory_assets.cli.ingesting.ingest import (
-        STEPS_OF_ALL,
-        advancing,
-        apply_retention,
-        run_plans,
-    )
-    from memory_assets.pipeline.plan import plan
-    from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
-    from memory_assets.pipeline.scan import on_disk
-    from memory_assets.pipeline.stage.components import Components
+    from memory_assets.cli.ingesting.ingest import apply_retention
 
     with rendering.progress_bar(console, transient=True) as bar:
         bar.add_task("removing the records of old sessions", total=None)
         removed = apply_retention(settings)
-    components = Components(settings)
     touched = set(str(removed["projects"]).split(", "))
+    result = _brought_up_to_date(settings, touched, console, limit=0)
+    return {"removed": removed, **asdict(result)}
+
+
+def _brought_up_to_date(
+    settings: Settings, projects: Set[str], console: Console, *, limit: int | None
+) -> IngestResult:
+    """Run what these projects, workspaces and agents' memories have to do; `limit` as in
+    `run_plans`."""
+    from memory_assets.cli.ingesting.index_runs import index_partition
+    from memory_assets.cli.ingesting.ingest import STEPS_OF_ALL, advancing, run_plans
+    from memory_assets.pipeline.plan import plan
+    from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+    from memory_assets.pipeline.plan.workspaces import plan_outdated
+    from memory_assets.pipeline.scan import on_disk
+    from memory_assets.pipeline.stage.components import Components
+
+    components = Components(settings)
     outdated = plan.plan(components, on_disk.find_sources(components))
-    works = [work for work in outdated if work.project in touched]
+    works = [work for work in outdated if work.project in projects]
     components.catalog.close()
     with rendering.progress_bar(console, "steps", transient=True) as bar:
         advance = advancing(bar, bar.add_task("starting", total=len(works) * STEPS_OF_ALL))
-        result = run_plans(settings, works, limit=0, progress=advance)
-    for work in list(plan_agent_memory(Components(settings))):
-        if work.project in touched:
-            result.include(index_agent_memory(settings, work))
-    return {"removed": removed, **asdict(result)}
+        result = run_plans(settings, works, limit=limit, progress=advance)
+    components = Components(settings)
+    for work in [*plan_agent_memory(components), *plan_outdated(components)]:
+        if work.project in projects:
+            result.include(index_partition(settings, work))
+    return result
 
 
 def _due(answer: dict[str, Any]) -> Iterator[str]:

@@ -142,8 +142,8 @@ def rebuild(
 
     components = Components(load_settings())
     require_memory(components.data_dir)
-    if not components.embeds:
-        raise ConfigurationError("MEMORY_EMBEDDER is none: there are no collections to rebuild")
+    if reason := components.settings.no_collections:
+        raise ConfigurationError(f"{reason}, so that there is nothing to rebuild")
     console = rendering.open_console(stderr=json)
     stages = components.catalog.products.totals()
     rows = sum(stages.get(kind.table, {}).get("rows") or 0 for kind in SEARCH_KINDS.values())
@@ -198,6 +198,8 @@ def chroma(
     from memory_assets.stores.files.shared import require_writable
 
     settings = load_settings()
+    if settings.vector_backend == "none":
+        raise ConfigurationError(settings.no_collections)
     if settings.vector_backend != "chromadb":
         raise ConfigurationError(
             f"the collections are in {settings.vector_backend} at {settings.vectors_url} "

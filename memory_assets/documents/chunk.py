@@ -8,11 +8,13 @@ from types import MappingProxyType
 
 from memory_assets.chunking import Tokens
 from memory_assets.documents.definitions import definitions
+from memory_assets.documents.diagrams import plantuml
 from memory_assets.documents.document import Chunker, Cut, Malformed, Section, Source
+from memory_assets.documents.embedded import embedded_by_name
 from memory_assets.documents.file_types import file_type
 from memory_assets.documents.interfaces import asyncapi, openapi
 from memory_assets.documents.keys import keys, toml
-from memory_assets.documents.markdown import decision_record, markdown
+from memory_assets.documents.markdown import asciidoc, decision_record, markdown
 from memory_assets.documents.scripts import dockerfile, makefile, shell
 from memory_assets.documents.sizing import Size, fitted
 from memory_assets.embedding import load_word_pieces
@@ -32,6 +34,7 @@ _WINDOW = Size(100, 500)
 CHUNKERS: MappingProxyType[str, tuple[Chunker, Size]] = MappingProxyType(
     {
         "markdown": (markdown, Size(200, 1500)),
+        "asciidoc": (asciidoc, Size(200, 1500)),
         "adr": (decision_record, Size(100, 500)),
         "openapi": (openapi, Size(100, 800)),
         "asyncapi": (asyncapi, Size(100, 500)),
@@ -47,7 +50,7 @@ CHUNKERS: MappingProxyType[str, tuple[Chunker, Size]] = MappingProxyType(
         "javascript": (definitions("javascript"), _CODE),
         "go": (definitions("go"), _CODE),
         "rust": (definitions("rust"), _CODE),
-        "plantuml": (_whole, Size(50, 200)),
+        "plantuml": (plantuml, Size(50, 1500)),
         "text": (_windows, _WINDOW),
     }
 )
@@ -64,11 +67,14 @@ def sections(path: str, text: str) -> list[Section]:
 
     `path` is relative to the workspace. Each line that is not blank is in some chunk, but
     for extension keys (`x-...`) of OpenAPI and AsyncAPI. A file that its parser refuses is
-    one `full_file`, or windows if it is long.
+    one `full_file`, or windows if it is long; one that is embedded by its name is one chunk.
     """
     text = text.removeprefix("\ufeff")
     if not text.strip():
         return []
+    if embedded_by_name(path):
+        lines = text.count("\n") + (not text.endswith("\n"))
+        return [Section("full_file", PurePosixPath(path).name, 1, max(lines, 1), text)]
     source = Source(path, text, _word_pieces())
     chunker, size = CHUNKERS.get(file_type(path, text), CHUNKERS["text"])
     try:

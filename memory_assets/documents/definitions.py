@@ -84,7 +84,7 @@ class _Outline:
         or with the type's header; at the top level, statements are chunks of their own."""
         pending: int | None = None
         in_statements = bool(scope)
-        previous = self._line(node.start_byte) if scope else -1
+        previous = self._line(_opening(node)) if scope else -1
         for child in _members(node):
             first, last = self._line(child.start_byte), self._line(_end(child))
             is_trailing, previous = first <= previous, max(last, previous)
@@ -108,7 +108,9 @@ class _Outline:
         name = f"{scope}.{_name(defined)}" if scope else _name(defined)
         is_method = bool(scope) or "method" in defined.type
         start = self.source.line_starts[line]
-        own = Cut(start, "method" if is_method else "definition", name, group=scope or "file")
+        title = PurePosixPath(self.source.path).stem if is_method else ""
+        kind = "method" if is_method else "definition"
+        own = Cut(start, kind, name, group=scope or "file", title=title)
         body = defined.child_by_field_name("body")
         before = len(self.cuts)
         self.cuts.append(own)
@@ -117,7 +119,7 @@ class _Outline:
             if not self._is_small(line, self._line(_end(node))):
                 self.visit(body, name, depth + 1)
         if len(self.cuts) > before + 1:
-            self.cuts[before] = Cut(start, "definition", name, group=name, joins_next=True)
+            self.cuts[before] = replace(own, chunk_type="definition", group=name, joins_next=True)
 
     def _is_small(self, first: int, last: int) -> bool:
         starts = [*self.source.line_starts, len(self.source.text)]
@@ -135,6 +137,13 @@ def _members(node: Node) -> Iterator[Node]:
     """Yield a node's children, those of an enum after its constants included."""
     for child in node.children:
         yield from child.children if child.type == "enum_body_declarations" else [child]
+
+
+def _opening(body: Node) -> int:
+    """Return where a type's body opens: at its brace, or at the colon before it."""
+    braced = bool(body.children) and not body.children[0].is_named
+    before = None if braced else body.prev_sibling
+    return body.start_byte if before is None else before.start_byte
 
 
 def _end(node: Node) -> int:

@@ -12,7 +12,7 @@ from memory_assets.chunking import Tokens
 
 EMBEDDED_TOKENS = 128
 """Word pieces of a passage, from its start, that its vector is made of, special ones included."""
-_PROSE = ("markdown", "adr")
+_PROSE = ("markdown", "asciidoc", "adr", "plantuml")
 """Types of files whose passages are embedded whole: any of their sentences may be asked for."""
 
 _BY_NAME = re.compile(

@@ -9,6 +9,7 @@ from types import MappingProxyType
 KIND_OF = MappingProxyType(
     {
         "markdown": "docs",
+        "asciidoc": "docs",
         "adr": "docs",
         "text": "docs",
         "openapi": "api",
@@ -34,6 +35,7 @@ _BY_SUFFIX = {
     suffix: file_type
     for file_type, suffixes in {
         "markdown": "md markdown mdx mdown",
+        "asciidoc": "adoc asciidoc",
         "yaml": "yaml yml",
         "json": "json",
         "toml": "toml",
@@ -83,8 +85,9 @@ _ADR_TITLES = (
 
 
 def file_type(path: str, text: str) -> str:
-    """Return markdown, adr, openapi, asyncapi, yaml, json, toml, java, python, typescript,
-    javascript, go, rust, plantuml, dockerfile, makefile, shell, or text for anything else."""
+    """Return markdown, asciidoc, adr, openapi, asyncapi, yaml, json, toml, java, python,
+    typescript, javascript, go, rust, plantuml, dockerfile, makefile, shell, or text for anything
+    else."""
     pure = PurePosixPath(path.replace("\\", "/"))
     found = _BY_NAME.fullmatch(pure.name)
     by_name = found.lastgroup if found else _BY_SUFFIX.get(pure.suffix[1:].lower())

@@ -56,6 +56,8 @@ def asyncapi(source: Source) -> list[Cut]:
             for name, operation in outline.entries(value, key):
                 action = operation.text("action").upper() or "OPERATION"
                 outline.add(name, "endpoint", _headed(f"{action} {name.value}", operation))
+                channel_key = operation.get("channel")
+                outline.refer(channel_key.text("$ref") if channel_key else "")
                 outline.leave_out(operation)
         elif key.value == "components":
             outline.add_components(key, value)
@@ -71,6 +73,11 @@ def _root(source: Source) -> Node:
     return documents[0]
 
 
+def _escaped(name: str) -> str:
+    """Return a key as references write it (RFC 6901)."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
 def _headed(name: str, node: Node) -> str:
     """Return a name with the summary of what it names, if it has one."""
     summary = node.text("summary") or node.text("title") or node.text("description")
@@ -84,6 +91,10 @@ class _Outline:
     source: Source
     root: Node
     cuts: list[Cut] = field(default_factory=list)
+    addresses: dict[str, list[str]] = field(default_factory=dict)
+    """Reference to a channel, message or schema -> the addresses of the channels that use it."""
+    references: dict[int, str] = field(default_factory=dict)
+    """Number of a cut -> the reference to what it is of."""
     left_out: list[tuple[int, int]] = field(default_factory=list)
     opened: int | None = None
     """Where the key of a list of chunks begins, until the first of them is added."""
@@ -105,6 +116,10 @@ class _Outline:
         self.opened = None
         title = PurePosixPath(self.source.path).stem
         self.cuts.append(Cut(start, chunk_type, heading, group, title=title))
+
+    def refer(self, reference: str) -> None:
+        """Note how the document refers to what the last chunk is of."""
+        self.references[len(self.cuts) - 1] = reference
 
     def leave_out(self, node: Node) -> None:
         """Leave out the extensions directly in a node."""
@@ -152,6 +167,7 @@ class _Outline:
         address = channel.text("address") or name.value
         self.add(name, "channel", _headed(f"Channel: {address}", channel))
         self.leave_out(channel)
+        self.addresses[f"#/channels/{_escaped(name.value)}"] = [address]
         found: dict[str, tuple[int, int]] = {}
         waiting = [channel]
         while waiting and len(found) < _MAX_REFERENCES:
@@ -159,21 +175,25 @@ class _Outline:
                 entry = self._referred(reference)
                 if entry is not None and reference not in found:
                     found[reference] = whole(self.source, *entry)
+                    self.addresses.setdefault(reference, []).append(address)
                     waiting.append(entry[1])
         self.cuts[-1] = replace(self.cuts[-1], context=tuple(found.values()))
 
     def add_components(self, key: Node, components: Node) -> None:
         """Add a chunk for each component."""
         for name, group in self.entries(components, key):
-            self.add_each(name, group, _NAMED.get(name.value, name.value))
+            within = f"#/components/{name.value}"
+            self.add_each(name, group, _NAMED.get(name.value, name.value), within)
 
-    def add_each(self, key: Node, components: Node, heading: str) -> None:
-        """Add a chunk for each entry; small ones that are no schemas are merged."""
+    def add_each(self, key: Node, components: Node, heading: str, within: str = "") -> None:
+        """Add a chunk for each entry, which is referred to as one of `within`; small ones that are
+        no schemas are merged."""
         is_schema = heading in ("Schema", "Message")
         before = len(self.cuts)
         for name, value in self.entries(components, key):
             group = "" if is_schema else heading
             self.add(name, "schema" if is_schema else "key", f"{heading}: {name.value}", group)
+            self.refer(f"{within}/{_escaped(name.value)}")
             self.leave_out(value)
         if len(self.cuts) == before:
             self.add(key, "key", key.value)
@@ -187,7 +207,10 @@ class _Outline:
         starts = [begin for begin, _ in left_out]
         bounds = [0, *(cut.start for cut in self.cuts[1:]), len(self.source.text)]
         finished = []
-        for cut, (start, end) in zip(self.cuts, pairwise(bounds), strict=True):
+        for number, (start, end) in enumerate(pairwise(bounds)):
+            cut = self.cuts[number]
+            if addresses := self.addresses.get(self.references.get(number, "")):
+                cut = replace(cut, title=f"{cut.title} on {', '.join(addresses)}")
             context = tuple(part for part in cut.context if part[1] <= start or part[0] >= end)
             ranges = [(start, end), *context]
             inside = [

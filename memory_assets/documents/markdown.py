@@ -1,4 +1,4 @@
-"""Markdown by its second-level headings; records of decisions by the sections of MADR."""
+"""Markdown and AsciiDoc by second-level headings; records of decisions by the sections of MADR."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ _FRONT_MATTER = re.compile(
 )
 _NOT_LINE_END = re.compile(r"[^\r\n]+")
 _DECISION_SUBSECTION = re.compile(r"(?:(?:positive|negative) )?consequences|confirmation", re.I)
+_DECISION_NAME = re.compile(r"(?:adr|decision|dec|dr|ad)[-_ #]*\d+\b.*", re.I)
+"""A heading that names a decision, where one file has several."""
+_ASCIIDOC = re.compile(
+    r"^(?P<fence>-{4,}|\.{4,}|={4,}|\+{4,}|/{4,}|_{4,}|\*{4,}|\|={3,}|```.*)[ \t]*\r?$|"
+    r"^(?P<level>={1,6}|\#{1,6})[ \t]+(?P<text>\S.*?)[ \t]*\r?$",
+    re.MULTILINE,
+)
+"""What delimits a block, and a heading: docs.asciidoctor.org/asciidoc/latest/blocks/delimited and
+.../sections/titles-and-levels."""
 _DECISION_HEADER = re.compile(r"status|date|deciders?|decision[- ]makers|authors?|tags", re.I)
 
 
@@ -36,15 +45,45 @@ def decision_record(source: Source) -> Iterator[Cut]:
     return _cuts(source, is_decision=True)
 
 
+def asciidoc(source: Source) -> Iterator[Cut]:
+    """Cut AsciiDoc at headings down to the third level, but the title."""
+    front = _front_matter(source.text)
+    headings: list[tuple[int, int, str]] = []
+    fence = ""
+    for match in _ASCIIDOC.finditer(source.text, front):
+        if match["fence"]:
+            mark = match["fence"].strip()
+            fence = "" if mark == fence else fence or mark
+        elif not fence:
+            level = len(match["level"])
+            headings.append((match.start(), level - (level == 3), match["text"]))
+    return _cuts_at(source, front, headings, headings, is_decision=False)
+
+
 def _cuts(source: Source, *, is_decision: bool) -> Iterator[Cut]:
     front = _front_matter(source.text)
     blocks = _blocks(source, front)
     headings = [block for block in blocks if block[1]]
+    return _cuts_at(source, front, blocks, headings, is_decision=is_decision)
+
+
+def _cuts_at(
+    source: Source,
+    front: int,
+    blocks: list[tuple[int, int, str]],
+    headings: list[tuple[int, int, str]],
+    *,
+    is_decision: bool,
+) -> Iterator[Cut]:
+    """Yield the cuts of a text whose blocks and headings are (offset, level, text)."""
     title = next((text for _, level, text in headings[:1] if level == 1), "")
+    records = _several_decisions(headings)
     places = [
-        (start, text)
-        for start, level, text in headings[1 if title else 0 :]
-        if level <= 2 or (is_decision and level == 3 and _DECISION_SUBSECTION.fullmatch(text))
+        (start, level, text)
+        for start, level, text in headings[1 if title and headings[0] not in records else 0 :]
+        if level <= 2
+        or (is_decision and level == 3 and _DECISION_SUBSECTION.fullmatch(text))
+        or (records and level == records[0][1] + 1)
     ]
     edges = tuple(start for start, _, _ in blocks)
     first = places[0][0] if places else len(source.text)
@@ -55,9 +94,20 @@ def _cuts(source: Source, *, is_decision: bool) -> Iterator[Cut]:
     joins = bool(places) and (is_decision or only_front_matter)
     group = "" if is_decision else "sections"
     yield Cut(0, "section", heading, group, joins, edges=edges, title=named)
-    for start, text in places:
-        joins = is_decision and _DECISION_HEADER.fullmatch(text) is not None
-        yield Cut(start, "section", text, group, joins, edges=edges, title=named)
+    for start, level, text in places:
+        is_record = (start, level, text) in records
+        named = text if is_record else named
+        joins = is_record or (is_decision and _DECISION_HEADER.fullmatch(text) is not None)
+        own_group = f"sections {named}" if records and group else group
+        yield Cut(start, "section", text, own_group, joins, edges=edges, title=named)
+
+
+def _several_decisions(headings: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Return the headings of a file's decisions if it holds more than one."""
+    named = [each for each in headings if each[1] <= 2 and _DECISION_NAME.fullmatch(each[2])]
+    level = max((level for _, level, _ in named), default=0)
+    records = [each for each in named if each[1] == level]
+    return records if len(records) > 1 else []
 
 
 def _blocks(source: Source, front: int) -> list[tuple[int, int, str]]:

@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 
 _SLUG = re.compile(r"[:/]([^/:\s]+/[^/:\s]+?)(?:\.git)?/?$")
 _SERVICE = "svc-*"
+_NAME_END = re.compile(r"\.|--")
+"""What a name ends at: `svc-orders.openapi.yaml` and `svc-orders--v2` are of `svc-orders`."""
 
 
 def repo_slug(root: Path) -> str:
@@ -36,9 +38,10 @@ def git_blob(content: bytes) -> str:
 
 def service_of(path: str, services: Mapping[str, str]) -> str:
     """Return the service that a file belongs to: the first part of its path that is called
-    `svc-*`, or the one that the first matching pattern of `services` names; "" if none does."""
-    parts = PurePosixPath(path)
-    for part in (*parts.parts[:-1], parts.stem):
-        if fnmatchcase(part, _SERVICE):
-            return part
+    `svc-*`, as far as its first dot or two dashes, or the one that the first matching pattern of
+    `services` names; "" if none does."""
+    for part in PurePosixPath(path).parts:
+        name = _NAME_END.split(part, maxsplit=1)[0]
+        if fnmatchcase(name, _SERVICE):
+            return name
     return next((name for glob, name in services.items() if fnmatchcase(path, glob)), "")

@@ -46,6 +46,7 @@ def fitted(source: Source, cuts: Iterable[Cut], size: Size) -> list[Section]:
     merged: list[_Span] = []
     for _, run in groupby(spans, key=lambda span: span.cut.group):
         merged += _merged(source, run, size)
+    merged = _without_slight(source, merged, size)
     return [section for span in merged for section in _sections(source, span, size)]
 
 
@@ -138,6 +139,59 @@ def _merged(source: Source, run: Iterable[_Span], size: Size) -> list[_Span]:
             merged.append(_together(source, spans[first:last]))
             first = last
     return merged
+
+
+def _without_slight(source: Source, spans: Sequence[_Span], size: Size) -> list[_Span]:
+    """Put what says little by itself, a heading or a key among longer chunks, on the chunk after
+    it, the last on the one before it."""
+    kept: list[_Span] = []
+    slight: _Span | None = None
+    for span in spans:
+        joined = span
+        if slight is not None and _joins(slight, span, size):
+            joined = _pair(source, slight, span, span.cut)
+        elif slight is not None:
+            kept.append(slight)
+        slight = joined if _is_slight(source, joined, size) else None
+        if slight is None:
+            kept.append(joined)
+    if slight is not None and kept and _joins(slight, kept[-1], size):
+        last = kept.pop()
+        slight = _pair(source, last, slight, last.cut)
+    return [*kept, slight] if slight is not None else kept
+
+
+def _is_slight(source: Source, span: _Span, size: Size) -> bool:
+    """Return whether a chunk is a key below the wanted size, or hardly more than a heading. A named
+    entry of a list, which is a key without a group, stays alone."""
+    if not _may_join(span.cut):
+        return False
+    if span.cut.chunk_type == "key":
+        return bool(span.cut.group) and span.size < size.low
+    one_line = "\n" not in source.text[span.start : span.end].strip()
+    return span.size < size.low // 4 and (one_line or bool(span.cut.group))
+
+
+def _joins(slight: _Span, neighbour: _Span, size: Size) -> bool:
+    """Return whether a slight chunk may go with a neighbour: one of its group, or, if it is but a
+    line or so, an entry of a list."""
+    if not _may_join(neighbour.cut):
+        return False
+    same_group = slight.cut.group == neighbour.cut.group
+    return same_group or (not neighbour.cut.group and slight.size < size.low // 4)
+
+
+def _may_join(cut: Cut) -> bool:
+    """Return whether a chunk may go with its neighbour: no operation, schema, channel or method."""
+    return cut.chunk_type in ("section", "key") and not cut.context and not cut.left_out
+
+
+def _pair(source: Source, first: _Span, second: _Span, cut: Cut) -> _Span:
+    """Return two neighbours as one chunk of the kind of `cut`, which is either's."""
+    heading = _heading([first.cut, second.cut])
+    edges = (*first.cut.edges, second.start, *second.cut.edges)
+    total = source.size(first.start, second.end)
+    return _Span(first.start, second.end, replace(cut, heading=heading, edges=edges), total)
 
 
 def _together(source: Source, spans: Sequence[_Span]) -> _Span:

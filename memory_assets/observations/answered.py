@@ -1,7 +1,7 @@
 """Whether an answer to a question decides something about the product.
 
 A linear model says so: the weights of what question and answer are about are summed. They are in
-`answered.txt`, as benchmarks/told_fit.py fits them to answers that were judged by reading.
+`answered.txt`, as benchmarks/answered_fit.py fits them to answers that were judged by reading.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _IN_QUESTION: dict[str, Phrase | re.Pattern[str]] = {
         r"what(?:'s| is) (?:the|your)\b|please run|did you run|\bsudo\b|"
         r"^(?:is|are|have|has|did|does|do you have|who)\b|"
         r"^which (?:\w+ )?(?:prs?|pull requests?|issues?|todos?|tickets?|files?|phase)\b|"
-        r"how (?:do you want to work|thorough|deep|much)|should i know|matters most|"
+        r"how (?:do you want to work|thorough|autonomous|deep|much)|should i know|matters most|"
         r"\b(?:start with|first|focus|sequence|priorit\w+|tackle|upload|track(?:ed)?|milestone|"
         r"sprint|session|branch|commit|worktree|plan(?:ning)?|want to access|"
         r"(?:this|next) (?:phase|step|fix|push|release|round|change)|"

@@ -1,39 +1,54 @@
-"""Observations from commits, and from changed files in turns without a commit."""
+"""Observations of work: commits, and files changed that the session did not commit."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
+from memory_assets.observations.causes import cause, cause_of, is_about_checks
+from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import (
     Moment,
-    Type,
     asked,
-    asked_in,
+    given_plan,
     may_repair,
+    only_documents,
     only_tests,
-    type_asked_for,
+    stated,
     type_of_work,
 )
-from memory_assets.observations.repairs import repaired
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.commits import MadeCommit, made_in
-from memory_assets.session_analysis.files import tool_kind, touched
+from memory_assets.session_analysis.commits import (
+    CommitCall,
+    commits_that_stayed,
+    is_routine,
+    says_little,
+)
+from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import (
-    EMPTY,
     Phrase,
     base_name,
     closed,
     distinct,
     listing,
+    shorten,
 )
 from memory_assets.session_analysis.scores import done_score
 from memory_assets.session_analysis.sentences import sentences
-from memory_assets.session_analysis.session import Calls
-from memory_assets.session_analysis.statements import Said
+from memory_assets.session_analysis.statements import Said, without_colon
 
+TURNS_OF_A_COMMIT = 12
+_FEWEST_LETTERS = 12
+_LEAST_SCORE, _LEAST_OF_ONE_EDIT = 2.0, 3.0
+"""Of a report; a single edit is mostly a step of something."""
+_TITLE_PARTS = 2
+_LONGEST_REPORT = 220
+_OUTSIDE = ("/", "~", "..")
+"""How paths begin of files that are not the project's."""
+_CAUSE_LIMIT = 100
+_ENDING = re.compile(r"[.:; ]+\Z")
 _BODY = re.compile(
     r"\n\s*\n(?P<body>\S.*?)"
     r"(?=\n\s*(?:EOF\b|[A-Z][\w-]+-[Bb]y:|🤖|[\w-]+-Session:|\)?[\"']\s*(?:\n|&&|;|$))"
@@ -41,87 +56,159 @@ _BODY = re.compile(
     re.DOTALL,
 )
 _TRAILER = Phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)")
+_DOCUMENTS = Phrase(r"^\W*(?:docs?|tests?|chore)(?:\([^)]*\))?!?:")
 _DEED = re.compile(
-    r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then) )*"
+    r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then|successfully) )*"
     r"(?!need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated)"
     r"[A-Za-z-]+(?:ed|te|de|ut|lt|ot)\b"
 )
-_BY_THE_WAY = Phrase(
-    r"^\W*(?:I(?:'ve| have)? )?(?:also\b|\w+ (?:also|that|this|it|these|those|them)\b)"
+_NOW_SO = Phrase(
+    r"\W*(?:(?:solution|fix|change|result): \w|now,? \w|(?:\S+ ){1,7}now (?:\w+s|have|include|use|"
+    r"return|support|fall|go|work|accept|run|read|write|show|take|get|share)\b)"
 )
-_QUESTION = re.compile(
-    r"^\W*(?:(?:but|so+|and|ok(?:ay)?|hm+|wait|like)[, ]+)*"
-    r"(?:why|what|how|where|which|who|is|are|was|were|does|do|did|didn't|don't|isn't|if|we didn't)"
-    r"\b.*\?|^\W*\S*(?:fuck|wtf|hell)",
-    re.IGNORECASE | re.DOTALL,
-)
-_SMALL_REQUEST = 160
-_CHECKED = Phrase(
+_EMPTY_DEED = Phrase(
     r"\b(?:tests?|build|lint\w*|checks?|suite|compiles?|typecheck\w*|vet|CI)\b.{0,40}"
     r"\b(?:pass\w*|succe\w+|green|clean|0 (?:issues|errors))\b"
     r"|^\W*(?:all|everything) .{0,40}\b(?:pass|fixed|resolved|done|complete)"
-    r"|^\W*(?:I(?:'ve| have)? )?(?:verified|ran|committed|pushed|tested|checked|staged|started)\b"
-    r"|^\W*(?:added|removed|updated) (?:the |an? )?(?:[\w-]+ ){0,2}imports?\b"
+    r"|^\W*(?:I(?:'ve| have)? )?(?:also |successfully )?(?:verified|ran|committed|pushed|tested|"
+    r"checked|staged|started|opened|created a (?:pr|pull|branch)|rebased|merged|reviewed|confirmed|"
+    r"logged|completed|finished|documented|renamed (?:the )?(?:variable|local))\b"
+    r"|\b(?:the|these|those|all|both|your|\d+) (?:\w+ ){0,2}(?:fix(?:es)?|plan(?! to \w)|changes?|"
+    r"improvements?|tasks?|todos?|items?|suggestions?|comments?|feedback|review|findings)\b"
+    r"|\b(?:imports?|comments?|typos?|formatting|console\.log|hello world|gitignore|changelog|"
+    r"readme|references?|doc(?:s|string|umentation)?|tests?|coverage|lint\w*|"
+    r"(?:parameter|variable)s?(?: and variables?)? names?)\b"
+    r"|\byou (?:provided|gave|asked|wanted)\b|\bskeleton\b|\.env\b|\bredundant\b"
+    r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
+    r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
+)
+"""Reports that name nothing that lasts."""
+_BY_THE_WAY = Phrase(
+    r"^\W*(?:I(?:'ve| have)? )?(?:also\b|\w+ (?:also|that|this|it|these|those|them)\b)"
 )
 
 
-def commits_made(
-    session: SessionTurns,
-    turn: Turn,
-    earlier: Sequence[tuple[Turn, Sequence[RedactedRecord]]],
-    fault: RedactedText | None,
-) -> Iterator[tuple[Moment, RedactedRecord]]:
-    """Yield a moment for each commit of a turn, the last of those with one subject, with the
-    record that made it. `earlier` are the turns since the commit before, and their records
-    since then; `fault` is what was broken, if the turn repaired something."""
-    calls = Calls()
-    found: dict[RedactedText, tuple[MadeCommit, RedactedRecord, RedactedText]] = {}
-    for record in turn.records:
-        command = calls.ended(record)
-        for made in made_in(record, command):
-            found[made.subject] = (made, record, command)
-    start = 0
-    ends = {id(record): number for number, record in enumerate(turn.records, 1)}
-    for made, record, command in found.values():
-        end = ends[id(record)]
-        own = turn.records[start:end]
-        before = [] if start else list(earlier)
-        start = end
-        since = [*(one for _, records in before for one in records), *own]
-        modified = touched(session, since).modified
-        worked = [one for one, records in before if touched(session, records).modified]
-        turns = (*worked, turn)
-        body = _body(command)
-        kind = type_of_work(made.subject, modified, " ".join(body))
-        alone = len(found) == 1 and may_repair(made.subject) and not only_tests(modified)
-        if fault is not None and alone:
-            kind = "bugfix"
-            body = distinct([*body, fault])
-        moment = Moment(
-            type=kind,
-            anchor=record,
-            began=since[0] if since else record,
-            turns=turns,
-            title=made.subject,
-            narrative=[*body, asked(*turns)],
-            facts=_commit_facts(made, record, modified),
-            concepts=[compose("what-changed")],
-            records=tuple(since),
-        )
-        yield moment, record
+def work_done(
+    session: SessionTurns, said: Mapping[str, Sequence[Said]], withdrawn: frozenset[str]
+) -> Iterator[Moment]:
+    """Yield the moments of a session's commits, of what it changed and did not commit, and of the
+    causes that it states and that go with neither. `said` is what the agent said, by turn, and
+    `withdrawn` the turns whose words do not hold."""
+    stated_in = {
+        turn.id: cause(turn, said[turn.id]) for turn in session.turns if turn.id not in withdrawn
+    }
+    covered: set[int] = set()
+    told: set[str] = set()
+    for moment, of_turns in _commits(session, stated_in):
+        covered.update(id(record) for record in moment.records)
+        told.update(of_turns)
+        if _is_kept(session, moment, holds=moment.turns[-1].id not in withdrawn):
+            yield moment
+    for turn in session.turns:
+        fault = stated_in.get(turn.id) if turn.id not in told else None
+        changed = None
+        if turn.id not in withdrawn:
+            changed = _uncommitted(session, turn, covered, said[turn.id], fault)
+        if changed is not None:
+            yield changed
+        elif fault is not None:
+            yield _discovery(turn, fault)
 
 
-def _commit_facts(
-    made: MadeCommit, record: RedactedRecord, modified: Sequence[RedactedText]
-) -> list[RedactedText]:
-    facts = []
+def _discovery(turn: Turn, fault: Said) -> Moment:
+    before = [fault.sentence.before] if fault.sentence.before else []
+    account, concepts = [*before, fault.text], [compose("how-it-works"), compose("gotcha")]
+    return stated(
+        "discovery", (turn,), fault.record, cause_of(fault), account, [fault.text], concepts
+    )
+
+
+def _commits(
+    session: SessionTurns, stated_in: Mapping[str, Said | None]
+) -> Iterator[tuple[Moment, list[str]]]:
+    """Yield the moment of each commit, with the ids of the turns whose causes it tells: those in
+    which it was worked on, if it is the only commit of its turn."""
+    by_turn: dict[str, list[CommitCall]] = {}
+    for call in commits_that_stayed(session):
+        by_turn.setdefault(call.turn.id, []).append(call)
+    since: list[tuple[Turn, Sequence[RedactedRecord]]] = []
+    for turn in session.turns:
+        calls, start = by_turn.get(turn.id, ()), 0
+        ends = {id(record): number for number, record in enumerate(turn.records, 1)}
+        for call in calls:
+            end = ends[id(call.record)]
+            worked = [
+                (earlier, records)
+                for earlier, records in since
+                if touched(session, records).modified
+            ]
+            records = (*(one for _, part in worked for one in part), *turn.records[start:end])
+            turns = (*(earlier for earlier, _ in worked), turn)
+            modified = touched(session, records).modified
+            told = [
+                (each.id, cause_of(one))
+                for each in (*(earlier for earlier, _ in since), turn)
+                if len(calls) == 1
+                and (one := stated_in.get(each.id))
+                and (each in turns or _speaks_of(one, modified))
+            ]
+            moment = _commit(call, turns, records, modified, [text for _, text in told])
+            yield moment, [turn_id for turn_id, _ in told]
+            since, start = [], end
+        since = [*since, (turn, turn.records[start:])][-TURNS_OF_A_COMMIT:]
+
+
+def _speaks_of(fault: Said, modified: Sequence[RedactedText]) -> bool:
+    """Return True if a sentence, or the one before it, names one of the files."""
+    told = f"{fault.sentence.before} {fault.text}"
+    return any(base_name(path) in told for path in modified)
+
+
+def _commit(
+    call: CommitCall,
+    turns: tuple[Turn, ...],
+    records: Sequence[RedactedRecord],
+    modified: Sequence[RedactedText],
+    faults: Sequence[RedactedText],
+) -> Moment:
+    made = call.made
+    body = _body(call.message)
+    kind = type_of_work(made.subject, modified, " ".join(body))
+    if faults and may_repair(made.subject) and not only_tests(modified):
+        kind = "bugfix"
+    facts: list[RedactedText] = []
     if made.sha:
-        sha = made.sha_in(record.text)
+        sha = made.sha_in(call.record.text)
         on_branch = compose("Commit {} on {}.", sha, made.branch)
         facts.append(on_branch if made.branch else compose("Commit {}.", sha))
     if modified:
         facts.append(compose("Changed: {}.", listing(modified, 8)))
-    return facts
+    return Moment(
+        type=kind,
+        anchor=call.record,
+        began=records[0] if records else call.record,
+        turns=turns,
+        title=made.subject,
+        narrative=[*body, *faults, asked(*turns)],
+        facts=facts,
+        concepts=[
+            compose("problem-solution" if kind == "bugfix" else "what-changed"),
+            *([compose("why-it-exists")] if body else []),
+        ],
+        records=tuple(records),
+    )
+
+
+def _is_kept(session: SessionTurns, moment: Moment, *, holds: bool) -> bool:
+    """Return True if a commit tells something: its subject says what was done to the product, and
+    the next prompt does not object to it, or its message or a cause says why."""
+    if is_routine(moment.title):
+        return False
+    if any(part and not part.startswith("Asked: ") for part in moment.narrative):
+        return True
+    if not holds or _DOCUMENTS.match(moment.title) or says_little(moment.title):
+        return False
+    return moment.type != "change" or not only_documents(touched(session, moment.records).modified)
 
 
 def _body(command: RedactedText) -> list[RedactedText]:
@@ -132,73 +219,69 @@ def _body(command: RedactedText) -> list[RedactedText]:
         return []
     body = command.cut(*found.span("body"))
     paragraph = [one.text for one in sentences(body)[:6]]
-    return [text for text in paragraph if not _TRAILER.match(text) and len(text) > 12][:4]
+    return [text for text in paragraph if not _TRAILER.match(text) and len(text) > _FEWEST_LETTERS][
+        :4
+    ]
 
 
-def files_changed(
+def _uncommitted(
     session: SessionTurns,
     turn: Turn,
-    since: Sequence[RedactedRecord],
+    covered: set[int],
     said: Sequence[Said],
-    fixed: Collection[str],
-    fault: RedactedText | None,
+    fault: Said | None,
 ) -> Moment | None:
-    """Return the moment of a turn that changed files after its last commit; None if it did
-    not, or nothing says why. `since` are the turn's records after that commit, `said` what the
-    agent said in the turn, `fixed` the files that an error's end in this turn tells of, `fault`
-    what was broken."""
-    modified = touched(session, since).modified
-    if not modified:
+    """Return the moment of what a turn changed and no commit of the session holds, as the agent
+    reports it; None if nothing of the product was changed, or no sentence says how."""
+    own = [record for record in turn.records if id(record) not in covered]
+    modified = touched(session, own).modified
+    writing = [one for one in own if touched(session, [one]).modified]
+    modified = [path for path in modified if not path.startswith(_OUTSIDE)]
+    if not writing or not modified or only_tests(modified):
         return None
-    calls = (record for record in since if tool_kind(record) in ("write", "shell"))
-    writing = next((call for call in calls if touched(session, [call]).modified), None)
-    if writing is None:
+    reports = _reports(said, _LEAST_SCORE if len(writing) > 1 else _LEAST_OF_ONE_EDIT)
+    if is_about_checks(turn) or not (reports or fault):
         return None
-    said = [one for one in said if not one.recap and len(one.text) <= 200]
-    scored = [(done_score(one), -place, one) for place, one in enumerate(said)]
-    best = sorted((each for each in scored if each[0] >= 2.5), key=lambda each: each[:2])
-    reports = [one for _, _, one in reversed(best)]
-    deeds = [one for one in reports if _DEED.match(one.plain) and not _CHECKED.search(one.plain)]
-    deeds = [one for one in deeds if not _BY_THE_WAY.match(one.plain)]
-    title, kind = _title_and_type(deeds, asked_in(turn), modified)
-    account = [one.text for one in reports[:3] if one.text != title]
-    if fault is not None and not (kind == "bugfix" and deeds) and not only_tests(modified):
-        account = distinct([title, *account])
-        title, kind = repaired(fault, modified), "bugfix"
-    if not title or (not deeds and set(modified) <= set(fixed)):
-        return None
+    names = listing(distinct(base_name(path) for path in modified), 3)
+    if plan := given_plan(turn):
+        title, account, kind = plan, reports[:3], type_of_work(plan, modified)
+    elif fault:
+        what = shorten(cause_of(fault).sub(_ENDING, ""), _CAUSE_LIMIT)
+        title = compose("{}: fixed by changing {}", what, names)
+        account = [cause_of(fault), *reports[:3]]
+        kind = type_of_work(compose("Fix"), modified)
+    else:
+        title = reports[0] if len(reports[0]) > _CAUSE_LIMIT else join(
+            " ", (closed(one) for one in reports[:_TITLE_PARTS])
+        )  # fmt: skip
+        account, kind = reports[1:4], type_of_work(reports[0], modified)
     return Moment(
         type=kind,
-        anchor=writing,
-        began=writing,
+        anchor=writing[0],
+        began=writing[0],
         turns=(turn,),
         title=title.squeezed(),
         narrative=[asked(turn), *account],
         facts=[compose("Changed: {}.", listing(modified, 8))],
         concepts=[compose("problem-solution" if kind == "bugfix" else "what-changed")],
-        records=tuple(since),
+        records=tuple(own),
     )
 
 
-def is_small(turn: Turn) -> bool:
-    """Return True if a turn's prompt says too little to stand for a change by itself."""
-    return len(asked_in(turn)) <= _SMALL_REQUEST
-
-
-def _title_and_type(
-    deeds: Sequence[Said], request: RedactedText, modified: Sequence[RedactedText]
-) -> tuple[RedactedText, Type]:
-    """Return title and type of a turn's changes, from the best sentence about the work. A list
-    item covers only a part, so files and request are preferred to it. The title is "" if
-    neither gives a reason."""
-    whole = [one for one in deeds if not one.sentence.item]
-    if whole or len(deeds) == 1:
-        best = (whole or list(deeds))[0].text
-        return best, type_of_work(best, modified)
-    if request and not _QUESTION.search(request):
-        names = listing(distinct(base_name(path) for path in modified), 4)
-        return compose("Changed {}: {}", names, request), type_asked_for(request, modified)
-    if deeds:
-        best = join(" ", (closed(one.text) for one in deeds[:2]))
-        return best, type_of_work(best, modified)
-    return EMPTY, "change"
+def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
+    """Return the sentences that say what was done to what, the most telling first."""
+    scored = [
+        (done_score(one), -place, one)
+        for place, one in enumerate(map(without_colon, said))
+        if not one.recap
+    ]
+    best = sorted((each for each in scored if each[0] >= least), key=lambda each: each[:2])
+    return [
+        one.text
+        for _, _, one in reversed(best)
+        if len(one.text) <= _LONGEST_REPORT
+        and (_DEED.match(one.plain) or _NOW_SO.match(one.plain))
+        and NAME.search(one.plain)
+        and not _EMPTY_DEED.search(one.plain)
+        and not _BY_THE_WAY.match(one.plain)
+    ]

@@ -65,7 +65,7 @@ def chosen(turn: Turn, before: Turn | None) -> Iterator[Moment]:
             question, answer = pairs[0]
             title = compose("{} → {}", shorten(question, TITLE_LIMIT - len(answer) - 3), answer)
             account = [compose("The user chose, when asked."), *facts[:3]]
-            yield stated("decision", (turn,), record, title, account, facts, TRADE_OFF)
+            yield stated("decision", (turn,), record, title, account, facts, [TRADE_OFF])
     if before is not None and turn.typed is not None:
         yield from _picked(turn, turn.typed, before)
 
@@ -133,7 +133,7 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
     asked = [one.text for one in sentences(message.text.cut(-_ASKING)) if one.text.endswith("?")]
     question = [compose("Asked: {}", one) for one in asked[-1:]]
     account = [compose("The user chose among options."), *question]
-    yield stated("decision", (before, turn), prompt, title, account, picked, TRADE_OFF)
+    yield stated("decision", (before, turn), prompt, title, account, picked, [TRADE_OFF])
 
 
 def _describes(option: RedactedText) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from memory_assets.models import RedactedRecord, Turn
+from memory_assets.models import PLAN, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.phrases import (
     EMPTY,
@@ -18,7 +18,7 @@ from memory_assets.session_analysis.phrases import (
     fitted,
     names,
 )
-from memory_assets.session_analysis.sentences import asks, condensed, own_words
+from memory_assets.session_analysis.sentences import asks, condensed, own_words, plain_text
 
 Type = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
 OBSERVATION_TYPES = get_args(Type)
@@ -86,16 +86,6 @@ _NO_FIX = Phrase(
 _NO_REPAIR = Phrase(
     r"\W*(?:release|bump|merge|version|initial|comprehensive|improve\w*|wip|sync|simplify|refactor\w*)\b|.*\b(?:diagnostics?|debug\w*|logging|trac\w+)\b"
 )
-_SAID_BROKEN = Phrase(
-    r"\b(?:something broke|(?:is|are|was|still) broken|(?:does|do|did)(?: not|n't) work\b|"
-    r"not working|(?:have|found|is|there's) a bug|bombing out|crash(?:es|ed|ing)?)\b"
-)
-_POLITE = re.compile(
-    r"^\W*(?:(?:please|(?:can|could) (?:you|we)|we (?:need to|should)|yes|yeah|great|now|"
-    r"ok(?:ay)?|let'?s|go ahead and|i want (?:you )?to|i'd like (?:you )?to|then|and|also|next)"
-    r"[,:]? )+",
-    re.IGNORECASE,
-)
 _LEADING = re.compile(
     r"^[\W_]*(?:(?:I|we)(?:'ve|’ve| have)? )?(?:(?:also|now|just|then) )*", re.IGNORECASE
 )
@@ -103,6 +93,9 @@ _DOCUMENT = re.compile(
     r"(?<!SKILL)\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)(?:LICENSE|NOTICE|CODEOWNERS)$"
 )
 _TEST = Phrase(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|fixtures?)(?:[/_.-]|$)")
+_HEADING = re.compile(r"^#{1,3} +(?:Plan:? *)?(\S.{6,200})$", re.MULTILINE)
+_GIVEN_PLAN = Phrase(r"\s*(?:please )?implement (?:the following|this) plan:?\s*\n")
+_NO_DEED = Phrase(r"\W*(?:review|analysis|plan|investigat\w+|research|summary|report|overview)\b")
 NARRATIVE_LIMIT = 700
 TITLE_LIMIT = 140
 _ASKED_LIMIT = 220
@@ -145,18 +138,14 @@ def may_repair(subject: str) -> bool:
     return not _NO_REPAIR.match(subject)
 
 
-def type_asked_for(request: str, modified: Sequence[str]) -> Type:
-    """Return the type of work that a request's first words ask for, or that it calls
-    something broken; else "change"."""
-    kind = type_of_work(_POLITE.sub("", request), modified)
-    if kind == "change" and _SAID_BROKEN.search(request) and not only_tests(modified):
-        return "bugfix"
-    return kind
-
-
 def only_tests(modified: Sequence[str]) -> bool:
     """Return True if files were changed and all are tests or documents."""
     return bool(modified) and all(_TEST.search(path) or _DOCUMENT.search(path) for path in modified)
+
+
+def only_documents(modified: Sequence[str]) -> bool:
+    """Return True if files were changed and all are documents."""
+    return bool(modified) and all(_DOCUMENT.search(path) for path in modified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +165,6 @@ class Moment:
     records: tuple[RedactedRecord, ...] = ()
 
 
-def quoted(text: RedactedText) -> RedactedText:
-    """Return a command between code marks."""
-    return compose("`{}`", text)
-
-
 def asked_in(*turns: Turn) -> RedactedText:
     """Return what the last of the prompts that ask for work asks for, shortened; "" if none
     does. "Commit and push" is no work."""
@@ -190,6 +174,17 @@ def asked_in(*turns: Turn) -> RedactedText:
             if len(asked.split()) > 2 and not _NO_REQUEST.match(asked):
                 return asked
     return EMPTY
+
+
+def given_plan(turn: Turn) -> RedactedText:
+    """Return the heading of the plan that a turn was given as its prompt; "" if it was given none
+    that says what it is for."""
+    prompt = turn.prompt
+    if prompt is None or not (prompt.subtype == PLAN or _GIVEN_PLAN.match(prompt.text)):
+        return EMPTY
+    heading = _HEADING.search(prompt.text)
+    title = plain_text(prompt.text.cut(*heading.span(1))) if heading else EMPTY
+    return EMPTY if _NO_DEED.match(title) else title
 
 
 def asked(*turns: Turn) -> RedactedText:
@@ -210,7 +205,7 @@ def stated(
     title: RedactedText,
     account: Sequence[RedactedText],
     facts: list[RedactedText],
-    concept: RedactedText,
+    concepts: list[RedactedText],
 ) -> Moment:
     """Return the moment of a record that states something, with what its turn was asked for, unless
     that is what is stated."""
@@ -224,5 +219,5 @@ def stated(
         title=title,
         narrative=[*account, EMPTY if known else asked(turns[-1])],
         facts=facts,
-        concepts=[concept],
+        concepts=concepts,
     )

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memory_assets.models import Observation, RedactedRecord, Turn
-from memory_assets.observations.changes import commits_made, files_changed, is_small
+from memory_assets.models import Observation
+from memory_assets.observations.changes import work_done
 from memory_assets.observations.decisions import decisions
-from memory_assets.observations.fixes import fixes, merged
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, narrative
-from memory_assets.observations.repairs import fault_repaired
-from memory_assets.observations.statements import discoveries
 from memory_assets.redacted_text import RedactedText, content_hash, join
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
-from memory_assets.session_analysis.statements import all_said
+from memory_assets.session_analysis.statements import all_said, withdrawn
 
-OBSERVER_ID = "observer-8"
+OBSERVER_ID = "observer-10"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
-_TURNS_OF_A_COMMIT = 12
 _MOST_FACTS = 8
 _MOST_FILES = 30
 
@@ -28,7 +24,8 @@ _MOST_FILES = 30
 def observe(session: SessionTurns) -> tuple[Observation, ...]:
     """Return the observations of a session, in its order; none of one that programs wrote.
 
-    The observations of a turn do not depend on later turns.
+    Turns that are added change no observation that stays; they take away those that they settle:
+    work that is committed, a commit that is replaced, words that the next prompt objects to.
     """
     if session.by_program:
         return ()
@@ -43,42 +40,15 @@ def observe(session: SessionTurns) -> tuple[Observation, ...]:
 
 
 def _moments(session: SessionTurns) -> Iterator[Moment]:
-    """Yield every moment; of two with one anchor the first counts. A small change to files that
-    were changed since the last commit is part of the change before it."""
+    """Yield every moment; of two with one anchor the first counts."""
     said = {turn.id: all_said([turn]) for turn in session.turns}
-    ended = merged(list(fixes(session, said)))
-    fixed = {
-        moment.turns[-1].id: set(touched(session, moment.records).modified) for moment in ended
-    }
-    since: list[tuple[Turn, Sequence[RedactedRecord]]] = []
-    uncommitted: set[RedactedText] = set()
+    yield from work_done(session, said, withdrawn(session))
     decided: set[RedactedText] = set()
     for before, turn in zip((None, *session.turns), session.turns, strict=False):
-        last: RedactedRecord | None = None
-        said_before = said[before.id] if before is not None else []
-        fault = fault_repaired(turn, said[turn.id], before, said_before)
-        for moment, made_by in commits_made(session, turn, since, fault):
-            yield moment
-            last = made_by
-        after: Sequence[RedactedRecord] = turn.records
-        if last is not None:
-            after = after[next(n for n, one in enumerate(after) if one is last) + 1 :]
-            since, fault = [], None
-            uncommitted = set()
-        since = [*since, (turn, after)][-_TURNS_OF_A_COMMIT:]
-        own = fixed.get(turn.id, set())
-        changed = files_changed(session, turn, after, said[turn.id], own, fault)
-        if changed is not None:
-            modified = set(touched(session, changed.records).modified)
-            if not (changed.type == "change" and modified <= uncommitted and is_small(turn)):
-                yield changed
-            uncommitted |= modified
-        for decision in decisions(turn, before, said[turn.id]):
+        for decision in decisions(turn, before):
             if decision.title not in decided:
                 yield decision
             decided.add(decision.title)
-        yield from discoveries(turn, said[turn.id])
-    yield from ended
 
 
 def _observation(session: SessionTurns, moment: Moment) -> Observation:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory_assets import status as overview
 from memory_assets.errors import NotFound, UnknownName
 from memory_assets.install_key import load_install_key
-from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.searchable import Searchable
 from memory_assets.requests.actions import (
     FrictionRequest,
@@ -35,7 +35,11 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
+    from memory_assets.recall.over import Others
+    from memory_assets.recall.search.answer import Answer
     from memory_assets.recall.sessions.conversation import Conversations
+
+_Answered = TypeVar("_Answered")
 
 
 class Memory(Searchable):
@@ -52,18 +56,7 @@ class Memory(Searchable):
             case SearchRequest():
                 return self.search(asked).to_dict()
             case ShowRequest():
-                try:
-                    rows = self.show(asked)
-                except NotFound:
-                    if not asked.records:
-                        raise
-                    rows = []  # what is held back may have records
-                if not asked.records:
-                    return {"id": asked.id, "rows": rows}
-                from memory_assets.recall.sessions.records import record_page
-
-                heads = [{**row, "passages": []} if "passages" in row else row for row in rows]
-                return {"id": asked.id, "rows": heads, **record_page(self, asked)}
+                return self.first_with(lambda memory: memory.shown(asked))
             case TimelineRequest() | SessionRequest() | SessionsRequest() | ResumeRequest():
                 return self._of_sessions(asked)
             case UsageRequest():
@@ -89,6 +82,44 @@ class Memory(Searchable):
             case StatusRequest():
                 return self.status()
         raise TypeError(f"no question: {type(asked).__name__}")
+
+    def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
+        """Return the best hits of this memory, or of those that the request is `over`; see
+        `Searchable.search`."""
+        request = query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
+        return self._others.search(request) if request.over else super().search(request)
+
+    def shown(self, asked: ShowRequest) -> dict[str, Any]:
+        """Return the rows of an id, and a page of the records behind it if they are asked for."""
+        try:
+            rows = self.show(asked)
+        except NotFound:
+            if not asked.records:
+                raise
+            rows = []  # what is held back may have records
+        if not asked.records:
+            return {"id": asked.id, "rows": rows}
+        from memory_assets.recall.sessions.records import record_page
+
+        heads = [{**row, "passages": []} if "passages" in row else row for row in rows]
+        return {"id": asked.id, "rows": heads, **record_page(self, asked)}
+
+    def first_with(self, ask: Callable[[Memory], _Answered]) -> _Answered:
+        """Return the answer of this memory, or of the first pulled one that has what is asked for;
+        raise what this one does if none has it."""
+        try:
+            return ask(self)
+        except (NotFound, UnknownName):
+            for memory in self._others.pulled():
+                with suppress(NotFound, UnknownName):
+                    return ask(memory)
+            raise
+
+    @cached_property
+    def _others(self) -> Others[Memory]:
+        from memory_assets.recall.over import Others
+
+        return Others(self, Memory)
 
     def _of_sessions(
         self, asked: TimelineRequest | SessionRequest | SessionsRequest | ResumeRequest
@@ -141,8 +172,7 @@ class Memory(Searchable):
 
         if is_tag(any_id):
             return tag_holders(self.lake, any_id)
-        embeds = self.settings.embedder != NO_EMBEDDER
-        return audit(self, any_id, load_install_key(), embeds=embeds).to_dict()
+        return audit(self, any_id, load_install_key(), self.settings.no_collections).to_dict()
 
     def short_ids(self, sessions: Iterable[str]) -> dict[str, str]:
         """Return a beginning of each session's id that no other session has."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,13 @@ def one_line(text: str, most: int = LINE_CHARACTERS) -> str:
     if len(line) <= most:
         return line
     return f"{line[: most - 1].rsplit(' ', 1)[0].rstrip(',.;:')}…"
+
+
+def answering_models(models: Iterable[str | None]) -> list[str]:
+    """Return the models that answered, the one that answered most first. Claude Code calls its own
+    messages, such as an error of its API, `<synthetic>`."""
+    counts = Counter(model for model in models if model and model != "<synthetic>")
+    return [model for model, _ in counts.most_common()]
 
 
 def stored_vectors(

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
+from memory_assets.paths import NO_COLLECTIONS
 from memory_assets.recall.ids import may_be_id
-from memory_assets.recall.search.answer import Answer, Coverage, together, with_held_back
+from memory_assets.recall.search.answer import Answer, Coverage, Hit, together, with_held_back
 from memory_assets.requests.search import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import Settings
@@ -56,6 +57,8 @@ class Searchable(Stores):
     def vectors(self) -> VectorStore:
         """The connection to the collections. It never creates an empty store: `memory ingest`
         recognises a lost store by its absence, and rebuilds it."""
+        if self.settings.vector_backend == "none":
+            raise NotFound(NO_COLLECTIONS)
         if self.vectors_url is None and not self.has_chroma_files:
             raise NotFound(
                 f"the collections are not in {self.chroma_dir}; run `memory ingest`, which "
@@ -101,6 +104,15 @@ class Searchable(Stores):
             StoreError: what the mode asks for cannot be used.
         """
         request = query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
+        answer = self.found(request)
+        return replace(answer, hits=tuple(self.with_later(answer.hits, request)))
+
+    def with_later(self, hits: Sequence[Hit], request: SearchRequest) -> Sequence[Hit]:
+        """Return hits with what came of them later, but those of an exact search."""
+        return hits if request.literal is not None else self._searcher.with_later(hits)
+
+    def found(self, request: SearchRequest) -> Answer:
+        """Return what `search` does, without what came of the hits later."""
         named = self.projects_named(request.project)
         request = self._named(replace(request, project=named[0] if named else None), named)
         answer = self._in_projects(request, named)
@@ -198,6 +210,10 @@ class Searchable(Stores):
     def corpus(self, kind: str) -> Corpus:
         """Return all rows of a kind in the keyword index; see `Searcher.corpus`."""
         return self._searcher.corpus(kind)
+
+    def files_beginning(self, name: str) -> list[str]:
+        """Return the paths of the files that turns touched whose name begins so."""
+        return self._searcher.files_beginning(name)
 
     @cached_property
     def _searcher(self) -> Searcher:

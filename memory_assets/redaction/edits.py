@@ -20,6 +20,8 @@ PRINTED_SECRET = "printed-secret"
 KNOWN_SECRET = "known-secret"
 """The rule of a secret recognised by its hash alone. Any other rule that finds it takes precedence,
 so that a text is redacted equally before and after its secrets became known."""
+FORGOTTEN_TEXT = "forgotten-text"
+"""The rule of a text that the owner had cut out."""
 HOME_DIRECTORY = PERSONAL_KINDS[0]
 _PERSONAL = frozenset(PERSONAL_KINDS)
 

@@ -3,7 +3,8 @@
 The hash is of the longest run of token characters in the value, because runs can be cut out of any
 text or bytes without knowing the value. Only values that nobody can guess have such a hash: a run
 of at least 16 characters that mixes digits and letters and does not read as words: the name of a
-class that once stood beside "token" occurs in code everywhere.
+class that once stood beside "token" occurs in code everywhere. Texts that the owner had cut out
+have hashes of another form (`forgotten_texts.py`), which are known and sought along with these.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 
+from memory_assets.redaction.forgotten_texts import HASH_BYTES, ForgottenTexts
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.written import reads_as_words
 from memory_assets.redaction.rules.wordlist import word_set
@@ -78,20 +80,33 @@ class KnownValues:
     hashes: frozenset[bytes] = frozenset()
 
     @cached_property
+    def forgotten(self) -> ForgottenTexts:
+        """The texts among them that the owner had cut out."""
+        return ForgottenTexts(self.key, [each for each in self.hashes if len(each) == HASH_BYTES])
+
+    @cached_property
     def _lengths(self) -> frozenset[int]:
-        return frozenset(int.from_bytes(known[:_LENGTH_BYTES], "big") for known in self.hashes)
+        """The lengths of the others."""
+        values = (each for each in self.hashes if len(each) != HASH_BYTES)
+        return frozenset(int.from_bytes(known[:_LENGTH_BYTES], "big") for known in values)
 
     def __bool__(self) -> bool:
         return bool(self.hashes)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the ranges of `text` that are known secrets, in order."""
-        if self.hashes:
+        """Yield the ranges of `text` that are known secrets, in order, without forgotten texts."""
+        if self._lengths:
             yield from self._spans(text.encode("ascii", "replace"))
 
+    def are_in(self, text: str) -> bool:
+        """Whether any of them, forgotten texts included, is in `text`."""
+        if next(self.spans(text), None) is not None:
+            return True
+        return next(self.forgotten.spans(text), None) is not None
+
     def hits(self, data: bytes) -> Iterator[int]:
-        """Yield the offsets of known secrets in `data`."""
-        if self.hashes:
+        """Yield the offsets of known secrets in `data`, without forgotten texts."""
+        if self._lengths:
             yield from (start for start, _ in self._spans(data))
 
     def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:

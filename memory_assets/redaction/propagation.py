@@ -196,6 +196,13 @@ def _is_whole_word(text: str, start: int, end: int) -> bool:
     return True
 
 
+def spellings(text: str) -> Iterator[str]:
+    """Yield a text as it may stand in another: as it is, escaped as in JSON (once and twice),
+    percent-encoded, and in base64 at each alignment."""
+    plain = (text, *_json_spellings(text), *_percent_spellings(text), *_base64_spellings(text))
+    yield from dict.fromkeys(plain)
+
+
 def _json_spellings(value: str) -> Iterator[str]:
     for escaped in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):
         for spelling in (escaped, escaped.replace("/", "\\/")):

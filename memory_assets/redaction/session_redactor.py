@@ -15,6 +15,7 @@ from memory_assets.record_identity import RecordIdentity
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.redaction.edits import (
     FILE_CONTENTS,
+    FORGOTTEN_TEXT,
     KNOWN_SECRET,
     PRINTED_SECRET,
     Edit,
@@ -171,6 +172,7 @@ class SessionRedactor:
         self._identity = RecordIdentity(redactor.key)
         self._known = KnownValues(redactor.key, known)
         self._known_search = self._known_values if self._known else None
+        self._forgotten: dict[bytes, str] = {}
         self._nothing = Redaction(seal(""), ())
         self._values = SessionValues()
         self._cache: dict[str, Redaction] = {}
@@ -186,13 +188,15 @@ class SessionRedactor:
 
     @property
     def known_values(self) -> dict[bytes, str]:
-        """The rule of every secret found that nobody can guess, by the secret's keyed hash."""
+        """The rule of every secret found that nobody can guess, and of every forgotten text, by
+        its keyed hash."""
         hashed = (
             (value_hash(value, self._redactor.key), rule)
             for value, rule in self._values.items()
             if not is_guessable(rule, value)
         )
-        return {known: rule for known, rule in hashed if known is not None}
+        known_values = {known: rule for known, rule in hashed if known is not None}
+        return known_values | self._forgotten
 
     @property
     def values_shown(self) -> int:
@@ -272,10 +276,15 @@ class SessionRedactor:
         ]
 
     def _known_values(self, text: str) -> list[Edit]:
-        return [
+        edits = [
             Edit(start, end, KNOWN_SECRET, text[start:end])
             for start, end in self._known.spans(text)
         ]
+        for start, end, known in self._known.forgotten.spans(text):
+            if list(Inert(text).without(start, end)) == [(start, end)]:
+                self._forgotten[known] = FORGOTTEN_TEXT
+                edits.append(Edit(start, end, FORGOTTEN_TEXT, text[start:end]))
+        return edits
 
     def _redact_record(self, record: Record, project: str, project_root: str) -> RecordRedaction:
         known = self._ids

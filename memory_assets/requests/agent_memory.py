@@ -113,3 +113,8 @@ class ContextRequest(Arguments):
     budget: int | None = argument(
         None, "Most tokens (word pieces of the embedding model).", ge=LEAST_BUDGET, le=1_000_000
     )
+    hook: bool = argument(
+        False,
+        "Print it as the JSON that a SessionStart hook of Gemini and Qwen Code answers.",
+        names={"http": None, "mcp": None},
+    )

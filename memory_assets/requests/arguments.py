@@ -66,6 +66,12 @@ def one_of(choices: Sequence[str]) -> Any:
     return Literal[tuple(choices)]
 
 
+def listed_names(value: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names in a list, or in texts with commas between them."""
+    texts = [value] if isinstance(value, str) else value
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+
+
 @dataclass(frozen=True)
 class Argument:
     """One declared argument: the field's name, its type as clients write it, and its limits."""
@@ -127,7 +133,10 @@ class Argument:
             return self._checked(value, self.type)
         if isinstance(value, str):
             self._text(value)
-        return None if value is None else self.reads(value)
+        try:
+            return None if value is None else self.reads(value)
+        except BadArgument as error:
+            raise error.named(self.name) from None
 
     def _checked(self, value: Any, kind: Any) -> Any:
         if get_origin(kind) in (Union, UnionType):
@@ -151,7 +160,7 @@ class Argument:
         found = chosen(value, choices)
         if found is None:
             raise BadArgument(
-                f"{self.name}: there is no {_shown(value)}; choose from {', '.join(choices)}"
+                f"there is no {_shown(value)}; choose from {', '.join(choices)}", self.name
             )
         return found
 
@@ -200,18 +209,18 @@ class Argument:
             half = (most - len(_LEFT_OUT)) // 2
             value = f"{value[:half]}{_LEFT_OUT}{value[-half:]}"
         if get_origin(_not_none(self.type)) is not tuple and len(value) > most:
-            raise BadArgument(f"{self.name}: {len(value)} characters are more than {most}")
+            raise BadArgument(f"{len(value)} characters are more than {most}", self.name)
         if "\0" in value:
-            raise BadArgument(f"{self.name}: holds a NUL character; leave it out")
+            raise BadArgument("holds a NUL character; leave it out", self.name)
         if len(value) < self.limits.get("min_length", 0):
-            raise BadArgument(f"{self.name}: is empty; give {self.expected}")
+            raise BadArgument(f"is empty; give {self.expected}", self.name)
         pattern = None if self.reads else self.limits.get("pattern")
         if pattern and not re.search(pattern, value):
             raise self._wrong(f"give {self.expected}", value)
         return str(value)
 
     def _wrong(self, remedy: str, value: Any) -> BadArgument:
-        return BadArgument(f"{self.name}: {remedy}, not {_shown(value)}")
+        return BadArgument(f"{remedy}, not {_shown(value)}", self.name)
 
 
 @dataclass(frozen=True)
@@ -241,7 +250,8 @@ class Arguments:
         `defaults` are the interface's own, by field. None counts as not given.
 
         Raises:
-            ConfigurationError: an argument is not known, missing or not allowed.
+            ConfigurationError: an argument is not known, missing or not allowed. The message has
+                the argument's name at the interface.
         """
         named = {name: each for each in declared(cls) if (name := each.name_at(door)) is not None}
         aliases = {alias: name for name, each in named.items() for alias in each.aliases}
@@ -250,19 +260,23 @@ class Arguments:
             known = named.get(aliases.get(name, name))
             if known is None:
                 raise BadArgument(
-                    f"{name}: there is no such argument; known are: {', '.join(named) or 'none'}"
+                    f"there is no such argument; known are: {', '.join(named) or 'none'}", name
                 )
             if value is None:
                 continue
             if name in aliases and values.get(aliases[name]) is not None:
-                raise BadArgument(f"{name}: is another name of {aliases[name]}; give one of them")
+                raise BadArgument(f"is another name of {aliases[name]}; give one of them", name)
             if known.flag is not None and door != "http" and name not in aliases:
                 value = known.flag[1] if known._truth(value) else known.default
             read[known.name] = value
         for name, argument in named.items():
             if argument.is_required_at(door) and argument.name not in read:
-                raise BadArgument(f"{name}: is missing; give {argument.expected}")
-        return cls(**read)
+                raise BadArgument(f"is missing; give {argument.expected}", name)
+        try:
+            return cls(**read)
+        except BadArgument as error:
+            at = {each.name: name for name, each in named.items()}
+            raise error.named(at.get(error.argument, error.argument)) from None
 
 
 def chosen(value: object, choices: Sequence[str]) -> str | None:

@@ -191,7 +191,7 @@ class GetRequest(Arguments):
     ids: tuple[str, ...] = argument(
         MISSING, "Ids from other tools.", min_length=1, max_length=MAX_IDS
     )
-    page: int = argument(1, "", ge=1, le=10_000)
+    page: int = argument(1, "", ge=1)
     records: bool = argument(
         False,
         "Every record of the turns: tool output, edits as diffs.",

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.requests.arguments import Arguments, argument, chosen, one_of
+from memory_assets.requests.arguments import Arguments, argument, chosen, listed_names, one_of
 from memory_assets.requests.times import TIME, require_order
 from memory_assets.search_kinds import SEARCH_KINDS
 
@@ -102,38 +102,30 @@ class SearchRequest(Arguments):
     since: datetime | None = argument(
         None,
         "Not older than this: 7d, yesterday, last monday or a date; local time.",
-        hint="7d, 12h, 2w ago or ISO date",
+        hint="7d, 2w ago or ISO date",
         **TIME,
     )
     until: datetime | None = argument(
         None, "Older than this: 7d, yesterday, last monday or a date; local time.", **TIME
     )
-    tool: str | None = argument(
-        None, "Only turns that called this tool.", hint="tool called", max_length=1_000
-    )
+    tool: str | None = argument(None, "Only turns that called this tool.", max_length=1_000)
     file: str | None = argument(
         None,
         "Only turns and observations that touched this file or directory.",
-        hint="path touched, or its end",
+        hint="path or its end",
         max_length=1_000,
     )
     concept: Concept | None = argument(None, "Only observations with this concept.")
     type: ObservationType | None = argument(None, "Only observations of this type.")
     file_type: str | None = argument(
-        None, "Only documents of this type: markdown, openapi, python.", max_length=100, **_UNLISTED
+        None, "Only documents of this type: markdown, openapi, python.", max_length=100
     )
-    service: str | None = argument(
-        None, "Only documents of this service.", max_length=500, **_UNLISTED
-    )
-    domain: str | None = argument(
-        None, "Only documents of this domain.", max_length=500, **_UNLISTED
-    )
+    service: str | None = argument(None, "Only documents of this service.", max_length=500)
+    domain: str | None = argument(None, "Only documents of this domain.", max_length=500)
     n: int = argument(
         10, "Number of hits.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_HITS
     )
-    page: int = argument(
-        1, "Which page of the n hits.", names={"http": None, "cli": None}, ge=1, le=MAX_HITS
-    )
+    page: int = argument(1, "Which page of the n hits.", names={"http": None, "cli": None}, ge=1)
     sort: Sort = argument("relevance", "Order of the hits: the best or the newest first.")
     recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
     machine: bool = argument(False, "Also what programs asked, and no person.", **_UNLISTED)
@@ -144,6 +136,14 @@ class SearchRequest(Arguments):
         False,
         "Go through the hits with keys, and open them.",
         names={"http": None, "mcp": None, "cli": "-i"},
+    )
+    over: tuple[str, ...] | None = argument(
+        None,
+        "Search these memories: `all`, addresses of shards that were pulled, or the ends of these.",
+        hint="pulled memories",
+        wire=str | None,
+        reads=listed_names,
+        max_length=2_000,
     )
     fallback: bool = argument(
         True,
@@ -208,9 +208,9 @@ class SearchRequest(Arguments):
                     "observations are found by filters and by meaning, not by keywords"
                 )
         elif self.tool and self.kinds != ("sessions",):
-            raise ConfigurationError("--tool filters sessions only")
+            raise ConfigurationError("tool filters sessions only")
         elif self.file and self.kinds not in (("sessions",), ("workspace",)):
-            raise ConfigurationError("--file filters one of sessions, observations and workspace")
+            raise ConfigurationError("file filters one of sessions, observations and workspace")
         elif self.of_documents and self.kinds != ("workspace",):
             raise ConfigurationError(
                 "--file-type, --service and --domain filter documents: add --in workspace"
@@ -226,8 +226,8 @@ class SearchRequest(Arguments):
             raise ConfigurationError("the query is empty; say which text is to be found")
         if not set(self.kinds) & EXACT_KINDS:
             raise ConfigurationError(
-                f"exact text is found in {', '.join(sorted(EXACT_KINDS))}; leave out --in for what"
-                " sessions hold, tool output included"
+                f"exact text is found in {', '.join(sorted(EXACT_KINDS))}; sessions, the default,"
+                " are all that they hold, tool output included"
             )
         if self.file or self.type or self.concept or self.of_documents:
             raise ConfigurationError(

@@ -33,7 +33,7 @@ def how_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield of which projects the commands are, and that older sessions were not read."""
     yield from project_notes(answer)
     if (left := answer["sessions_in_all"] - answer["sessions"]) > 0:
-        yield f"There are {counted(left, 'older session')} that were not read; try --project."
+        yield f"There are {counted(left, 'older session')} that were not read; try one project."
 
 
 def _failure(failed: Mapping[str, Any]) -> str:

@@ -121,7 +121,8 @@ def _place(hit: Mapping[str, Any]) -> str:
     agent = f"{hit['agent']}  " if "agent" in hit else ""
     turns = f"  turns {hit['first_turn']} to {hit['last_turn']}" if "first_turn" in hit else ""
     place = f"  {place_in_turn(hit)}" if "record" in hit else ""
-    return f"{clock(hit['time'])}  {agent}{hit.get('project', '')}{turns}{place}".rstrip()
+    of = f"  in {hit['memory']}" if "memory" in hit else ""
+    return f"{clock(hit['time'])}  {agent}{hit.get('project', '')}{turns}{place}{of}".rstrip()
 
 
 def place_in_turn(hit: Mapping[str, Any]) -> str:
@@ -448,7 +449,7 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         of = f" from {', '.join(each['of'])}" if each["of"] else ""
         yield f"{each['what']} {clock(each['at'])} by {each['who']}{of}: {each['why']}"
     yield "" if answer["redactions"] else "redactions: none in these records\n"
-    yield "A secret that redaction missed? `memory forget --containing` asks for it.\n"
+    yield "A secret that redaction missed? `memory forget --containing --cut` asks for it.\n"
     if answer["redactions"]:
         rows = [
             (each["tag"], each["count"], ", ".join(each["fields"]), each["ruleset_version"])

@@ -23,6 +23,26 @@ class OpenedMemory:
         """Whether the memory was there when it was last asked for."""
         return self._memory is not None
 
+    def agents_on_record(self) -> tuple[str, ...]:
+        """Return the agents with sessions on record, by name; none if they cannot be read now."""
+        from memory_assets.errors import StoreError
+        from memory_assets.status.status import agents_on_record
+
+        try:
+            return agents_on_record(self._settings.data_dir)
+        except StoreError:
+            return ()
+
+    def has_workspaces(self) -> bool:
+        """Return whether documents of a workspace are on record, or will be."""
+        from memory_assets.errors import StoreError
+        from memory_assets.status.workspaces import has_workspaces
+
+        try:
+            return has_workspaces(self._settings.data_dir)
+        except StoreError:
+            return False
+
     def get(self) -> Memory:
         """Return the memory, or raise `NotFound` if nothing was ever ingested."""
         from memory_assets.recall import open_memory

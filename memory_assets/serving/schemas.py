@@ -4,7 +4,7 @@ holds the API to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field, create_model
@@ -12,10 +12,12 @@ from pydantic import Field, create_model
 from memory_assets import __version__
 from memory_assets.requests.arguments import Argument, Arguments, Door, declared
 
-_MOST_CHOICES = 12
+_MOST_CHOICES = 8
 """A longer list would cost a client tokens in each conversation: an error names what there is."""
 _NO_NUL = r"^[^\x00]*$"
-_SAID_ELSEWHERE = ("title", "maxLength", "minLength", "minItems", "maxItems", "default")
+_SAID_ELSEWHERE = (
+    *("title", "maxLength", "minLength", "minItems", "maxItems", "default", "minimum", "pattern"),
+)
 _TEXT = {"type": "string"}
 _ERROR = {
     "type": "object",
@@ -38,15 +40,25 @@ _MEANINGS = {
 }
 
 
-def tool_schema(request: type[Arguments], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def tool_schema(
+    request: type[Arguments],
+    defaults: Mapping[str, Any],
+    agents: Sequence[str] = (),
+    not_listed: Sequence[str] = (),
+) -> dict[str, Any]:
     """Return the input schema of a tool, with the tool's own defaults in place of the declared
-    ones."""
+    ones. `agents`: those to choose from; `not_listed`: arguments that are taken and cost nothing.
+    Others are refused, which it does not say."""
     whole = _schema(request, "mcp", defaults)
-    properties = {name: _short(schema) for name, schema in whole["properties"].items()}
+    properties = {
+        name: _short(schema)
+        for name, schema in whole["properties"].items()
+        if name not in not_listed
+    }
+    if "agent" in properties and 1 < len(agents) <= _MOST_CHOICES:
+        properties["agent"] = {"enum": list(agents)}
     required = {"required": whole["required"]} if "required" in whole else {}
-    return {
-        "type": "object", "properties": properties, **required, "additionalProperties": False,
-    }  # fmt: skip
+    return {"type": "object", "properties": properties, **required}
 
 
 def query_parameters(request: type[Arguments]) -> list[dict[str, Any]]:
@@ -118,8 +130,6 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
     default = kept.get("default")
     for name in (*_SAID_ELSEWHERE, "anyOf"):
         kept.pop(name, None)
-    if kept.get("pattern") == _NO_NUL:
-        del kept["pattern"]
     if len(kept.get("enum", ())) > _MOST_CHOICES:
         del kept["enum"]
     elif "enum" in kept:
@@ -131,7 +141,7 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
 
 def answer_schema(request: type[Arguments]) -> dict[str, Any]:
     """Return the schema of the answers to a request."""
-    return {"type": "object", "required": list(request.answers)}
+    return {"type": "object", **({"required": [*request.answers]} if request.answers else {})}
 
 
 def operation(summary: str, request: type[Arguments]) -> dict[str, Any]:

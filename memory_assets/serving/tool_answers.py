@@ -1,33 +1,43 @@
-"""The answer of each MCP tool: structured, and as framed lines; short, with the next call if
-something was left out."""
+"""The answer of each MCP tool: structured, and as framed lines; if cut, with the next call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.files.names import directory_of
+from memory_assets.recall.ids import parse_id
 from memory_assets.recall.names import end_of_project, session_named, shortened
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
 from memory_assets.recall.show import whole
-from memory_assets.requests.actions import HowRequest
+from memory_assets.requests.actions import FrictionRequest, HowRequest, RestoreRequest
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
+    BlameRequest,
     GetRequest,
     LinkRequest,
     SessionRequest,
+    SessionsRequest,
     StatusRequest,
     TimelineRequest,
     UnlinkRequest,
+    UsageRequest,
 )
 from memory_assets.requests.search import MAX_HITS, SearchRequest
-from memory_assets.serving.action_lines import how_lines, how_notes
+from memory_assets.serving.action_lines import (
+    friction_lines,
+    how_lines,
+    how_notes,
+    restore_notes,
+)
 from memory_assets.serving.answer_lines import (
+    blame_lines,
     clock,
     correction_lines,
     cross_query_lines,
@@ -35,8 +45,12 @@ from memory_assets.serving.answer_lines import (
     held_back_notes,
     hit_lines,
     link_line,
+    project_notes,
     session_lines,
+    sessions_lines,
     timeline_lines,
+    usage_lines,
+    usage_notes,
 )
 from memory_assets.serving.answer_size import (
     LISTED_TOKENS,
@@ -56,8 +70,13 @@ from memory_assets.status import (
     named_documents,
     waiting_sessions,
 )
+from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
 SNIPPET = 240
+_SNIPPETS = (2 * SNIPPET, SNIPPET, SNIPPET)
+_LATER_SNIPPET = 160
+"""Characters of the first three hits and of each later one. The first holds the answer twice as
+often as all others together: docs/retrieval.md, "Excerpts"."""
 PAGE_CHARACTERS = 12_000
 _DOCUMENT_SNIPPET = 500
 _OF_A_DOCUMENT = (
@@ -75,6 +94,7 @@ _FORMS = ("records", "subagents")
 _FULL_ITEM = 1_500
 _LISTED_ITEMS = 50
 _LISTED_PROJECTS = 30
+_LISTED_FILES = 5
 _LISTED_HELD_BACK = 20
 _ECHOED = 300
 
@@ -109,6 +129,11 @@ def answer_tool(memory: Memory, name: str, arguments: Arguments) -> tuple[dict[s
     return frame.payload(answer.structured), f"{text}\n{after}".strip()
 
 
+def _snippet(rank: int) -> int:
+    """Return how many characters of a hit are shown, by its place from 0 on."""
+    return _SNIPPETS[rank] if rank < len(_SNIPPETS) else _LATER_SNIPPET
+
+
 def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     payload = memory.ask(request)
     asked = " ".join([request.query, *payload["corrected"].values()])
@@ -124,7 +149,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             **({"later": hit["later"]} if hit["later"] else {}),
             **{
                 name: hit["metadata"][name]
-                for name in (*_OF_A_DOCUMENT, *_OF_A_RECORD)
+                for name in (*_OF_A_DOCUMENT, *_OF_A_RECORD, "memory")
                 if name in hit["metadata"]
             },
             "text": visible(hit["text"])
@@ -132,11 +157,11 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             else excerpt(
                 visible(hit["text"]),
                 asked,
-                _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else SNIPPET,
+                _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else _snippet(rank),
                 len(visible(hit["text"][: hit["prompt_length"]])),
             ),
         }
-        for hit in payload["hits"]
+        for rank, hit in enumerate(payload["hits"])
     ]
     hits = _with_short_ids(memory, hits)
     shown = pages([2 * tokens(hit) for hit in hits])
@@ -154,6 +179,10 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         *correction_lines(payload),
         *_notes(payload["coverage"], payload["degraded"]),
     ]
+    if (payload["weak"] or not payload["hits"]) and "workspace" not in request.kinds:
+        on_record = workspaces_on_record(memory.settings.data_dir)
+        if chunks := sum(each["chunks"] for each in on_record):
+            notes.append(f"{counted(chunks, 'chunk')} of documents: ask kind=workspace.")
     of = {"project": project} if project else {}
     structured = {**kept, **of, "hits": hits, "next": next_call}
     lines = [
@@ -248,11 +277,7 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     found, missing = [], {}
     for any_id in dict.fromkeys(request.ids):
         try:
-            item = {"rest": "", **whole(memory, any_id)}
-            if request.records:
-                records = records_behind(memory, any_id, subagents=request.subagents)
-                item |= {"text": "\n".join(record_lines(records)), "rest": ""}
-            found.append({**item, "text": visible(item["text"]), "rest": visible(item["rest"])})
+            found.append(memory.first_with(partial(_whole, any_id=any_id, request=request)))
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
     if not found:
@@ -290,6 +315,15 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
         "next": next_call,
     }
     return _Answer(structured, lines, after=[*notes, next_call])
+
+
+def _whole(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
+    """Return what an id names in full, or every record behind it."""
+    item = {"rest": "", **whole(memory, any_id)}
+    if request.records:
+        records = records_behind(memory, any_id, subagents=request.subagents)
+        item |= {"text": "\n".join(record_lines(records)), "rest": ""}
+    return {**item, "text": visible(item["text"]), "rest": visible(item["rest"])}
 
 
 def _on_page(
@@ -334,6 +368,24 @@ def _short_item(memory: Memory, item: Mapping[str, Any], session_id: str) -> dic
     return {**item, **short}
 
 
+def _with_short_turns(memory: Memory, value: Any) -> Any:
+    """Return a list or an object whose ids of turns are the shortest that every tool takes."""
+    if isinstance(value, dict):
+        return {
+            name: [_short_turn(memory, each) for each in inner]
+            if name == "turns" and inner and isinstance(inner[0], str)
+            else _short_turn(memory, inner)
+            if name == "turn_id" and inner
+            else _with_short_turns(memory, inner)
+            for name, inner in value.items()
+        }
+    return [_with_short_turns(memory, each) for each in value] if isinstance(value, list) else value
+
+
+def _short_turn(memory: Memory, turn_id: str) -> str:
+    return shortened(memory, turn_id, parse_id(turn_id).session_id)
+
+
 def _of_one_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
     """Return rows without their project, and that project, if it is the same of all; else the rows
     as they are, and ""."""
@@ -376,12 +428,74 @@ def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
 
 
 def _how(memory: Memory, request: HowRequest) -> _Answer:
-    payload, left_out = fitting(memory.ask(request), ("commands", "failed"))
+    payload = _with_short_turns(memory, memory.ask(request))
+    payload, left_out = fitting(payload, ("commands", "failed"))
     ids = [each["turn_id"] for each in [*payload["commands"], *payload["failed"]]]
     next_call = f'Next: get(ids=["{ids[0]}"], records=true) for all of the turn.' if ids else ""
     lines = list(how_lines(payload)) if ids else []
     notes = [*how_notes(payload), *_left_out(left_out, request.n), next_call]
     return _Answer({**payload, "next": next_call}, lines, after=notes)
+
+
+def _friction(memory: Memory, request: FrictionRequest) -> _Answer:
+    payload, left_out = fitting(_with_short_turns(memory, memory.ask(request)), ("errors",))
+    turns = [each["turns"][0] for each in payload["errors"]]
+    next_call = f'Next: get(ids=["{turns[0]}"], records=true) for all of the turn.' if turns else ""
+    notes = [*project_notes(payload), *_left_out(left_out, request.n), next_call]
+    lines = list(friction_lines(payload)) if turns else []
+    return _Answer({**payload, "next": next_call}, lines, after=notes)
+
+
+def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
+    payload = memory.ask(request)
+    for session in payload["sessions"]:
+        changed = session["files_modified"]
+        session["files_modified"] = changed[:_LISTED_FILES]
+        session["files_in_all"] = len(changed)
+    payload, _ = fitting(payload, ("sessions",))
+    listed = payload["sessions"]
+    next_call = ""
+    if listed:
+        next_call = f'Next: summarize_session(session="{listed[0]["short_id"]}") for what was done.'
+    older = payload["total"] - len(listed)
+    notes = [
+        *project_notes(payload),
+        *([f"{counted(older, 'more session')}: ask for more with n, or narrower."] * bool(older)),
+        next_call,
+    ]
+    lines = list(sessions_lines(payload)) if listed else []
+    return _Answer({**payload, "next": next_call}, lines, after=notes)
+
+
+def _usage(memory: Memory, request: UsageRequest) -> _Answer:
+    payload, left_out = fitting(memory.ask(request), ("groups",))
+    notes = [*usage_notes(payload), *([f"{left_out} more did not fit."] * bool(left_out))]
+    return _Answer(payload, list(usage_lines(payload)), after=notes)
+
+
+def _blame(memory: Memory, request: BlameRequest) -> _Answer:
+    payload = _with_short_turns(memory, memory.ask(request))
+    payload, left_out = fitting(payload, ("commits", "turns"))
+    sessions = [each for commit in payload["commits"] for each in commit["sessions"]]
+    ids = [each["turn_id"] or each["session_id"] for each in [*sessions, *payload["turns"]]]
+    next_call = f'Next: get(ids=["{ids[0]}"]) for the full text.' if ids else ""
+    notes = [*([f"{left_out} more did not fit."] * bool(left_out)), next_call]
+    return _Answer({**payload, "next": next_call}, list(blame_lines(payload)), after=notes)
+
+
+def _restore(memory: Memory, request: RestoreRequest) -> _Answer:
+    """Return a file as it was; of one that is too long its beginning, and where the rest is."""
+    payload = memory.ask(request)
+    whole_text = payload["text"]
+    beginning = next(text_pages(visible(whole_text), PAGE_CHARACTERS, LISTED_TOKENS // 2))
+    payload, _ = fitting({**payload, "text": beginning}, ("events",), LISTED_TOKENS // 2)
+    notes = list(restore_notes(payload))
+    if len(beginning) < len(whole_text):
+        notes.append(
+            f"Cut: {len(beginning)} of {len(whole_text)} characters. `memory restore "
+            f"{payload['file']}` prints all."
+        )
+    return _Answer(payload, beginning.split("\n"), after=notes)
 
 
 def _left_out(count: int, n: int) -> list[str]:
@@ -457,6 +571,13 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
     return _Answer(structured, lines)
 
 
+def _workspaces(memory: Memory, request: StatusRequest) -> _Answer:
+    workspaces = workspaces_on_record(memory.settings.data_dir)
+    structured = {"workspaces": workspaces, "coverage": memory.ask(request)["coverage"]}
+    nothing = "No workspace is on record; `memory index ROOT` adds one."
+    return _Answer(structured, list(workspace_lines(workspaces)), nothing)
+
+
 _TOOLS: dict[str, Callable[[Memory, Any], _Answer]] = {
     "recall": _recall,
     "timeline": _timeline,
@@ -465,5 +586,11 @@ _TOOLS: dict[str, Callable[[Memory, Any], _Answer]] = {
     "summarize_session": _summarize,
     "link_session_to_commit": _link,
     "how": _how,
+    "friction": _friction,
+    "sessions": _sessions,
+    "usage": _usage,
+    "blame": _blame,
+    "restore": _restore,
     "status": _status,
+    "workspace_index_stats": _workspaces,
 }

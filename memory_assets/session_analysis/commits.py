@@ -3,28 +3,61 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory_assets.models import RedactedRecord
+from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import EMPTY, names, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, names, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
-from memory_assets.session_analysis.shell import Segment, segments
+from memory_assets.session_analysis.shell import (
+    SEARCHERS,
+    VIEWERS,
+    Segment,
+    meaningful,
+    segments,
+)
 
 MOST_COMMITS = 40
 _SUBJECT_LIMIT = 120
 _MADE = re.compile(
-    r"^\[((?:[\w./@#+-]+|detached HEAD))(?: \(root-commit\))? ([0-9a-f]{7,40})\] (\S.*)$",
+    r"(?:^|\\n|\"|: )\[((?:[\w./@#+-]+|detached HEAD))(?: \(root-commit\))? ([0-9a-f]{7,40})\] "
+    r"(\S(?:(?!\\[nr]|\"\s*[,}\]])[^\n])*)(?P<counted>(?:\n|\\n) \d+ files? changed)?",
     re.MULTILINE,
 )
+"""What `git commit` prints, on a line of its own or in JSON or a message that quotes it."""
 _LISTED = re.compile(
     r"^(?:\* |commit )?([0-9a-f]{7,40})(?:\s+\([^)\n]*\))?\s+(\S.*)$", re.MULTILINE
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
 _LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
+RESET = "reset"
+_BACK = re.compile(r"(?:HEAD|@)(?:~(\d*)|\^)")
+_ROUTINE = Phrase(
+    r"^\W*(?:release|merge|initial commit|init\b|wip\b|checkpoint|fixup!|squash!|tmp\b|temp\b|"
+    r"v?\d+\.\d+|style|"
+    r"sync(?:ed)?\b.*\b(?:sessions?|conversations?|journals?|logs|transcripts?)|"
+    r".*\b(?:(?:un(?:used|necessary|needed)|redundant|missing) (?:\w+ )*(?:imports?|casts?|"
+    r"variables?|parameters?)|(?:clarify|fix|update|add|remove)\w* (?:\w+ )?comments?|"
+    r"for debugging|barrel)\b|"
+    r".*\bv?\d+\.\d+\S* in (?:the )?changelog|"
+    r"(?:chore|build|ci)(?:\([^)]*\))?!?: ?(?:release|bump|version|prepare release)|"
+    r"(?:fix|update|run|apply|correct)? ?(?:the )?(?:lint\w*|format\w*|gofmt|prettier|typos?)\b)"
+)
+"""How subjects begin of commits that nobody asks for later."""
+_SAYS_LITTLE = Phrase(
+    r"^\W*(?:\w+(?:\([^)]*\))?!?: ?)?(?:bump|clarif\w+|improve\w*|updat\w+|refine|document\w*|"
+    r"polish|tweak|address|sync|minor|small|various|misc\w*|clean ?up|cleanup|regenerat\w+|apply|"
+    r"more|(?:comprehensive )?(?:repository|various|several) improvements|"
+    r"add (?:\w+ ){0,3}(?:comments?|tests?|docs?|documentation|links?|badges?)|"
+    r"\w+ (?:pr |review |code )*(?:feedback|comments?|suggestions?))\b"
+    r"|\breview (?:follow-?ups?|items|nits|fixes)\b"
+    r"|\b(?:align\w*|indent\w*|spacing|padding|colou?rs?|wording)\b"
+)
+"""How subjects begin that need the rest of the message to tell anything."""
 _VERBS = names("commit cherry-pick revert")
+_SHOWING = VIEWERS | SEARCHERS | names("git gh awk jq echo ls find strings diff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,49 +75,134 @@ class MadeCommit:
         return text.cut(at, at + len(self.sha))
 
 
+@dataclass(frozen=True, slots=True)
+class CommitCall:
+    """A commit, the turn and the record that it ended with, and the command with its message."""
+
+    made: MadeCommit
+    turn: Turn
+    record: RedactedRecord
+    message: RedactedText
+
+
 def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
-    """Return "SHA subject" of each commit made, oldest first; the subject alone where git
-    said no SHA. An amended commit keeps its place and shows its last SHA."""
-    found: dict[RedactedText, RedactedText] = {}
+    """Return "SHA subject" of each commit that stayed, oldest first; the subject alone where git
+    said no SHA."""
+    lines: list[RedactedText] = []
+    for call in commits_that_stayed(session):
+        subject, sha = call.made.subject, call.made.sha_in(call.record.text)
+        lines.append(compose("{} {}", sha, subject) if sha else subject)
+    return tuple(lines[:MOST_COMMITS])
+
+
+def commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
+    """Return the commits of a session in order, but for those that it replaced: by an amendment,
+    by one with the same subject, or by a reset to a commit before them."""
+    return session.once(_history)[0]
+
+
+def replaced_commits(session: SessionTurns) -> Mapping[str, str]:
+    """Return the SHA of each commit that a session replaced, as long as git printed it, with that
+    of the one that took its place: `RESET` where a reset took it back, "" where no SHA is known."""
+    return session.once(_history)[1]
+
+
+def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, str]]:
+    stayed: dict[RedactedText, CommitCall] = {}
+    gone: dict[str, str] = {}
     calls = Calls()
-    for record in session.records:
-        for made in made_in(record, calls.ended(record)):
-            if made.sha:
-                found[made.subject] = compose("{} {}", made.sha_in(record.text), made.subject)
-            else:
-                found.setdefault(made.subject, made.subject)
-    return tuple(found.values())[:MOST_COMMITS]
+    for turn in session.turns:
+        for record in turn.records:
+            command = calls.ended(record)
+            if not command:
+                continue
+            made = made_in(record, command)
+            for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
+                gone[stayed.popitem()[1].made.sha] = RESET
+            amended = made and any("--amend" in one.words for one in segments(command))
+            if not made and stayed and not record.is_error and _amends_quietly(command):
+                earlier = stayed.popitem()[1]
+                same = MadeCommit(_listed(earlier.made.subject, record), earlier.made.subject)
+                gone[earlier.made.sha] = same.sha
+                stayed[same.subject] = CommitCall(same, turn, record, earlier.message)
+            replaced = stayed.popitem()[1] if amended and stayed else None
+            for one in made:
+                replaced = stayed.pop(one.subject, replaced)
+                told = _MESSAGE.search(command) or _HEREDOC.search(command)
+                message = replaced.message if replaced is not None and not told else command
+                stayed[one.subject] = CommitCall(one, turn, record, message)
+                if replaced is not None:
+                    gone[replaced.made.sha] = one.sha
+    kept = {call.made.sha for call in stayed.values()}
+    return list(stayed.values()), {old: new for old, new in gone.items() if old and old not in kept}
+
+
+def _amends_quietly(command: RedactedText) -> bool:
+    """Return True if a command amends a commit under its subject, and git prints nothing."""
+    return any(
+        _git_verb(segment) == "commit"
+        and {"--amend", "--no-edit"} <= set(segment.words)
+        and {"-q", "--quiet"} & set(segment.words)
+        for segment in segments(command)
+    )
+
+
+def _listed(subject: RedactedText, record: RedactedRecord) -> str:
+    """Return the SHA beside which an output lists a subject, "" if it does not."""
+    found = (
+        line.group(1)
+        for line in _LISTED.finditer(record.text)
+        if _subject(record.text.cut(*line.span(2))) == subject
+    )
+    return next(found, "")
+
+
+def _reset_by(command: RedactedText) -> int:
+    """Return how many commits a command goes back behind; 0 if it does not."""
+    back = 0
+    for segment in segments(command) if "reset" in command else ():
+        if _git_verb(segment) == "reset":
+            named = [_BACK.fullmatch(word) for word in segment.words]
+            back += sum(int(one[1] or 1) for one in named if one)
+    return back
 
 
 def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     """Return the commits that a call made, `record` being its result and `command` what it ran.
 
     Those that git printed; if it printed none, the one that `git commit --quiet` made, with its SHA
-    if a listing in the same output shows its subject.
+    if a listing in the same output shows its subject. Of other programs than git, those that were
+    printed with the number of files changed: a script may commit, and a file may quote a commit.
     """
-    if not any(verb in command for verb in _VERBS) or not makes_commits(command):
+    if not command:
         return []
+    if not any(verb in command for verb in _VERBS) or not makes_commits(command):
+        printed = [] if record.is_error else printed_in(record.text, counted=True)
+        return printed if printed and not _only_shows(command) else []
     printed = printed_in(record.text)
     if printed or record.is_error:
         return printed
     quiet = _quiet_subject(command)
     if quiet is None:
         return []
-    listed = [
-        found.group(1)
-        for found in _LISTED.finditer(record.text)
-        if _subject(record.text.cut(*found.span(2))) == quiet
-    ]
-    return [MadeCommit(listed[0] if listed else "", quiet)]
+    return [MadeCommit(_listed(quiet, record), quiet)]
 
 
-def printed_in(text: RedactedText) -> list[MadeCommit]:
-    """Return the commits in a text, as printed by `git commit`: `[branch sha] subject`."""
+def _only_shows(command: RedactedText) -> bool:
+    """Return True unless a command runs something else than git and programs that show files."""
+    programs = {segment.program for segment in meaningful(command)}
+    return not programs - _SHOWING
+
+
+def printed_in(text: RedactedText, *, counted: bool = False) -> list[MadeCommit]:
+    """Return the commits in a text, as printed by `git commit`: `[branch sha] subject`; if
+    `counted`, only those below which the number of files stands."""
     return [
         MadeCommit(
             made.group(2), _subject(text.cut(*made.span(3))), text.cut(*made.span(1)).squeezed()
         )
         for made in _MADE.finditer(text)
+        if made["counted"] or not counted
     ]
 
 
@@ -130,3 +248,15 @@ def _subject(text: RedactedText) -> RedactedText:
 def subjects(made: Iterable[RedactedText]) -> list[RedactedText]:
     """Return the commits without their SHA."""
     return [text.sub(_LEADING_SHA, "") for text in made]
+
+
+def is_routine(subject: str) -> bool:
+    """Return True if a subject is one of a commit that nobody asks for later: a release, a merge,
+    formatting."""
+    return _ROUTINE.match(subject) is not None
+
+
+def says_little(subject: str) -> bool:
+    """Return True if a subject needs the rest of its message to tell anything ("address review
+    feedback")."""
+    return _SAYS_LITTLE.search(subject) is not None

@@ -24,6 +24,7 @@ _NOT_PROSE = re.compile(
 )
 _DEBRIS = re.compile(
     r"!?\[(?P<label>[^\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]*\))*\)"
+    r"|::[a-z][\w-]*\{[^}\n]*\}?"
     r"|[│┃┆╎▌▏✅✓✔☑❌✗✘️]|\*\*|`+|~~"
     r"|(?<![\w*])\*(?P<soft>\w[^*\n]*?)\*(?![\w*])"
 )
@@ -47,7 +48,7 @@ _MOVING = Phrase(
 """Moving about in the repository before the work begins."""
 _PASTED = re.compile(
     r"^\s*(?:\[Image|\[Pasted|<[a-z][\w-]*[ >]|\{|Traceback|at \S+ \(|\d{4}-\d\d-\d\d[T ]|\$ "
-    r"|❯|⎿|⏺)"
+    r"|❯|⎿|⏺|\[\[ ## \w+ ## \]\]|@\[\w+\]:)"
 )
 _PLAN = re.compile(
     r"^\s*(?:implement the following plan:?|A previous agent produced the plan below[^\n]*)\s*",

@@ -1,22 +1,45 @@
-"""The agent's sentences, and the choice of those with the best scores."""
+"""The agent's sentences, the choice of those with the best scores, and which do not hold."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.files import tool_kind
 from memory_assets.session_analysis.phrases import Phrase, closed, shorten
 from memory_assets.session_analysis.sentences import Sentence, sentences
+from memory_assets.session_analysis.session import SessionTurns
 
 SHORTEST, LONGEST = 24, 280
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
 POINTS_BACK = Phrase(r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b")
 _UNFINISHED = (*":,;(-–—…",)
+_SHORTEST_LEAD = 50
+_CUT_OFF = re.compile(r"\b(?:now|to|that|by|with|for|and|so|it|as|of|in|the|are|is)\W*$")
+_LONGEST_OBJECTION = 600
+"""Characters of a prompt that objects; a longer one brings something of its own."""
+CORRECTS = Phrase(
+    r"\W*(?:(?:ok(?:ay)?|uh+|um+|well|but|hm+)[\s,.!]+)*"
+    r"(?:no[.!]|no,? (?:wait|not|it|that|this|the|i)\b|nope\b|"
+    r"(?:hm+|oh|ah),? (?:no|wait|actually)\b|"
+    r"wait,? (?:no|that|this|it|why|are|is|wtf)\b|actually\b|not quite\b|"
+    r"that'?s (?:not|wrong|incorrect)\b|you(?:'re| are) wrong\b|"
+    r"i (?:meant|mean)\b)"
+)
+"""How prompts begin that object to the reply before them."""
+_STILL = Phrase(
+    r"\bstill (?:see\w*|get\w*|show\w*|not|no|fail\w*|broken|happen\w*|the same|th\w+|wrong|"
+    r"do(?:es)?(?:n't| not)|ha(?:s|ve|ving)|an? (?:error|issue))\b|"
+    r"\b(?:does|did|do)(?:n't| not) (?:work|help|fix|seem)\b|\bnot (?:fixed|working|right|it)\b|"
+    r"\bthis is what (?:i|we) (?:see|get)\b|\bsame (?:error|issue|problem|thing|result)\b|"
+    r"\b(?:revert|undo|roll back) (?:it|this|that|the|your)\b|"
+    r"\bnow (?:it|there|we|i)\b.{0,40}\b(?:error|fail\w*|broken|crash\w*)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +147,27 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return smaller > 0 and len(one & other) / smaller >= 0.7
 
 
+def without_colon(one: Said) -> Said:
+    """Return a sentence that leads in a list as one of its own, if it says enough without it."""
+    if not one.plain.endswith(":") or len(one.plain) < _SHORTEST_LEAD or _CUT_OFF.search(one.plain):
+        return one
+    return replace(one, text=one.text.cut(0, len(one.text) - 1), plain=one.plain[:-1])
+
+
 def readable(text: str) -> bool:
     """Return True if a sentence is readable by itself: neither a fragment nor too long."""
     if not SHORTEST <= len(text) <= LONGEST or text.endswith(_UNFINISHED):
         return False
     return len(_WORD.findall(text)) >= 4
+
+
+def withdrawn(session: SessionTurns) -> frozenset[str]:
+    """Return the ids of the turns to which the next prompt objects."""
+    return frozenset(turn.id for turn, after in pairwise(session.turns) if _objects(after))
+
+
+def _objects(turn: Turn) -> bool:
+    if turn.typed is None or len(turn.typed.text) > _LONGEST_OBJECTION:
+        return False
+    prompt = turn.typed.text.squeezed().replace("’", "'")
+    return (CORRECTS.match(prompt) or _STILL.search(prompt)) is not None

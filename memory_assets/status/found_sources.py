@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from memory_assets.agents import AGENTS
 from memory_assets.errors import TranscriptError, printable
 from memory_assets.paths import Roots, is_gone, project_of
 from memory_assets.project_names import ProjectNames, folded, spelled
@@ -33,8 +34,11 @@ from memory_assets.transcripts import (
 from memory_assets.transcripts.lines import read_head
 
 _CLAUDE_CODE = "claude-code"
+_OF_OTHERS = frozenset(name for name, agent in AGENTS.items() if agent.of_others)
 _WRITTEN = re.compile(rb'"timestamp":\s*"([^"]{10,40})"')
 _LOST_PART = "the file that it goes on from is deleted; what was read of the session stays"
+_TAKEN = "a session of another agent has the same id in this project"
+_DIFFER = "nothing, if it is a copy of that session; else give its file or directory another name"
 _RESTORE = "restore the deleted file, and run `memory ingest`"
 
 FileKey = tuple[str, str, str, str]
@@ -49,7 +53,7 @@ def find_all(
     need not read again; `note` is called with each file or directory that could not be listed, read
     or named."""
     found = list(discover(roots, known, note))
-    return _joined(_Projects(rows, found).given(), rows, note)
+    return _joined(_of_one_agent(_Projects(rows, found).given(), rows, note), rows, note)
 
 
 class _Projects:
@@ -152,9 +156,30 @@ def _is_called_after(folder: str, directory: str) -> bool:
     return folded(folder).endswith(folded(project_of(directory.lstrip("~/"))))
 
 
-def _joined(sources: Sequence[Source], rows: Iterable[SourceRow], note: Note) -> list[Source]:
+def _of_one_agent(
+    sources: Sequence[Source], rows: Sequence[SourceRow], note: Note
+) -> Iterator[Source]:
+    """Yield the sources without those whose session is another agent's: the one on record, else
+    the first. Documents that were made of other agents' sessions are left out for those."""
+    owners = {(row.project, row.session_id): row.agent for row in rows}
+    ids = {one.session_id for one in sources if one.agent not in _OF_OTHERS}
+    ids |= {row.session_id for row in rows if row.agent not in _OF_OTHERS}
+    for source in sources:
+        owner = owners.setdefault((source.project, source.session_id), source.agent)
+        if source.agent in _OF_OTHERS:
+            if source.session_id not in ids:
+                yield source
+        elif owner in (source.agent, *_OF_OTHERS):
+            yield source
+        else:
+            where = printable(source.locator)
+            note(Unlisted(source.agent, where, f"{_TAKEN} ({AGENTS[owner].title})", _DIFFER))
+
+
+def _joined(sources: Iterable[Source], rows: Iterable[SourceRow], note: Note) -> list[Source]:
     """Return one source for all files of a session, or of a subagent, that lie in several folders
     or homes: copies, and what a session wrote after it went on in a working tree."""
+    sources = list(sources)
     groups: dict[FileKey, list[Source]] = {}
     for source in sources:
         groups.setdefault(_file_key(source), []).append(source)

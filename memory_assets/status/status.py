@@ -6,13 +6,14 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from memory_assets.errors import NotFound, StoreError
 from memory_assets.http.model_endpoint import family_of, same_space
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
@@ -42,6 +43,14 @@ HISTORY_FILE = "history.jsonl"
 _COLLECTIONS = {kind.asset for kind in SEARCH_KINDS.values()}
 
 
+def agents_on_record(data_dir: Path) -> tuple[str, ...]:
+    """Return the agents with sessions in a memory, by name; raise `StoreError` if its catalogue is
+    damaged."""
+    path = data_dir / "catalog.db"
+    with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
+        return tuple(sorted(catalog.sources.counts_by("agent")))
+
+
 def status(settings: Settings) -> dict[str, Any]:
     """Return counts by agent and project, coverage by set, freshness, what is held back,
     pending or gone, sizes, versions, the last run, Chroma and the watchers.
@@ -59,10 +68,13 @@ def status(settings: Settings) -> dict[str, Any]:
     text = account_of(catalog.sources.rows())
     lost = (
         vectors
+        and settings.keeps_collections
         and settings.vectors_url is None
         and any(stages.get(stage, {}).get("rows") for stage in _COLLECTIONS)
         and not has_database(data_dir / "chroma")
     )
+    if settings.vector_backend == "none" and vectors:
+        stages = _with_own_vectors(data_dir, stages)
     current: dict[str, Any] = {
         "data_dir": str(data_dir),
         "agents": agents,
@@ -88,8 +100,7 @@ def status(settings: Settings) -> dict[str, Any]:
             **_archive(catalog),
             "retention_unfinished": (data_dir / RETENTION_FILE).exists(),
         },
-        "chroma": {"store": STORE_NAMES[settings.vector_backend]}
-        | _chroma(data_dir, settings.vectors_url, lost),
+        "chroma": _chroma(data_dir, settings, lost),
         "sizes": sizes_of(data_dir, stages),
         "versions": versions,
         "runs": _runs(data_dir),
@@ -99,6 +110,22 @@ def status(settings: Settings) -> dict[str, Any]:
     catalog.close()
     current["lake_bytes"] = current["sizes"]["lake"]
     return current
+
+
+def _with_own_vectors(data_dir: Path, stages: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the stages, in place of each collection's the rows whose vectors are in the keyword
+    index."""
+    from memory_assets.stores.keyword_index import files as keyword_files
+
+    with ExitStack() as opened, suppress(NotFound, StoreError):
+        index = keyword_files.open_for_reading(data_dir / keyword_files.FILE_NAME)
+        opened.callback(index.close)
+        for name, kind in SEARCH_KINDS.items():
+            made = int(stages.get(kind.embeddings, {}).get("rows") or 0)
+            own = {"rows": min(made, index.rows_with_vectors(name)), "bytes": 0}
+            stages = {**stages, kind.asset: {**stages.get(kind.keywords, {}), **own}}
+        return stages
+    return {name: each for name, each in stages.items() if name not in _COLLECTIONS}
 
 
 def _runs(data_dir: Path) -> dict[str, Any]:
@@ -238,22 +265,25 @@ def _archive(catalog: Catalog) -> dict[str, Any]:
     return dict(counts)
 
 
-def _chroma(data_dir: Path, url: str | None, lost: bool) -> dict[str, Any]:
-    """Return address and state of Chroma, and the directories that were set aside; `only_copies`
+def _chroma(data_dir: Path, settings: Settings, lost: bool) -> dict[str, Any]:
+    """Return name, address and state of the store, and directories set aside; `only_copies`
     has those with collections of other programs that are nowhere else, by name, or None where
     the names are not known: not yet, or because they are `unreadable`."""
+    url, store = settings.vectors_url, STORE_NAMES[settings.vector_backend]
     if url:
         none: dict[str, Any] = {"set_aside": [], "only_copies": {}, "unreadable": []}
-        return {"url": url, "state": "remote", "bytes": 0, **none}
+        return {"store": store, "url": url, "state": "remote", "bytes": 0, **none}
     endpoint = None
     if (data_dir / "chroma.endpoint.json").exists():
         from memory_assets.stores.chroma import server as chroma_server
 
         endpoint = chroma_server.running(data_dir)
+    state = "gone" if lost else "running" if endpoint else "stopped"
     aside = {str(path): others_in(path) for path in set_aside_directories(data_dir)}
     return {
+        "store": store,
         "url": endpoint.url if endpoint else None,
-        "state": "gone" if lost else "running" if endpoint else "stopped",
+        "state": "none" if settings.vector_backend == "none" else state,
         "bytes": _size(data_dir / "chroma"),
         "set_aside": list(aside),
         "only_copies": {

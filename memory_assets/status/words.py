@@ -97,6 +97,9 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
             "to do.",
         )
     elif not behind and not missing:
+        if covered and not any(each["rows"] for each in covered.values()):
+            yield False, "Nothing is on record yet; run `memory ingest`."
+            return
         vectors = all(each["vectors"] for each in covered.values())
         by_words = f" by its words; {NO_VECTORS}"
         yield True, f"Everything on record can be found{'' if vectors else by_words}."

@@ -15,7 +15,7 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import files as chroma_files
 
 CATALOG_FILE = "catalog.db"
-STORE_NAMES = {"chromadb": "Chroma", "qdrant": "qdrant"}
+STORE_NAMES = {"chromadb": "Chroma", "qdrant": "qdrant", "none": "Collections"}
 """Names of the stores of vectors, by the value of `vector_backend`."""
 _FOUND_SECONDS = 1.0
 """How long a server of vectors, once it answered, is not asked whether it is there."""

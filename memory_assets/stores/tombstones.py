@@ -45,8 +45,10 @@ CREATE TABLE IF NOT EXISTS sessions (
 CREATE TABLE IF NOT EXISTS owned_records (
     family BLOB NOT NULL, id BLOB NOT NULL, said BLOB NOT NULL, PRIMARY KEY (family, id, said)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS travelling (name TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-"""`owned_records`: keyed hashes of a record's family, of its id, and of its id with what it
+"""`travelling`: the forgotten sessions as machines with other keys know them (`travelling_name`).
+`owned_records`: keyed hashes of a record's family, of its id, and of its id with what it
 says (empty where that was not known)."""
 _OF_FIRST_VERSION = "SELECT 1 FROM sqlite_master WHERE name = 'records'"
 _HAS_SESSIONS = "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"
@@ -94,13 +96,16 @@ class Tombstones:
     ) -> None:
         """Note that these (project, session id) are to be forgotten, and the records they
         owned, by the family that forks of theirs share."""
-        now = datetime.now(UTC).date().isoformat()
+        now, keys = datetime.now(UTC).date().isoformat(), list(sessions)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as connection, transaction(connection):
             connection.executemany(
                 "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?)",
-                [(_session_key(self._key, *session), state, now) for session in sessions],
+                [(_session_key(self._key, *session), state, now) for session in keys],
             )
+            if state == "begun":
+                names = ((travelling_name(*session),) for session in keys)
+                connection.executemany("INSERT OR IGNORE INTO travelling VALUES (?)", names)
             for family, owned in records:
                 keyed_family = self.family_key(family)
                 connection.executemany(
@@ -117,6 +122,10 @@ class Tombstones:
         """Move every session in state `before` to state `after`."""
         with self._connected() as connection, transaction(connection):
             connection.execute("UPDATE sessions SET state = ? WHERE state = ?", (after, before))
+
+    def travelling(self) -> frozenset[str]:
+        """Return the forgotten sessions, as `travelling_name` names them."""
+        return frozenset(str(row[0]) for row in self._rows("SELECT name FROM travelling"))
 
     def families(self) -> frozenset[bytes]:
         """Return the families, as `family_key` names them, that have forgotten records."""
@@ -212,6 +221,13 @@ def unfinished(path: Path) -> bool:
 def is_unique(session_id: str) -> bool:
     """Whether an id names one session wherever its file lies: it holds a UUID."""
     return _UUID.search(session_id) is not None
+
+
+def travelling_name(project: str, session_id: str) -> str:
+    """Return a hash of a session that other machines can compare, which do not have this one's
+    key. Nobody can guess the UUID that it is of; of a session without one, somebody who knows
+    project and name can tell that it was forgotten."""
+    return _session_key(b"", project, session_id).hex()
 
 
 def _session_key(key: bytes, project: str, session_id: str) -> bytes:

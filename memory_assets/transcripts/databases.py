@@ -16,8 +16,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from memory_assets.errors import BusyTranscript, DamagedTranscript, printable, unreadable
 from memory_assets.transcripts.wal import with_wal
 
@@ -114,16 +112,6 @@ def opened(path: Path) -> Iterator[Database]:
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN")
         yield Database(path, connection)
-
-
-def from_json(value: object) -> Any:
-    """Return what a column of JSON says; None if it is none."""
-    if not isinstance(value, str | bytes):
-        return None
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return None
 
 
 def _text(value: bytes) -> str:

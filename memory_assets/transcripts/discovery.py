@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from errno import ELOOP
 from pathlib import Path
@@ -17,6 +18,7 @@ from memory_assets.errors import (
 )
 from memory_assets.transcripts.base import Known, Note, Source, Unlisted
 from memory_assets.transcripts.containers import COMPRESSED
+from memory_assets.transcripts.fields import names
 
 SUFFIX = ".jsonl"
 ENDINGS = (SUFFIX, *(f"{SUFFIX}{ending}" for ending in COMPRESSED))
@@ -29,6 +31,13 @@ _VANISHED = (FileNotFoundError, NotADirectoryError)
 _NOT_UTF8 = "its name is not UTF-8"
 _NOT_PRINTABLE = "its name holds control or invisible characters"
 _RENAME = "rename it"
+_PRIVATE = names(
+    "account accounts api apikey apikeys auth cline config credential credentials creds env gemini "
+    "google key keys local mcp oauth secret secrets settings token tokens user"
+)
+_NAMED_DEPTH = 3
+"""How deep a directory that the user names is searched for projects."""
+_INSTALLED = frozenset({"node_modules", "site-packages", "vendor", "target", "dist", "build"})
 _SEARCHED_DEPTH = 4
 """How deep a directory that cannot be named is searched for transcripts."""
 
@@ -40,6 +49,13 @@ def is_utf8(name: str | os.PathLike[str]) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def is_private(name: str) -> bool:
+    """Return whether a file is one of tokens or settings, which no reader opens: a document whose
+    name consists of nothing but such words."""
+    stem = name.casefold().removesuffix(".json")
+    return stem != name.casefold() and _PRIVATE.issuperset(re.split(r"[._-]+", stem.strip(".")))
 
 
 class Walk:
@@ -145,14 +161,29 @@ class Walk:
         self, root: Path, depth: int, endings: tuple[str, ...] = (SUFFIX,)
     ) -> Iterator[tuple[os.DirEntry[str], int, int]]:
         """Yield (entry, size, mtime_ns) of the files with these endings at most `depth` directories
-        under `root`, in order of path. Symbolic links to directories are not followed."""
+        under `root`, in order of path, without those that agents keep tokens and settings in.
+        Symbolic links to directories are not followed."""
         for entry in self.entries(root):
             if entry.name.endswith(endings):
+                if is_private(entry.name):
+                    continue
                 facts = self.file_facts(entry)
                 if facts is not None:
                     yield entry, *facts
             elif depth and self.is_directory(entry, follow_symlinks=False):
                 yield from self.transcripts(Path(entry.path), depth - 1, endings)
+
+    def folders(self, root: Path, depth: int = _NAMED_DEPTH) -> Iterator[Path]:
+        """Yield a directory that a user named and those below it, but for hidden ones, packages
+        that were installed, and links; of a repository those in it alone."""
+        yield root
+        entries = self.entries(root) if depth else []
+        if any(entry.name == ".git" for entry in entries):
+            depth = 1
+        for entry in entries:
+            is_of_user = not entry.name.startswith(".") and entry.name not in _INSTALLED
+            if is_of_user and self.is_directory(entry, follow_symlinks=False):
+                yield from self.folders(Path(entry.path), depth - 1)
 
     def _has_transcripts(self, entry: os.DirEntry[str], depth: int = _SEARCHED_DEPTH) -> bool:
         """Return whether an entry is a *.jsonl file, or a directory with one in or below it."""

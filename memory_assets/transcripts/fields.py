@@ -53,6 +53,7 @@ _PATCH_FILE = re.compile(
 _PLACEHOLDERS = {"image": IMAGE, "input_image": IMAGE, "document": DOCUMENT}
 
 
+_LONGEST_NUMBER = 20
 _MOST_COUNTED = 10**12
 """No count of tokens is larger; one that is would not fit a column."""
 
@@ -74,6 +75,11 @@ def object_field(record: dict[str, Any], name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; none of anything else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def count_field(record: dict[str, Any], name: str) -> int:
     """Return a field that is a count, 0 if it is none."""
     value = record.get(name)
@@ -81,18 +87,51 @@ def count_field(record: dict[str, Any], name: str) -> int:
 
 
 def parse_time(value: object) -> datetime | None:
-    """Return an ISO 8601 string or Unix milliseconds as aware UTC; None if it is neither."""
+    """Return a time as aware UTC, whether it is ISO 8601, a number of seconds, milliseconds,
+    microseconds or nanoseconds, such a number as text, or one already; None if it is none."""
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, str) and len(value) < _LONGEST_NUMBER and value.strip().isdecimal():
+        value = int(value)
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value)
             if moment.tzinfo is None:
                 return moment.replace(tzinfo=UTC)
             return moment.astimezone(UTC)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value / 1000, UTC)
+        if per_second := _units(value):
+            return datetime.fromtimestamp(value / per_second, UTC)  # type: ignore[operator]
     except (ValueError, OverflowError, OSError):
         pass
     return None
+
+
+def nanoseconds(value: object) -> int:
+    """Return a number that is a time, in whatever unit, as nanoseconds; 0 for what is none."""
+    per_second = _units(value)
+    return int(value * (1e9 / per_second)) if per_second else 0  # type: ignore[operator]
+
+
+def _units(value: object) -> float:
+    """Return how many units a second has in which a number is a time, by its magnitude: dates of
+    these decades are told apart. 0 for what is no such number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    if value != value or value <= 0 or value > 1e20:
+        return 0.0
+    return next(
+        (unit for limit, unit in ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6)) if value < limit), 1e9
+    )
+
+
+def from_json(value: object) -> Any:
+    """Return what a text of JSON says; None if it is none."""
+    if not isinstance(value, str | bytes):
+        return None
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return None
 
 
 def derived_id(*parts: str) -> str:

@@ -1,18 +1,22 @@
-"""Sessions that are one JSON document each, rewritten as a whole: read, and cut into rows."""
+"""Sessions that are one document each, rewritten as a whole: read, and cut into rows."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from stat import S_ISREG
+from typing import Any
 
-import orjson
-
-from memory_assets.errors import DamagedTranscript, printable, unreadable
+from memory_assets.errors import DamagedTranscript, TranscriptError, printable, unreadable
+from memory_assets.transcripts.fields import from_json
 from memory_assets.transcripts.lines import JsonObject
 
 MAX_BYTES = 1 << 29
 """A larger document is not read: it is held in memory."""
+MAX_BESIDE = 1 << 25
+"""A larger file beside a session is passed over."""
+_NO_FILE = "it is no file"
 _NO_JSON, _TOO_LARGE = "it is no JSON document", "it is too large to be held in memory"
 
 
@@ -23,17 +27,54 @@ def document_of(path: Path) -> JsonObject:
         TranscriptError: it cannot be read.
         DamagedTranscript: it is no JSON object, or too large.
     """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DamagedTranscript(f"{printable(path)}: {_TOO_LARGE}", _TOO_LARGE)
-        found = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise unreadable(path, error) from error
-    except orjson.JSONDecodeError:
-        found = None
+    found = from_json(bytes_of(path))
     if not isinstance(found, dict):
         raise DamagedTranscript(f"{printable(path)}: {_NO_JSON}", _NO_JSON)
     return found
+
+
+def text_of(path: Path) -> str:
+    """Return the text in a file, whatever its bytes; raise as `document_of` does."""
+    return bytes_of(path).decode("utf-8", "replace")
+
+
+def beside(path: Path) -> Any:
+    """Return what a file beside sessions says in JSON (a list of them, settings, a workspace's
+    directory); None if it is not there, cannot be read, is too large, or is no JSON."""
+    try:
+        return from_json(bytes_of(path, MAX_BESIDE))
+    except TranscriptError:
+        return None
+
+
+def object_beside(path: Path) -> JsonObject:
+    """Return the object in a file beside sessions; an empty one where there is none."""
+    found = beside(path)
+    return found if isinstance(found, dict) else {}
+
+
+def text_beside(path: Path) -> str:
+    """Return the text in a file beside sessions; "" where there is none."""
+    try:
+        return bytes_of(path, MAX_BESIDE).decode("utf-8", "replace")
+    except TranscriptError:
+        return ""
+
+
+def bytes_of(path: Path, most: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a regular file, because anything else might never end; raise as
+    `document_of` does."""
+    try:
+        status = path.stat()
+        if not S_ISREG(status.st_mode):
+            raise DamagedTranscript(f"{printable(path)}: {_NO_FILE}", _NO_FILE)
+        if status.st_size > most:
+            raise DamagedTranscript(f"{printable(path)}: {_TOO_LARGE}", _TOO_LARGE)
+        return path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except ValueError as error:  # a name with a NUL
+        raise DamagedTranscript(f"{printable(path)}: {_NO_FILE}", _NO_FILE) from error
 
 
 def rows_of_document(path: Path, name: str) -> Iterator[JsonObject]:

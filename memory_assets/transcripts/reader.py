@@ -41,6 +41,10 @@ class Reader(ABC):
         listed, read or named are skipped and passed to `note`; nothing is raised.
         """
 
+    def elsewhere(self, root: Path) -> Iterable[Path]:
+        """Return directories outside of `root` that have sessions which are found by it."""
+        return ()
+
     def holds(self, source: Source) -> bool:
         """Return whether a source of the agent is this reader's, where the agent has several."""
         return True

@@ -1,4 +1,4 @@
-"""Readers of databases with many sessions: which there are, and what changed of them."""
+"""Readers of files with many sessions, databases above all: which there are, and what changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LARGEST = (1 << 63) - 1
 
 
 class Member(NamedTuple):
-    """A session of a database: `size` and `mtime_ns` are those of `Source`, made of what one
+    """A session of a container: `size` and `mtime_ns` are those of `Source`, made of what one
     grouped query says (bytes and number of its rows, time of the newest)."""
 
     id: str
@@ -34,44 +34,38 @@ class Member(NamedTuple):
     mtime_ns: int
     parent: str = ""
     """The session that this one is a subagent's run of."""
+    stand_in: str = ""
+    """What the project is named after while nobody knows the directory: a hash of it, an id."""
 
 
-class DatabaseReader(RenderingReader):
-    """A reader of databases."""
+class ContainerReader(RenderingReader):
+    """A reader of files that have many sessions each."""
 
     def __init__(self) -> None:
         self._listings: OrderedDict[Path, tuple[str, Mapping[str, Source]]] = OrderedDict()
 
     @abstractmethod
-    def databases(self, walk: Walk, root: Path) -> Iterable[Path]:
-        """Return the databases below a directory, in order."""
+    def containers(self, walk: Walk, root: Path) -> Iterable[Path]:
+        """Return the files below a directory, in order."""
 
     @abstractmethod
-    def members(self, database: Database, path: Path) -> Iterable[Member]:
-        """Return the sessions of a database that have messages, by one grouped query."""
-
-    @abstractmethod
-    def member_rows(self, database: Database, source: Source) -> Iterable[JsonObject | None]:
-        """Return a session's rows, as `rows` does."""
-
-    def sniff(self, head: bytes) -> bool:
-        """Return False: no file of lines is one of these."""
-        return False
+    def members_of(self, path: Path) -> Iterable[Member]:
+        """Return the sessions of a file in which something was said."""
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the name of the file."""
         return safe_id(path.stem), None
 
     def holds(self, source: Source) -> bool:
-        """Return whether a source is a session of a database."""
+        """Return whether a source is a session of such a file."""
         return bool(source.member)
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield the sessions of all databases below `root`. One that cannot be read now has those
-        that it had."""
+        """Yield the sessions of all files below `root`. One that cannot be read now has those that
+        it had."""
         walk = Walk(self.agent, note)
         found = walk.root(root)
-        for path in self.databases(walk, found) if found else ():
+        for path in self.containers(walk, found) if found else ():
             yield from self._discovered(walk, path, known)
 
     def _discovered(self, walk: Walk, path: Path, known: Known) -> Sequence[Source]:
@@ -87,7 +81,7 @@ class DatabaseReader(RenderingReader):
             return known.last_seen(path)
 
     def state(self, source: Source) -> tuple[int, int] | None:
-        """Return the state of a session of a database."""
+        """Return the state of a session of such a file."""
         if not source.member:
             return super().state(source)
         if not source.path.exists():
@@ -95,25 +89,13 @@ class DatabaseReader(RenderingReader):
         found = self._listed(source.path).get(source.member)
         return (found.size, found.mtime_ns) if found else None
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
-        """Yield the rows of a session, in one read transaction."""
-        with opened(source.path) as database:
-            empty = True
-            for row in self.member_rows(database, source):
-                empty = False
-                yield row
-        if empty:
-            where = f"{printable(source.path)}: {_DELETED}"
-            raise DamagedTranscript(where, _DELETED, _NOTHING)
-
     def _listed(self, path: Path) -> Mapping[str, Source]:
-        """Return the sessions of a database by member, read again only when it changed."""
+        """Return the sessions of a file by member, read again only when it changed."""
         token = token_of(path)
         held = self._listings.get(path)
         if held is not None and held[0] == token:
             return held[1]
-        with opened(path) as database:
-            found = {each.id: each for each in self.members(database, path)}
+        found = {each.id: each for each in self.members_of(path)}
         sources = {name: self._source(path, each, found) for name, each in found.items()}
         self._listings[path] = token, sources
         if len(self._listings) > _MOST_LISTINGS:
@@ -123,16 +105,53 @@ class DatabaseReader(RenderingReader):
     def _source(self, path: Path, member: Member, found: Mapping[str, Member]) -> Source:
         top = ancestor_of(member, found)
         mtime_ns = min(max(member.mtime_ns, 0), _LARGEST)
-        directory = (found.get(top.id) or member).cwd
+        whole = found.get(top.id) or member
         own = safe_id(member.id)
         session_id = safe_id(top.id)
         agent_id = own if session_id != own else None
         size = min(max(member.size, 0), _LARGEST)
+        project = project_of(whole.cwd or whole.stand_in)
         return Source(
-            *(self.agent, project_of(directory), session_id, agent_id, path, size, mtime_ns),
+            *(self.agent, project, session_id, agent_id, path, size, mtime_ns),
             member=member.id,
-            directory=directory,
+            directory=whole.cwd,
         )
+
+
+def deleted(path: Path) -> DamagedTranscript:
+    """Return the error of a session that its container has no longer."""
+    return DamagedTranscript(f"{printable(path)}: {_DELETED}", _DELETED, _NOTHING)
+
+
+class DatabaseReader(ContainerReader):
+    """A reader of databases."""
+
+    @abstractmethod
+    def members(self, database: Database, path: Path) -> Iterable[Member]:
+        """Return the sessions of a database that have messages, by one grouped query."""
+
+    @abstractmethod
+    def member_rows(self, database: Database, source: Source) -> Iterable[JsonObject | None]:
+        """Return a session's rows, as `rows` does."""
+
+    def sniff(self, head: bytes) -> bool:
+        """Return False: no file of lines is one of these."""
+        return False
+
+    def members_of(self, path: Path) -> list[Member]:
+        """Return the sessions of a database, of one moment."""
+        with opened(path) as database:
+            return list(self.members(database, path))
+
+    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+        """Yield the rows of a session, in one read transaction."""
+        with opened(source.path) as database:
+            empty = True
+            for row in self.member_rows(database, source):
+                empty = False
+                yield row
+        if empty:
+            raise deleted(source.path)
 
 
 def ancestor_of(member: Member, found: Mapping[str, Member]) -> Member:
@@ -161,16 +180,3 @@ def unfinished_last(
     done = [row for at, row in enumerate(rows) if at <= last or is_finished(row)]
     left = [row for at, row in enumerate(rows) if at > last and not is_finished(row)]
     return done, left
-
-
-def nanoseconds(value: object) -> int:
-    """Return a time in seconds, milliseconds, microseconds or nanoseconds, by its magnitude, as
-    nanoseconds; 0 for what is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    if value != value or value <= 0 or value > 1e20:
-        return 0
-    for limit, factor in ((1e11, 1e9), (1e14, 1e6), (1e17, 1e3)):
-        if value < limit:
-            return int(value * factor)
-    return int(value)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
+    from_json,
     parse_time,
     patch_paths,
     paths_in,
@@ -17,25 +18,12 @@ from memory_assets.transcripts.fields import (
     safe_name,
     text_field,
 )
+from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame, Session
-from memory_assets.transcripts.stored import nanoseconds
 
 _COMMANDS = ("command", "cmd", "commandLine")
+_NO_TOKENS = Tokens()
 _PATCHES = ("patchText", "patch", "input")
-
-
-def moment(value: object) -> datetime | None:
-    """Return a time as aware UTC, whether it is ISO 8601, a number of seconds, milliseconds,
-    microseconds or nanoseconds, or such a number as text; None if it is none."""
-    if isinstance(value, str) and value.strip().isdigit() and len(value) < 20:
-        value = int(value)
-    if isinstance(value, str):
-        return parse_time(value)
-    found = nanoseconds(value)
-    try:
-        return datetime.fromtimestamp(found / 1e9, UTC) if found else None
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def call_of(name: str, arguments: Any) -> Call:
@@ -59,6 +47,7 @@ class StoredSession(Session):
     def __init__(self, source: Source, report: ReadReport) -> None:
         super().__init__(source, report)
         self._cwd = self._version = self._model = self._branch = ""
+        self._start: datetime | None = None
 
     def _begin(self, *, session: object, cwd: str, version: str = "", start: object = None) -> None:
         """Note a session's facts, which its first row has."""
@@ -68,7 +57,8 @@ class StoredSession(Session):
         self._version = safe_name(version) or self._version
         report.see_cwd(self._cwd)
         report.see_version(self._version)
-        report.see_time(moment(start))
+        self._start = parse_time(start)
+        report.see_time(self._start)
 
     def _frame(
         self,
@@ -80,14 +70,15 @@ class StoredSession(Session):
         model: str = "",
         parent: object = None,
     ) -> Frame:
-        """Return the frame of a row with the agent's `own` id and its time."""
+        """Return the frame of a row with the agent's `own` id and its time, else that of the
+        session's beginning."""
         self._report.see_time(at)
         self._model = safe_name(model) or self._model
         return Frame(
             byte_start=start,
             byte_end=end,
             record_uuid=record_id(self._source.agent, self._source.session_id, own, start),
-            timestamp=at,
+            timestamp=at or self._start,
             parent_uuid=safe_id(parent) or None,
             cwd=self._cwd,
             git_branch=self._branch,
@@ -97,7 +88,23 @@ class StoredSession(Session):
             content=row,
         )
 
-    def _call(self, frame: Frame, call_id: str, name: str, arguments: Any, **more: Any) -> Record:
-        """Return the record of a call, which is open until it is answered."""
+    def _titled(
+        self,
+        row: JsonObject,
+        start: int,
+        end: int,
+        subtype: str = "ai-title",
+        tokens: Tokens = _NO_TOKENS,
+    ) -> list[Record]:
+        """Return the title in a row of what may change as a session goes on, with the tokens of all
+        its answers where only the session has them."""
+        frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
+        made = self._one(frame, "system", "title", text_field(row, "title"), subtype)
+        return self._resolve(self._with_tokens(made, frame, tokens))
+
+    def _call(self, frame: Frame, call_id: str, name: str, given: Any, **more: Any) -> Record:
+        """Return the record of a call, which is open until it is answered. `given` are its
+        arguments, or a text of JSON with them."""
+        arguments = given if (parsed := from_json(given)) is None else parsed
         call = call_of(name, arguments)
         return self._called(frame, call_id, call, render_input(arguments), **more)

@@ -49,7 +49,8 @@ class _Watched:
     inode: int
 
 
-STORES = (".json", *(f"{ending}{log}" for ending in (".db", ".vscdb") for log in ("", "-wal")))
+_DATABASES = (".db", ".vscdb")
+STORES = (".json", *(f"{ending}{log}" for ending in _DATABASES for log in ("", "-wal")))
 """Endings of documents and databases with sessions, and of databases' logs."""
 Wanted = Callable[[str, bool], bool]
 """Whether a path that changed is worth telling; the second argument: whether it is a directory."""

@@ -92,14 +92,15 @@ class Watcher:
         for each in self.followed:
             if each.refresh():
                 self._next_full_look = 0.0
-        state = self.state
+        state, settings = self.state, self.components.settings
         watched = [each.directories for each in self.followed]
         state.mode = "polling" if any(each.mode == "polling" for each in watched) else "events"
         state.notes = {root: note for each in watched for root, note in each.notes.items()}
         state.waiting = len(self._pending)
         watcher_presence.tell(self.components.data_dir, state)
         warm = self.clock() - self._last_change < _KEEP_WARM_SECONDS
-        if warm and self.components.vectors_url is None and state.runs:
+        own = settings.keeps_collections and settings.vectors_url is None
+        if warm and own and state.runs:
             chroma_server.touch(self.components.data_dir)
 
     def _take_changes(self) -> None:

@@ -1,4 +1,4 @@
-"""`memory install-hooks --agent claude`: a session begins with what is remembered."""
+"""`memory install-hooks --agent`: a session begins with what is remembered."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     project = tmp_path / "project"
     project.mkdir()
     monkeypatch.chdir(project)
-    for name in ("CLAUDE_CONFIG_DIR", "MEMORY_CONTEXT"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "QWEN_HOME", "MEMORY_CONTEXT"):
         monkeypatch.delenv(name, raising=False)
     environment = {
         "HOME": str(tmp_path / "home"),
@@ -137,6 +137,41 @@ def test_settings_that_held_nothing_else_are_removed(run: Run, tmp_path: Path) -
             assert done.returncode == exit_codes.FINE and not path.exists()
 
 
+@pytest.mark.parametrize(
+    ("agent", "user_file", "project_file"),
+    [
+        ("codex", ".codex/hooks.json", ".codex/hooks.json"),
+        ("gemini", ".gemini/settings.json", ".gemini/settings.json"),
+        ("qwen", ".qwen/settings.json", ".qwen/settings.json"),
+    ],
+)
+def test_other_agents_have_the_hook_where_they_look_for_it(
+    run: Run, tmp_path: Path, agent: str, user_file: str, project_file: str
+) -> None:
+    """In each project or in all; what it prints is what the agent reads: text, or JSON; it goes
+    again with all that it came with."""
+    run("remember", "We use pnpm.", "--project", ".")
+    project, home = tmp_path / "project" / project_file, tmp_path / "home" / user_file
+    for path, option in ((project, ()), (home, ("--user",))):
+        for _ in range(2):
+            done = run("install-hooks", "--agent", agent, *option)
+            assert done.returncode == exit_codes.FINE, done.stderr
+        groups = json.loads(path.read_text())["hooks"]["SessionStart"]
+        assert all("resume" not in group["matcher"] for group in groups)
+        (command,) = set(commands(path))
+        assert len(groups) == len(commands(path))
+    asked = command.split("/memory ")[-1].split()
+    printed = run(*asked).stdout
+    if agent == "codex":
+        assert printed.startswith("<recalled-memory") and "We use pnpm." in printed
+    else:
+        said = json.loads(printed)["hookSpecificOutput"]
+        assert said["hookEventName"] == "SessionStart" and "pnpm" in said["additionalContext"]
+    for path, option in ((project, ()), (home, ("--user",))):
+        run("install-hooks", "--agent", agent, *option, "--uninstall")
+        assert not path.exists()
+
+
 def test_what_cannot_be_changed_is_left_alone(run: Run, tmp_path: Path) -> None:
     """Settings that are not JSON, an agent without such a hook, --user without an agent."""
     path = tmp_path / "project" / LOCAL
@@ -145,7 +180,7 @@ def test_what_cannot_be_changed_is_left_alone(run: Run, tmp_path: Path) -> None:
     refused = run("install-hooks", "--agent", "claude")
     assert refused.returncode == exit_codes.USAGE and str(path) in refused.stderr
     assert path.read_text() == "{ hooks: "
-    assert run("install-hooks", "--agent", "codex").returncode == exit_codes.USAGE
+    assert run("install-hooks", "--agent", "pi").returncode == exit_codes.USAGE
     assert run("install-hooks", "--user").returncode == exit_codes.USAGE
 
 

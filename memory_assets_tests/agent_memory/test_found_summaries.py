@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from memory_assets.errors import NotFound
+from memory_assets.paths import NO_VECTORS
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.indexes.rebuild import rebuild
 from memory_assets.pipeline.removal.forget import forget
@@ -87,7 +88,7 @@ def test_it_is_found_where_its_turns_were_cut(old: Agents) -> None:
     assert "turns 0 to 15" in "\n".join(search_lines(answer.to_dict()))
     (shown,) = memory.show(FIRST)
     assert shown["text"] == hit.text and whole(memory, FIRST)["kind"] == "history-summary"
-    found = audit(memory, FIRST, bytes(32), embeds=False)
+    found = audit(memory, FIRST, bytes(32), NO_VECTORS)
     assert found.intact and found.kind == "history-summary"
     client = TestClient(build_site(old.components.settings), base_url="http://127.0.0.1")
     page = client.get("/", params={"in": "history", "q": "flooded quay", "n": "40"}).text

@@ -170,7 +170,7 @@ def test_the_command_says_what_was_recovered(wordy: Agents, tmp_path: Path) -> N
 def test_processes_that_find_no_journal_begin_one(wordy: Agents) -> None:
     """None replaces what another has begun and written to."""
     path = lose(wordy)
-    with get_context("spawn").Pool(4) as pool:
+    with get_context("spawn").Pool(2) as pool:
         assert pool.map(_first_turn, [path] * 8) == [0] * 8
     say(wordy, 1)
     ingest(wordy)

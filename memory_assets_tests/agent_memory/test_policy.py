@@ -78,7 +78,13 @@ def test_a_setting_that_is_nonsense_is_refused_by_its_name(
         load_settings()
 
 
-@pytest.mark.parametrize("name", memory_pairs.SETS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name == "blind" else pytest.mark.long)
+        for name in memory_pairs.SETS
+    ],
+)
 def test_no_contrary_pair_is_merged(name: str) -> None:
     """On labelled pairs; what is merged says the same."""
     judgements = memory_pairs.judged(memory_pairs.pairs(name))

@@ -33,6 +33,7 @@ class _Record:
         _Record('{"frame":"' + FRAMED + '"}', tool_name="mcp__anything__recall"),
         _Record(tool_name="mcp__memory__recall"),
         _Record(tool_name="mcp__memory-assets__get"),
+        _Record(tool_name="mcp__plugin_memory_memory__ask"),
         _Record(tool_name="memory_assets__timeline"),
         _Record(command="memory search 'why did it fail'"),
         _Record(command=".venv/bin/memory show session::x::turn::1 --json"),

@@ -118,7 +118,14 @@ def _empty(content: bytes) -> bytes:
     return b""
 
 
-@pytest.mark.parametrize("damage", [_no_footer, _cut_in_half, _empty])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _cut_in_half,
+        pytest.param(_no_footer, marks=pytest.mark.long),
+        pytest.param(_empty, marks=pytest.mark.long),
+    ],
+)
 def test_a_damaged_file_is_told_until_it_is_whole_and_stops_no_other_project(
     home: dict[str, str], tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:

@@ -23,7 +23,8 @@ _KINDS = ("sessions", "workspace", "memory")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a memory of sessions, a workspace and what an agent wrote."""
     home = tmp_path_factory.mktemp("home")
-    shutil.copytree(SAMPLE_DIR / "claude" / "projects", home / "projects")
+    project = "-home-mara-code-harbor-api"
+    shutil.copytree(SAMPLE_DIR / "claude" / "projects" / project, home / "projects" / project)
     (home / "harbor").mkdir()
     (home / "harbor" / "guide.md").write_text("# Guide\n\nThe flaky test waits for the tide.\n")
     environment = {
@@ -92,6 +93,7 @@ def test_index_moves_the_workspaces_alone(changed: dict[str, str]) -> None:
     assert _FOUND in _run(changed, "ingest")
 
 
+@pytest.mark.long
 def test_a_workspace_whose_directory_is_gone_is_moved_too(
     changed: dict[str, str], filled: dict[str, str]
 ) -> None:

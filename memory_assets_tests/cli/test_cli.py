@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -26,7 +26,6 @@ MEMORY = Path(sys.executable).with_name("memory")
 
 
 Done = subprocess.CompletedProcess[str]
-Run = Callable[..., Done]
 
 
 class Cli:
@@ -45,21 +44,15 @@ class Cli:
         return {**others, **self.own}
 
     def run(self, *arguments: str) -> Done:
-        """Run `memory` in a process of its own."""
-        return subprocess.run(
-            [MEMORY, *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        """Run `memory` in the tests' own process."""
+        return command_line.run_here(self.own, *arguments)
 
 
 @pytest.fixture(scope="module")
 def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cli, str]]:
     """A memory of the sample, made by `memory ingest` in a home without any agent."""
     cli = Cli(tmp_path_factory.mktemp("cli"))
-    done = command_line.run_here(cli.own, "ingest")
+    done = cli.run("ingest")
     assert done.returncode == 0, done.stdout + done.stderr
     yield cli, done.stdout
     chroma_server.stop(cli.data_dir)
@@ -69,12 +62,6 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cli, st
 def empty(tmp_path: Path) -> Cli:
     """A command line whose memory is empty."""
     return Cli(tmp_path / "cli")
-
-
-@pytest.fixture
-def run_here() -> Run:
-    """Runs `memory` in the tests' own process."""
-    return lambda cli, *arguments: command_line.run_here(cli.own, *arguments)
 
 
 def test_ingest_takes_the_sample_where_no_agent_lives(ingested: tuple[Cli, str]) -> None:
@@ -94,23 +81,21 @@ def test_ingest_takes_the_sample_where_no_agent_lives(ingested: tuple[Cli, str])
     ],
 )
 def test_ingest_of_a_directory_without_transcripts_finds_nothing(
-    empty: Cli, run_here: Run, tmp_path: Path, variable: str, layout: str
+    empty: Cli, tmp_path: Path, variable: str, layout: str
 ) -> None:
     """It names the directory, the setting and the expected layout, takes no sample, and does not
     say that all is well."""
     directory = tmp_path / "nothing"
     directory.mkdir()
     empty.own[variable] = str(directory)
-    done = run_here(empty, "ingest")
+    done = empty.run("ingest")
     assert done.returncode == exit_codes.NOTHING_FOUND
     assert f"{directory} holds no transcripts" in done.stderr
     assert variable in done.stderr and layout in done.stderr
     assert "sample" not in done.stdout and "can be found" not in done.stdout
 
 
-def test_ingest_warns_of_one_directory_without_transcripts(
-    empty: Cli, run_here: Run, tmp_path: Path
-) -> None:
+def test_ingest_warns_of_one_directory_without_transcripts(empty: Cli, tmp_path: Path) -> None:
     """The other agent's sessions are ingested all the same."""
     directory = tmp_path / "nothing"
     directory.mkdir()
@@ -119,7 +104,7 @@ def test_ingest_warns_of_one_directory_without_transcripts(
         "MEMORY_PI_DIR": str(SAMPLE_DIR / "pi"),
         "MEMORY_EMBEDDER": "none",
     }
-    done = run_here(empty, "ingest")
+    done = empty.run("ingest")
     assert done.returncode == exit_codes.FINE, done.stdout + done.stderr
     assert f"{directory} holds no transcripts of claude-code" in done.stdout
     assert "holds no transcripts of pi" not in done.stdout
@@ -136,93 +121,33 @@ def test_the_suggested_search_answers_something(ingested: tuple[Cli, str]) -> No
     assert "session::" in found.stdout
 
 
-def test_a_second_ingest_has_nothing_to_do(ingested: tuple[Cli, str], run_here: Run) -> None:
+def test_a_second_ingest_has_nothing_to_do(ingested: tuple[Cli, str]) -> None:
     """It says so without starting a run, and gives the same report as JSON."""
     cli, _ = ingested
-    again = run_here(cli, "ingest", "--json")
+    again = cli.run("ingest", "--json")
     report = json.loads(again.stdout)
     assert again.returncode == 0
     assert report["work"] == [] and report["projects"] == 0
     assert report["status"]["coverage"]["sessions"]["complete"] is True
 
 
-def test_search_prints_the_json_contract(ingested: tuple[Cli, str], run_here: Run) -> None:
-    """Query, mode, coverage and hits with id, turn_id, score, text, scalar metadata and why."""
-    cli, _ = ingested
-    found = run_here(cli, "search", "why does the login loop", "--json", "-n", "3")
-    answer = json.loads(found.stdout)
-    assert found.returncode == 0
-    assert {"query", "mode", "coverage", "degraded", "hits"} <= answer.keys()
-    assert len(answer["hits"]) == 3
-    for hit in answer["hits"]:
-        assert hit.keys() == {
-            "id",
-            "turn_id",
-            "score",
-            "weak",
-            "text",
-            "metadata",
-            "why",
-            "prompt_length",
-            "later",
-        }
-        assert all(isinstance(value, str | int | float) for value in hit["metadata"].values())
-    metadata = answer["hits"][0]["metadata"]
-    assert {
-        "session_id",
-        "turn_index",
-        "part",
-        "role",
-        "timestamp",
-        "ts_epoch",
-        "project",
-        "project_root",
-        "agent",
-        "tools_used",
-        "files",
-        "git_branch",
-        "ingested_at",
-    } <= metadata.keys()
-
-
-def test_show_prints_the_turn_behind_a_hit(ingested: tuple[Cli, str], run_here: Run) -> None:
-    """The id of a hit leads to its whole turn, and with --around to its neighbours."""
-    cli, _ = ingested
-    hit = json.loads(run_here(cli, "search", "login loop", "--json", "-n", "1").stdout)["hits"][0]
-    shown = json.loads(run_here(cli, "show", hit["id"], "--json").stdout)
-    assert [row["id"] for row in shown["rows"]] == [hit["turn_id"]]
-    assert hit["text"] in "\n\n".join(shown["rows"][0]["passages"])
-    around = json.loads(run_here(cli, "show", hit["id"], "--around", "50", "--json").stdout)
-    assert len(around["rows"]) > 1
-
-
-def test_no_planted_secret_is_printed(ingested: tuple[Cli, str], run_here: Run) -> None:
+def test_no_planted_secret_is_printed(ingested: tuple[Cli, str]) -> None:
     """Searching for where secrets were pasted shows tags in their place."""
     cli, _ = ingested
-    found = run_here(cli, "search", "api key token password secret", "--json", "-n", "50").stdout
+    found = cli.run("search", "api key token password secret", "--json", "-n", "50").stdout
     assert "<redacted:" in found
 
 
-def test_filters_narrow_the_answer(ingested: tuple[Cli, str], run_here: Run) -> None:
-    """--agent, --project and --since hold for every hit."""
-    cli, _ = ingested
-    of_pi = json.loads(run_here(cli, "search", "database", "--agent", "pi", "--json").stdout)
-    assert {hit["metadata"]["agent"] for hit in of_pi["hits"]} == {"pi"}
-    late = json.loads(run_here(cli, "search", "database", "--since", "2026-06-01", "--json").stdout)
-    assert late["hits"]
-    assert all(hit["metadata"]["timestamp"] >= "2026-06-01" for hit in late["hits"])
-
-
-def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str], run_here: Run) -> None:
+def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str]) -> None:
     """A filter that nothing passes, an id that does not exist, and weak hits for a word that
     occurs nowhere; weak hits for words that do occur may be what is asked for."""
     cli, _ = ingested
-    assert run_here(cli, "search", "database", "--until", "2001-01-01").returncode == 3
-    assert run_here(cli, "show", "session::nope::turn::0").returncode == 3
-    nothing_close = run_here(cli, "search", "zzzzqqqq")
+    assert cli.run("search", "database", "--until", "2001-01-01").returncode == 3
+    assert cli.run("show", "session::nope::turn::0").returncode == 3
+    nothing_close = cli.run("search", "zzzzqqqq")
     assert nothing_close.returncode == 3 and "1. " in nothing_close.stdout
     assert "'zzzzqqqq' is nowhere in memory" in nothing_close.stdout
-    unsure = run_here(cli, "search", "does the browser save the image of the worker")
+    unsure = cli.run("search", "does the browser save the image of the worker")
     assert unsure.returncode == 0 and "Not sure; nearest:" in unsure.stdout
 
 
@@ -240,48 +165,46 @@ def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str], run_here: Run) 
     ],
 )
 def test_wrong_usage_is_exit_code_2_and_says_what_is_right(
-    ingested: tuple[Cli, str], run_here: Run, arguments: tuple[str, ...], says: str
+    ingested: tuple[Cli, str], arguments: tuple[str, ...], says: str
 ) -> None:
     """One line on standard error, no traceback."""
     cli, _ = ingested
-    refused = run_here(cli, *arguments)
+    refused = cli.run(*arguments)
     assert refused.returncode == 2
     assert says in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
-def test_asking_an_empty_memory_says_what_to_run(empty: Cli, run_here: Run) -> None:
+def test_asking_an_empty_memory_says_what_to_run(empty: Cli) -> None:
     """Search, show and status before any ingest."""
     for arguments in (("search", "x"), ("show", "session::a::turn::0"), ("status",)):
-        refused = run_here(empty, *arguments)
+        refused = empty.run(*arguments)
         assert refused.returncode == 3
         assert "memory ingest" in refused.stderr
 
 
 @pytest.mark.long
-def test_limit_takes_that_many_files_and_the_next_ingest_the_rest(
-    empty: Cli, run_here: Run
-) -> None:
+def test_limit_takes_that_many_files_and_the_next_ingest_the_rest(empty: Cli) -> None:
     """--limit 2 reads two files; afterwards everything is taken in. Without vectors, which
     change nothing about it."""
     empty.own["MEMORY_EMBEDDER"] = "none"
-    first = json.loads(run_here(empty, "ingest", "--limit", "2", "--json").stdout)
+    first = json.loads(empty.run("ingest", "--limit", "2", "--json").stdout)
     assert sum(counts["files"] for counts in first["status"]["agents"].values()) == 2
-    second = json.loads(run_here(empty, "ingest", "--json").stdout)
+    second = json.loads(empty.run("ingest", "--json").stdout)
     assert sum(counts["files"] for counts in second["status"]["agents"].values()) == 10
     assert second["status"]["coverage"]["sessions"]["turns"] == 28
     chroma_server.stop(empty.data_dir)
 
 
-def test_project_takes_just_that_project(empty: Cli, run_here: Run) -> None:
+def test_project_takes_just_that_project(empty: Cli) -> None:
     """--project restricts the runs; an unknown one is refused with the known ones. Without
     vectors, which report and status say, and that all can be found by its words."""
     empty.own["MEMORY_EMBEDDER"] = "none"
-    done = run_here(empty, "ingest", "--project=-home-mara-code-lantern")
+    done = empty.run("ingest", "--project=-home-mara-code-lantern")
     assert done.returncode == 0, done.stderr
     by_words = "Everything on record can be found by its words; no vectors are made"
     assert by_words in done.stdout
-    current = json.loads(run_here(empty, "status", "--json").stdout)
+    current = json.loads(empty.run("status", "--json").stdout)
     assert list(current["projects"]) == ["-home-mara-code-lantern"]
     for kind in ("workspace", "memory", "history", "history_summaries"):
         assert current["coverage"].pop(kind)["rows"] == 0
@@ -289,41 +212,26 @@ def test_project_takes_just_that_project(empty: Cli, run_here: Run) -> None:
         assert covered["complete"] and covered["keywords"] == covered["rows"] > 0, kind
         assert (covered["vectors"], covered["indexed"]) == (False, 0), kind
     assert current["freshness"]["newest_indexed_at"]
-    refused = run_here(empty, "ingest", "--project=nope")
+    refused = empty.run("ingest", "--project=nope")
     assert refused.returncode == 2 and "-home-mara-code-lantern" in refused.stderr
 
 
-def test_status_tells_what_is_there(ingested: tuple[Cli, str], run_here: Run) -> None:
+def test_status_tells_what_is_there(ingested: tuple[Cli, str]) -> None:
     """Projects, agents, coverage and the Chroma server, in words and as JSON."""
     cli, _ = ingested
-    assert "-home-mara-code-harbor-api" in run_here(cli, "status").stdout
-    current = json.loads(run_here(cli, "status", "--json").stdout)
+    assert "-home-mara-code-harbor-api" in cli.run("status").stdout
+    current = json.loads(cli.run("status", "--json").stdout)
     assert current["agents"]["claude-code"]["sessions"] == 6
     assert current["chroma"]["state"] in ("running", "stopped")
     assert all(covered["complete"] for covered in current["coverage"].values())
 
 
-def test_asking_loads_no_dagster(ingested: tuple[Cli, str]) -> None:
-    """Search imports neither Dagster nor Great Expectations, so that it starts fast."""
-    cli, _ = ingested
-    code = (
-        "import sys; sys.argv = ['memory', 'search', 'login loop'];"
-        "from memory_assets.cli.cli import app;"
-        "app(standalone_mode=False);"
-        "print(sorted({'dagster', 'great_expectations', 'pandas'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=cli.environment, capture_output=True, text=True
-    )
-    assert done.stdout.strip().endswith("[]"), done.stderr
-
-
 def test_from_a_directory_that_is_gone_works_what_needs_none(
-    ingested: tuple[Cli, str], run_here: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ingested: tuple[Cli, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """As a removed worktree: what is relative to it is refused with what to do, nothing else is."""
     cli, _ = ingested
-    hit = json.loads(run_here(cli, "search", "deploys fail", "--json").stdout)["hits"][0]
+    hit = json.loads(cli.run("search", "deploys fail", "--json").stdout)["hits"][0]
     session = hit["metadata"]["session_id"]
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -340,7 +248,7 @@ def test_from_a_directory_that_is_gone_works_what_needs_none(
         (("link", session, "abcdef1234"), 3),
     ]
     for command, code in works:
-        done = run_here(cli, *command)
+        done = cli.run(*command)
         assert done.returncode == code, (command, done.stdout, done.stderr)
         assert "current directory is gone" not in done.stderr
     refused: list[tuple[str, ...]] = [
@@ -352,7 +260,7 @@ def test_from_a_directory_that_is_gone_works_what_needs_none(
         ("forget", "--project", "./here", "--dry-run"),
     ]
     for command in refused:
-        done = run_here(cli, *command)
+        done = cli.run(*command)
         said = done.stdout + done.stderr
         assert done.returncode == 1, command
         assert said == "error the current directory is gone: cd to another one\n"
@@ -370,7 +278,7 @@ main()
 """An ingest that is killed when the first project is to be chunked."""
 
 
-def test_a_killed_ingest_is_completed_by_the_next_one(empty: Cli, run_here: Run) -> None:
+def test_a_killed_ingest_is_completed_by_the_next_one(empty: Cli) -> None:
     """kill -9 in the middle: the next ingest ends with everything, and the killed run does
     not stay under way, where it would hold back its project. The kill
     comes before any vector is made, so there are none; and Codex's two sessions will do."""
@@ -381,10 +289,10 @@ def test_a_killed_ingest_is_completed_by_the_next_one(empty: Cli, run_here: Run)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert (empty.data_dir / "lake" / "redacted_records").is_dir()
     assert not (empty.data_dir / "lake" / "turn_chunks").exists()
-    again = json.loads(run_here(empty, "ingest", "--json").stdout)
+    again = json.loads(empty.run("ingest", "--json").stdout)
     assert again["failed"] == {} and again["checks_failed"] == []
     assert again["status"]["coverage"]["sessions"]["turns"] == 5
-    assert json.loads(run_here(empty, "ingest", "--json").stdout)["work"] == []
+    assert json.loads(empty.run("ingest", "--json").stdout)["work"] == []
     with closing(ledger_of(empty.data_dir)) as ledger:
         runs = ledger.last_runs()
     ended = [run["status"] for run in runs["ended"] if run["job"] == INGEST_BATCH]

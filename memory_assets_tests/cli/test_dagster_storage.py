@@ -41,7 +41,7 @@ def revisions(dagster_dir: Path) -> list[int]:
 
 
 def test_several_processes_may_open_a_new_instance_at_once(tmp_path: Path) -> None:
-    """One creates the databases, the others wait for it."""
+    """One creates the databases, the other waits for it."""
     environment = {**os.environ, "MEMORY_DATA_DIR": str(tmp_path / "memory")}
     starters = [
         subprocess.Popen(
@@ -52,7 +52,7 @@ def test_several_processes_may_open_a_new_instance_at_once(tmp_path: Path) -> No
             stderr=subprocess.PIPE,
             text=True,
         )
-        for _ in range(3)
+        for _ in range(2)
     ]
     for starter in starters:
         assert starter.stdout is not None and starter.stdout.readline() == "ready\n"
@@ -61,7 +61,7 @@ def test_several_processes_may_open_a_new_instance_at_once(tmp_path: Path) -> No
         starter.stdin.write("\n")
         starter.stdin.flush()
     told = [starter.communicate() for starter in starters]
-    assert [starter.returncode for starter in starters] == [0, 0, 0], told
+    assert [starter.returncode for starter in starters] == [0, 0], told
     assert revisions(tmp_path / "memory" / "dagster") == [1, 1, 1]
 
 
@@ -86,8 +86,17 @@ def _not_a_database(database: Path) -> None:
     database.write_bytes(b"what is this" * 1_000)
 
 
-@pytest.mark.parametrize("name", DATABASES)
-@pytest.mark.parametrize("break_it", [_two_revisions, _not_a_database])
+@pytest.mark.parametrize(
+    ("name", "break_it"),
+    [
+        ("history/runs.db", _two_revisions),
+        ("history/runs/index.db", _not_a_database),
+        ("schedules/schedules.db", _two_revisions),
+        pytest.param("history/runs.db", _not_a_database, marks=pytest.mark.long),
+        pytest.param("history/runs/index.db", _two_revisions, marks=pytest.mark.long),
+        pytest.param("schedules/schedules.db", _not_a_database, marks=pytest.mark.long),
+    ],
+)
 def test_a_broken_database_is_left_as_it_is_and_said(
     sample_settings: Settings, name: str, break_it: Callable[[Path], None]
 ) -> None:

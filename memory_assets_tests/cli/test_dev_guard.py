@@ -42,6 +42,7 @@ from memory_assets_tests.dagster.live_dagster import (
     processes_in,
     wait_for,
 )
+from memory_assets_tests.sweep import sweep
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 EVIL = "http://evil.example"
@@ -77,6 +78,7 @@ def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dagster]:
     variables = ("MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR")
     with memory_dev(directory, **dict.fromkeys(variables, str(nothing))) as running:
         yield running
+        _ends_with_all_its_processes(running, signal.SIGKILL)
 
 
 def partitions(dagster: Dagster) -> set[str]:
@@ -124,41 +126,45 @@ def test_the_page_is_shown_and_can_be_framed_by_no_other(dagster: Dagster) -> No
     assert headers["x-frame-options"] == "DENY"
 
 
-@pytest.mark.parametrize(
-    ("case", "headers", "kind", "status"),
-    [
-        ("get", {}, "address", 405),
-        ("get-of-a-page", {"Accept": "text/html"}, "address", 405),
-        ("foreign-host", {"Host": "evil.example:3000"}, "json", 421),
-        ("foreign-origin", {"Origin": EVIL}, "json", 403),
-        ("opaque-origin", {"Origin": "null"}, "json", 403),
-        ("other-port", {"Origin": "http://127.0.0.1:1"}, "json", 403),
-        ("cross-site", {"Sec-Fetch-Site": "cross-site"}, "json", 403),
-        ("same-site", {"Sec-Fetch-Site": "same-site"}, "json", 403),
-        ("form", {"Content-Type": "application/x-www-form-urlencoded"}, "form", 415),
-        ("text", {"Content-Type": "text/plain"}, "json", 415),
-        ("disguised", {"Content-Type": "text/plain; application/json"}, "json", 415),
-        ("graphql", {"Content-Type": "application/graphql"}, "json", 415),
-        ("multipart", {"Content-Type": "multipart/form-data; boundary=x"}, "json", 415),
-        ("post-in-address", {"Content-Type": "text/plain"}, "both", 415),
-    ],
-)
-def test_what_another_page_can_send_changes_nothing(
-    dagster: Dagster, case: str, headers: dict[str, str], kind: str, status: int
-) -> None:
+FROM_ELSEWHERE: list[tuple[str, dict[str, str], str, int]] = [
+    ("get", {}, "address", 405),
+    ("get-of-a-page", {"Accept": "text/html"}, "address", 405),
+    ("foreign-host", {"Host": "evil.example:3000"}, "json", 421),
+    ("foreign-origin", {"Origin": EVIL}, "json", 403),
+    ("opaque-origin", {"Origin": "null"}, "json", 403),
+    ("other-port", {"Origin": "http://127.0.0.1:1"}, "json", 403),
+    ("cross-site", {"Sec-Fetch-Site": "cross-site"}, "json", 403),
+    ("same-site", {"Sec-Fetch-Site": "same-site"}, "json", 403),
+    ("form", {"Content-Type": "application/x-www-form-urlencoded"}, "form", 415),
+    ("text", {"Content-Type": "text/plain"}, "json", 415),
+    ("disguised", {"Content-Type": "text/plain; application/json"}, "json", 415),
+    ("graphql", {"Content-Type": "application/graphql"}, "json", 415),
+    ("multipart", {"Content-Type": "multipart/form-data; boundary=x"}, "json", 415),
+    ("post-in-address", {"Content-Type": "text/plain"}, "both", 415),
+]
+"""Requests of another page: a name, headers, where the operation is, and the answer's status."""
+
+
+def test_what_another_page_can_send_changes_nothing(dagster: Dagster) -> None:
     """GET, forms and plain text; any content type but JSON's own; a foreign Host or Origin;
     and what the browser says to come from elsewhere."""
-    key = f"evil-{case}"
-    path = f"/graphql?{in_address(key)}" if kind in ("address", "both") else "/graphql"
-    body = {
-        "address": None,
-        "json": json.dumps(operation(key)).encode(),
-        "form": in_address(key).encode(),
-        "both": b"",
-    }[kind]
-    given = {"Content-Type": "application/json", **headers} if body is not None else headers
-    assert send(dagster, path, body, given)[0] == status
-    assert key not in partitions(dagster)
+
+    def answered(key: str, headers: dict[str, str], kind: str) -> int:
+        path = f"/graphql?{in_address(key)}" if kind in ("address", "both") else "/graphql"
+        body = {
+            "address": None,
+            "json": json.dumps(operation(key)).encode(),
+            "form": in_address(key).encode(),
+            "both": b"",
+        }[kind]
+        given = {"Content-Type": "application/json", **headers} if body is not None else headers
+        return send(dagster, path, body, given)[0]
+
+    wanted = {case: status for case, _, _, status in FROM_ELSEWHERE}
+    assert wanted == {
+        case: answered(f"evil-{case}", headers, kind) for case, headers, kind, _ in FROM_ELSEWHERE
+    }
+    assert not [key for key in partitions(dagster) if key.startswith("evil")]
 
 
 def test_events_cannot_be_reported_by_another_page(dagster: Dagster) -> None:
@@ -180,7 +186,7 @@ def test_a_web_socket_is_for_the_page_of_the_same_origin(dagster: Dagster) -> No
         assert json.loads(own.recv(timeout=10)) == {"type": "connection_ack"}
 
 
-@pytest.mark.parametrize(
+@sweep(
     "config",
     [
         {"chroma_url": "http://evil.example:8000"},
@@ -301,33 +307,43 @@ def _are_gone(data_dir: Path) -> bool:
     """Whether, within a minute, no process of a data directory is left."""
     deadline = time.monotonic() + 60
     while processes_in(data_dir) and time.monotonic() < deadline:
-        time.sleep(0.1)
+        time.sleep(0.5)
     return not processes_in(data_dir)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
-@pytest.mark.parametrize(
-    "number",
-    [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long), signal.SIGKILL],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_it_ends_with_all_its_processes(number: signal.Signals, tmp_path: Path) -> None:
-    """Told to, when its terminal is closed, and even when it is killed: no daemon is left
-    that would go on launching runs."""
+    """When it is told to, and when its terminal is closed: no daemon is left that would go on
+    launching runs. That of the tests above is killed at their end."""
     nothing = tmp_path / "nothing"
     nothing.mkdir()
     variables = ("MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR")
     with memory_dev(tmp_path / "live", **dict.fromkeys(variables, str(nothing))) as running:
-        started = processes_in(Path(running.environment["MEMORY_DATA_DIR"]))
-        assert len(started) >= 3, started
-        running.process.send_signal(number)
-        running.process.wait(60)
-        assert _are_gone(Path(running.environment["MEMORY_DATA_DIR"]))
-    assert running.process.returncode == (-number if number == signal.SIGKILL else 0)
+        _ends_with_all_its_processes(running, number)
+
+
+def _ends_with_all_its_processes(running: Dagster, number: signal.Signals) -> None:
+    data_dir = Path(running.environment["MEMORY_DATA_DIR"])
+    assert len(processes_in(data_dir)) >= 3, processes_in(data_dir)
+    running.process.send_signal(number)
+    assert running.process.wait(60) == (-number if number == signal.SIGKILL else 0)
+    assert _are_gone(data_dir)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
-@pytest.mark.parametrize("way", ["closed", pytest.param("ctrl-c", marks=pytest.mark.long)])
-def test_on_a_terminal_it_says_its_address_alone_and_ends_with_it(way: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("way", "waits_for"),
+    [
+        ("closed", "address"),
+        pytest.param("closed", "Chroma", marks=pytest.mark.long),
+        pytest.param("ctrl-c", "Chroma", marks=pytest.mark.long),
+    ],
+)
+def test_on_a_terminal_it_says_its_address_alone_and_ends_with_it(
+    way: str, waits_for: str, tmp_path: Path
+) -> None:
     """The first line is the address; runs print nothing. A Chroma server that a run started is
     gone afterwards as are all others."""
     data_dir = tmp_path / "memory"
@@ -349,12 +365,14 @@ def test_on_a_terminal_it_says_its_address_alone_and_ends_with_it(way: str, tmp_
     os.close(theirs)
     said: list[bytes] = []
 
-    def chroma_runs() -> bool:
+    def is_there() -> bool:
         while select.select([ours], [], [], 0)[0]:
             said.append(os.read(ours, 65_536))
+        if waits_for == "address":
+            return b"Dagster is at" in b"".join(said)
         return chroma_server.running(data_dir) is not None
 
-    wait_for("Chroma", chroma_runs)
+    wait_for(waits_for, is_there)
     lines = b"".join(said).decode().splitlines()
     if way == "closed":
         os.close(ours)

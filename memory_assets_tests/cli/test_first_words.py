@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from memory_assets.cli.cli import EXAMPLES, app
-from memory_assets_tests.cli.terminal import STYLE, on_terminal
+from memory_assets_tests.cli.terminal import STYLE, on_real_terminal
 from memory_assets_tests.cli.test_cli import Cli
 
 
@@ -18,12 +18,12 @@ def test_memory_alone_says_what_to_type_first(tmp_path: Path) -> None:
     """Before anything was ingested that is one thing; afterwards what can be asked. It fits a small
     terminal, and every command in it exists."""
     cli = Cli(tmp_path / "first")
-    before = [STYLE.sub("", line) for line in on_terminal(cli, columns=80)]
+    before = [STYLE.sub("", line) for line in on_real_terminal(cli, columns=80)]
     assert "memory ingest" in "\n".join(before) and "Nothing is in memory" in "\n".join(before)
     cli.own["MEMORY_EMBEDDER"] = "none"
     ingested = cli.run("ingest")
     assert ingested.returncode == 0
-    after = [STYLE.sub("", line) for line in on_terminal(cli, columns=80)]
+    after = [STYLE.sub("", line) for line in on_real_terminal(cli, columns=80)]
     assert "sessions in memory" in "\n".join(after)
     for lines in (before, after):
         assert len(lines) <= 24 and all(len(line) < 80 for line in lines)

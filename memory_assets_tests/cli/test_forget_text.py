@@ -2,58 +2,57 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
-import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from memory_assets.redaction.forgotten_texts import ForgottenTexts, hash_of_text
+from memory_assets_tests.cli.test_cli import Cli
 from memory_assets_tests.transcript_files import write_claude
 
-HOLDER, OTHER = (f"77777777-aaaa-4aaa-8aaa-00000000000{number}" for number in (1, 2))
+HOLDER, OTHER, TELLER = (f"77777777-aaaa-4aaa-8aaa-00000000000{number}" for number in (1, 2, 3))
 PLAIN = "the gate opens for quartz heron nineteen"
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """A memory of two sessions, one of which holds a text that no rule finds."""
-    claude = tmp_path / "claude" / "projects"
+    cli = Cli(tmp_path_factory.mktemp("forget"))
+    claude = cli.data_dir.with_name("claude")
     write_claude(claude, HOLDER, "/home/mira/repo", f"remember that {PLAIN}", "close the gate")
     write_claude(claude, OTHER, "/home/mira/repo", "paint the buoys")
-    environment = {
-        **os.environ,
-        "HOME": str(tmp_path / "home"),
-        "MEMORY_DATA_DIR": str(tmp_path / "memory"),
-        "MEMORY_EMBEDDER": "none",
-        "MEMORY_PROJECTS_DIR": str(claude),
-    }
-    assert _memory(environment, "ingest").returncode == 0
-    return environment
+    cli.own |= {"MEMORY_EMBEDDER": "none", "MEMORY_PROJECTS_DIR": str(claude)}
+    assert cli.run("ingest").returncode == 0
+    return cli
 
 
-def _memory(
-    environment: dict[str, str], *arguments: str, given: str = ""
-) -> subprocess.CompletedProcess[str]:
-    program = str(Path(sys.executable).with_name("memory"))
-    return subprocess.run(
-        [program, *arguments],
-        env=environment,
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+@pytest.fixture
+def machine(made: Cli, tmp_path: Path) -> Cli:
+    """A copy of that memory."""
+    copy = Cli(tmp_path / "copy")
+    copy.own = {**made.own, "MEMORY_DATA_DIR": str(copy.data_dir)}
+    shutil.copytree(made.data_dir, copy.data_dir)
+    return copy
 
 
-def _files_with(environment: dict[str, str], text: str) -> list[Path]:
-    everything = Path(environment["MEMORY_DATA_DIR"]).rglob("*")
+def _memory(machine: Cli, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.StringIO(given))
+        return machine.run(*arguments)
+
+
+def _files_with(machine: Cli, text: str) -> list[Path]:
+    everything = machine.data_dir.rglob("*")
     return [path for path in everything if path.is_file() and text.encode() in path.read_bytes()]
 
 
-def test_a_piped_text_and_its_sessions_leave_no_byte(machine: dict[str, str]) -> None:
+def test_a_piped_text_and_its_sessions_leave_no_byte(machine: Cli) -> None:
     """Only the session that holds it goes, the answer never repeats the text, and another ingest
     does not bring it back."""
     done = _memory(machine, "forget", "--containing", "--yes", "--json", given=f"{PLAIN}\n")
@@ -68,7 +67,7 @@ def test_a_piped_text_and_its_sessions_leave_no_byte(machine: dict[str, str]) ->
     assert [each["session_id"] for each in listed] == [OTHER]
 
 
-def test_a_dry_run_only_lists(machine: dict[str, str]) -> None:
+def test_a_dry_run_only_lists(machine: Cli) -> None:
     """Part of the text, plain, is enough to find the session."""
     done = _memory(machine, "forget", "--containing", "--dry-run", "--json", given="quartz heron")
     assert done.returncode == 0, done.stderr
@@ -79,8 +78,59 @@ def test_a_dry_run_only_lists(machine: dict[str, str]) -> None:
     assert len(listed) == 2
 
 
-def test_no_text_is_refused(machine: dict[str, str]) -> None:
+def test_no_text_is_refused(machine: Cli) -> None:
     """An empty text would be in every session."""
     done = _memory(machine, "forget", "--containing", "--yes", given="\n")
     assert done.returncode == 2 and "no text was given" in done.stderr
     assert len(json.loads(_memory(machine, "sessions", "--json").stdout)["sessions"]) == 2
+
+
+def test_a_text_is_cut_out_and_its_sessions_stay(machine: Cli, tmp_path: Path) -> None:
+    """Of a session, of a document and of what an agent wrote, also in base64 and escaped; no byte
+    is left, the rest is found, and what comes later never has it."""
+    secret = 'quartz "heron" nineteen'
+    document = tmp_path / "notes" / "gate.md"
+    document.parent.mkdir()
+    document.write_text(f"The gate\n\nopens for {secret} and nobody else.\n")
+    encoded = base64.b64encode(f"gate={secret};".encode()).decode()
+    said = f"the gate takes {secret}, or {json.dumps(secret)}, or {encoded}"
+    claude = tmp_path / "claude"
+    shutil.copytree(machine.own["MEMORY_PROJECTS_DIR"], claude)
+    machine.own["MEMORY_PROJECTS_DIR"] = str(claude)
+    write_claude(claude, TELLER, "/home/mira/repo", said, "paint the gate blue")
+    for command in (("ingest",), ("index", str(document.parent))):
+        assert _memory(machine, *command).returncode == 0
+    _memory(machine, "remember", f"the gate has the text {secret} on it", "--type", "fact")
+    assert _files_with(machine, secret)
+
+    done = _memory(machine, "forget", "--containing", "--cut", "--yes", "--json", given=secret)
+
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert {each["session_id"] for each in answer["sessions"]} >= {TELLER, "gate.md"}
+    assert answer["cut"] and answer["stays"]["still_holding"] == []
+    assert _files_with(machine, secret) == []
+    write_claude(claude, TELLER, "/home/mira/repo", said, "paint the gate blue", f"use {secret}")
+    assert _memory(machine, "ingest").returncode == 0
+    assert _files_with(machine, secret) == []
+    shown = _memory(machine, "show", f"{TELLER}:0", "--records").stdout
+    assert shown.count("<redacted:forgotten-text:") >= 3 and "the gate takes" in shown
+    again = _memory(machine, "forget", "--containing", "--cut", "--yes", given=secret)
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_cut_is_of_everything(machine: Cli) -> None:
+    """It is refused for a part of the memory, and without a text."""
+    for arguments in (["--cut"], ["--cut", "--containing", "--project", "repo"]):
+        refused = _memory(machine, "forget", *arguments, given=PLAIN)
+        assert refused.returncode == 2 and "--cut needs --containing" in refused.stderr
+
+
+def test_forgotten_texts_are_known_by_keyed_hashes_alone() -> None:
+    """They are found at any place, among characters of several bytes, and with no other key."""
+    key, text = bytes(32), "né 4711"
+    hashes = frozenset([hash_of_text(text, key)])
+    found = list(ForgottenTexts(key, hashes).spans(f"ééné 4711né 4711x né 4712 {text[:-1]}"))
+    assert [(start, end) for start, end, _ in found] == [(2, 9), (9, 16)]
+    assert not list(ForgottenTexts(bytes(31) + b"1", hashes).spans(text))
+    assert text.encode() not in b"".join(hashes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing import active_children
 from pathlib import Path
 from typing import Any, ClassVar
@@ -86,22 +87,68 @@ def _session(root: Path, number: int, *texts: str, begins_with: int | None = Non
     return path
 
 
-@pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Nine sessions of one project, a fork and a secret of two sessions among them; two processes
-    share it, however little there is to do."""
-    for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR"):
-        monkeypatch.setenv(name, "to be put back")
-    monkeypatch.delenv("MEMORY_DATA_DIR")
-    root = tmp_path / "projects"
+@pytest.fixture(scope="module")
+def transcripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Nine sessions of one project, a fork and a secret of two sessions among them."""
+    root = tmp_path_factory.mktemp("shared") / "projects"
     for number in range(7):
         said = "The stone does. " * (number + 1)
         _session(root, number, f"what turns in part {number}?", said, "and when?", "At noon.")
     _session(root, 7, "what turns in part 0?", "The stone does. ", "why?", "Water.", begins_with=0)
     _session(root, 8, f"the key is {_KEY}", f"I used {_KEY}.", "thanks", "Of course.")
+    return root
+
+
+@pytest.fixture(autouse=True)
+def _one_key(transcripts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All memories here hash with one key; what an ingest sets is put back."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(transcripts.with_name("config")))
+    for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR"):
+        monkeypatch.setenv(name, "to be put back")
+    monkeypatch.delenv("MEMORY_DATA_DIR")
+
+
+@pytest.fixture
+def settings(tmp_path: Path, transcripts: Path) -> Settings:
+    """The sessions, which two processes share, however little there is to do."""
     return load_settings(
-        data_dir=tmp_path / "memory", projects_dir=tmp_path / "projects", ingest_workers=2
+        data_dir=tmp_path / "memory", projects_dir=transcripts, ingest_workers=2, embedder="none"
     )
+
+
+@pytest.fixture
+def own(settings: Settings, tmp_path: Path) -> Settings:
+    """The same over a copy of the sessions, which a test may change."""
+    (shared,) = settings.transcript_roots()["claude-code"]
+    return replace(settings, projects_dir=(shutil.copytree(shared, tmp_path / "projects"),))
+
+
+@dataclass(frozen=True)
+class ByOne:
+    """What one process made of the sessions, vectors included."""
+
+    seen: list[Outcome | Pass]
+    rows: dict[str, list[str]]
+    indexed: dict[str, set[str]]
+
+    @property
+    def but_vectors(self) -> dict[str, list[str]]:
+        """All rows but those with a vector."""
+        return {**self.rows, TURN_EMBEDDINGS.name: []}
+
+
+@pytest.fixture(scope="module")
+def by_one(transcripts: Path, tmp_path_factory: pytest.TempPathFactory) -> ByOne:
+    """A memory that one process made."""
+    data_dir = tmp_path_factory.mktemp("alone") / "memory"
+    alone = load_settings(data_dir=data_dir, projects_dir=transcripts, ingest_workers=1)
+    seen = list[Outcome | Pass]()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY"):
+            patch.setenv(name, "to be put back")
+        patch.setenv("XDG_CONFIG_HOME", str(transcripts.with_name("config")))
+        assert _ingest(alone, seen).failed == {}
+    return ByOne(seen, _rows(alone), _indexed(alone))
 
 
 def _ingest(settings: Settings, seen: list[Outcome | Pass] | None = None) -> IngestResult:
@@ -127,14 +174,14 @@ def _indexed(settings: Settings) -> dict[str, set[str]]:
         return index.ids_of("sessions", PROJECT, sorted(index.sessions("sessions", PROJECT)))
 
 
-def test_two_processes_make_what_one_makes(settings: Settings, tmp_path: Path) -> None:
+def test_two_processes_make_what_one_makes(settings: Settings, by_one: ByOne) -> None:
     """Every row of every table, the words and the totals are equal, and every check passes."""
-    alone = replace(settings, data_dir=tmp_path / "alone", ingest_workers=1)
-    by_one, by_two = list[Outcome | Pass](), list[Outcome | Pass]()
-    assert _ingest(alone, by_one).failed == _ingest(settings, by_two).failed == {}
-    assert _rows(settings) == _rows(alone)
-    assert all(_rows(settings)[table.name] for table in _TABLES)
-    assert _indexed(settings) == _indexed(alone)
+    settings = replace(settings, embedder=Settings().embedder)
+    by_two = list[Outcome | Pass]()
+    assert _ingest(settings, by_two).failed == {}
+    assert _rows(settings) == by_one.rows
+    assert all(by_one.rows[table.name] for table in _TABLES)
+    assert _indexed(settings) == by_one.indexed
     assert not [each for each in verify_project(Components(settings), PROJECT) if each.failed]
     assert _ingest(settings, after := list[Outcome | Pass]()).projects == 0 and not after
 
@@ -151,7 +198,7 @@ def test_two_processes_make_what_one_makes(settings: Settings, tmp_path: Path) -
             for each in made
         ]
 
-    assert counts(by_two) == counts(by_one)
+    assert counts(by_two) == counts(by_one.seen)
 
 
 def test_every_session_is_worked_on_by_another_process(settings: Settings) -> None:
@@ -167,7 +214,6 @@ def test_every_session_is_worked_on_by_another_process(settings: Settings) -> No
     assert {part: len(names) for part, names in _Counted.sessions.items()} == {
         "words": 9,
         "summaries": 9,
-        "vectors": 27,
     }
 
 
@@ -197,14 +243,12 @@ def _killing_once(settings: Settings) -> Callable[[Outcome | Pass], None]:
     return kill
 
 
-def test_a_process_that_is_killed_loses_nothing(settings: Settings, tmp_path: Path) -> None:
+def test_a_process_that_is_killed_loses_nothing(settings: Settings, by_one: ByOne) -> None:
     """Another one takes its place, and what it was at is done again."""
     components = Components(settings)
     plans = plan(components, find_sources(components))
     assert run_plans(settings, plans, progress=_killing_once(settings)).failed == {}
-    alone = replace(settings, data_dir=tmp_path / "alone", ingest_workers=1)
-    assert _ingest(alone).failed == {}
-    assert _rows(settings) == _rows(alone) and _indexed(settings) == _indexed(alone)
+    assert _rows(settings) == by_one.but_vectors and _indexed(settings) == by_one.indexed
 
 
 _ENDS_PROCESSES = "eeeeeeee-0000-4000-8000-000000000003"
@@ -220,62 +264,43 @@ _REAL = jobs._taken_in
 
 
 def test_a_session_that_ends_every_process_is_held_back(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    own: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the reason, until its file changes; the others are done in the same run."""
     with monkeypatch.context() as patch:
         patch.setattr(jobs, "_taken_in", _taken_in_but_one)
-        assert _ingest(settings).failed == {}
-    components = Components(settings)
+        assert _ingest(own).failed == {}
+    components = Components(own)
     (held,) = components.catalog.quarantine.entries(PROJECT)
     assert held.session_id == _ENDS_PROCESSES and "ended two processes" in held.reason
     assert len(components.lake.sessions(TURN_CHUNKS, PROJECT)) == 8
     assert plan(components, find_sources(components)) == []
-    os.utime(
-        next((settings.transcript_roots()["claude-code"][0] / PROJECT).glob(f"{_ENDS_PROCESSES}*"))
-    )
-    assert _ingest(settings).failed == {}
+    os.utime(next((own.transcript_roots()["claude-code"][0] / PROJECT).glob(f"{_ENDS_PROCESSES}*")))
+    assert _ingest(replace(own, ingest_workers=1)).failed == {}
     assert components.catalog.quarantine.entries(PROJECT) == []
     assert len(components.lake.sessions(TURN_CHUNKS, PROJECT)) == 9
 
 
-def test_no_turn_is_made_when_a_blocking_check_finds_something(settings: Settings) -> None:
+def test_no_turn_is_made_when_a_blocking_check_finds_something(own: Settings) -> None:
     """A secret in the rows of another session: nothing is made of new ones, though a process has
     made it already."""
-    assert _ingest(settings).failed == {}
-    lake = Components(settings).lake
+    assert _ingest(replace(own, ingest_workers=1)).failed == {}
+    lake = Components(own).lake
     (known, *_) = lake.sessions(REDACTED_RECORDS, PROJECT)
     row = lake.read(REDACTED_RECORDS, PROJECT, known).to_pylist()[0]
     leak = {**row, "text": f"export GITHUB_TOKEN={_TOKEN}"}
     path = own_file(lake, REDACTED_RECORDS, PROJECT, "left-by-another-program")
     pq.write_table(pa.Table.from_pylist([leak], schema=REDACTED_RECORDS.schema), path)
     for number in (10, 11):
-        _session(
-            settings.transcript_roots()["claude-code"][0], number, "and at night?", "It rests."
-        )
-    failed = _ingest(settings).checks_failed
+        _session(own.transcript_roots()["claude-code"][0], number, "and at night?", "It rests.")
+    failed = _ingest(own).checks_failed
     assert f"{PROJECT}: redacted_records.no_secrets_remain" in failed
     assert len(lake.sessions(REDACTED_RECORDS, PROJECT)) == 12
     assert len(lake.sessions(TURN_CHUNKS, PROJECT)) == 9
 
 
-def test_no_word_is_indexed_of_a_table_that_a_blocking_check_stops(settings: Settings) -> None:
-    """A secret that another program put into a chunk: the words of no chunk are indexed anew."""
-    assert _ingest(settings).failed == {}
-    components = Components(settings)
-    (known, *_) = components.lake.sessions(TURN_CHUNKS, PROJECT)
-    row = components.lake.read(TURN_CHUNKS, PROJECT, known).to_pylist()[0]
-    leak = {**row, "text": f"export GITHUB_TOKEN={_TOKEN}"}
-    path = own_file(components.lake, TURN_CHUNKS, PROJECT, known)
-    pq.write_table(pa.Table.from_pylist([leak], schema=TURN_CHUNKS.schema), path)
-    keywords_path(components).unlink()
-    failed = _ingest(settings).checks_failed
-    assert f"{PROJECT}: turn_chunks.no_secrets_remain" in failed
-    assert not keywords_path(components).exists()
-
-
 def test_an_original_that_is_read_after_its_fork_owns_its_records(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, by_one: ByOne, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a large project the newest sessions are found by words before the next ones are read."""
     seen = list[Outcome | Pass]()
@@ -284,9 +309,7 @@ def test_an_original_that_is_read_after_its_fork_owns_its_records(
         assert _ingest(settings, seen).failed == {}
     indexed = [each for each in seen if isinstance(each, Made) and each.asset == "keyword_index"]
     assert [each.report.sessions for each in indexed[:9]] == list(range(1, 10))
-    alone = replace(settings, data_dir=tmp_path / "alone", ingest_workers=1)
-    assert _ingest(alone).failed == {}
-    assert _rows(settings) == _rows(alone) and _indexed(settings) == _indexed(alone)
+    assert _rows(settings) == by_one.but_vectors and _indexed(settings) == by_one.indexed
 
 
 _STARTS_PROCESSES = """

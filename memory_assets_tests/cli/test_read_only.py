@@ -18,8 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.cli.test_cli import MEMORY, Cli
-from memory_assets_tests.command_line import run_here
-from memory_assets_tests.unprivileged import WITHOUT_PRIVILEGES
+from memory_assets_tests.unprivileged import WITHOUT_PRIVILEGES, without_privileges
 
 _DATABASES = ("catalog.db", "keywords.db", "agent_memory.db", "lineage.db")
 _QUERY = "deploys fail since the renovate merge"
@@ -30,7 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """The sample, and something that an agent remembered."""
     cli = Cli(tmp_path_factory.mktemp("made"))
     for command in (["remember", "Deploys fail without a lock file."], ["ingest"]):
-        done = run_here(cli.own, *command)
+        done = cli.run(*command)
         assert done.returncode == 0, done.stdout + done.stderr
     chroma_server.stop(cli.data_dir)
     return cli
@@ -61,13 +60,8 @@ def read_only(made: Cli, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
 
 
 def _run(cli: Cli, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*WITHOUT_PRIVILEGES, MEMORY, *arguments],
-        env=cli.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with without_privileges():
+        return cli.run(*arguments)
 
 
 def test_questions_are_answered_and_nothing_is_written(read_only: Cli) -> None:

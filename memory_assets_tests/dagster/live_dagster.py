@@ -96,7 +96,7 @@ def wait_for(what: str, condition: Callable[[], bool]) -> None:
                 return
         except OSError:
             pass
-        time.sleep(0.3)
+        time.sleep(1)  # to ask costs the webserver CPU
     pytest.fail(f"no {what} within {PATIENCE_SECONDS:.0f} s")
 
 

@@ -22,6 +22,7 @@ from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.names import INGEST_JOB, RANGE_TAGS, projects_of
 from memory_assets_tests.command_line import environment_of
+from memory_assets_tests.conftest import without_harbor
 from memory_assets_tests.dagster.instances import opened_instance
 from memory_assets_tests.dagster.recorded import record_ingests
 
@@ -30,8 +31,8 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 @pytest.fixture
 def settings(sample_settings: Settings) -> Settings:
-    """Without vectors: what counts here are the runs."""
-    return replace(sample_settings, embedder="none")
+    """Two projects without vectors: what counts here are the runs."""
+    return without_harbor(sample_settings)
 
 
 @pytest.fixture

@@ -38,6 +38,8 @@ CHECKS = sorted(
 SPECS = [spec for asset in ASSETS for spec in asset.specs]
 BLOCKING = (REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, SESSION_SUMMARIES, OBSERVATIONS)
 """The tables of free text that something is made from."""
+_FIRST = (REDACTED_RECORDS, TURN_CHUNKS)
+"""Those that most is made from."""
 FAKE_SECRET = "ghp_" + "Zq4" * 12
 
 
@@ -178,7 +180,11 @@ def test_a_second_run_does_no_work_and_says_so(ingested: Ingested) -> None:
     assert all(versions[0].values())
 
 
-@pytest.mark.parametrize("table", BLOCKING, ids=lambda table: table.name)
+@pytest.mark.parametrize(
+    "table",
+    [pytest.param(of, marks=() if of in _FIRST else pytest.mark.long) for of in BLOCKING],
+    ids=lambda table: table.name,
+)
 def test_a_secret_at_rest_blocks_everything_downstream(ingested: Ingested, table: Table) -> None:
     """A row that holds a secret fails no_secrets_remain; the other checks of the asset are
     made all the same, nothing is made from it, directly or not, and all else is. The secret

@@ -21,13 +21,25 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.runs.names import INGEST_BATCH, INGEST_JOB, PRUNE_JOB, RANGE_TAGS
+from memory_assets_tests.conftest import without_harbor
 from memory_assets_tests.dagster.instances import on_postgres, opened_instance, postgres_server
 from memory_assets_tests.dagster.recorded import record_ingests
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
-@pytest.fixture(params=["ephemeral", "moved SQLite", "PostgreSQL"])
+on_any_instance = pytest.mark.parametrize(
+    "instance",
+    [
+        "moved SQLite",
+        pytest.param("ephemeral", marks=pytest.mark.long),
+        pytest.param("PostgreSQL", marks=pytest.mark.long),
+    ],
+    indirect=True,
+)
+
+
+@pytest.fixture
 def instance(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dg.DagsterInstance]:
     """An instance whose runs are elsewhere than `memory` keeps them."""
     if request.param == "ephemeral":
@@ -66,18 +78,19 @@ def _run_what_is_asked(
     return run.run_id
 
 
+@on_any_instance
 def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
     sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One tick asks for a run of all projects; it stores a materialization with its data version
     for every asset and partition, and every check's evaluation. When newer runs have superseded
     it, the schedule asks for the pruning, which deletes it; how it ended stays in the ledger."""
-    settings = replace(sample_settings, embedder="none", runs_kept=1)
+    settings = replace(without_harbor(sample_settings), runs_kept=1)
     (asked,) = _sensor_tick(instance, settings).run_requests or ()
     assert asked.job_name == INGEST_BATCH
     first = _run_what_is_asked(instance, settings, asked)
     projects = set(instance.get_dynamic_partitions("projects"))
-    assert len(projects) == 3
+    assert len(projects) == 2
     for asset in ASSETS:
         for key in asset.keys:
             assert instance.get_materialized_partitions(key) == projects, key
@@ -114,12 +127,14 @@ def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
             assert instance.get_materialized_partitions(key) == projects, key
 
 
+@pytest.mark.long  # on the shipped instance: test_backfill.py
+@on_any_instance
 def test_a_backfill_is_made_and_a_project_forgotten_on_any_instance(
     sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One run of the range makes all partitions; to forget a project deletes that run, and what it
     had of the others is recorded again. The instance is found by DAGSTER_HOME."""
-    settings = replace(sample_settings, embedder="none")
+    settings = without_harbor(sample_settings)
     names = add_keys(instance, find_sources(Components(settings)))
     tags = dict(zip(RANGE_TAGS, (names[0], names[-1]), strict=True))
     job = build_defs(settings).resolve_job_def(INGEST_JOB)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from memory_assets.pipeline.stages import STAGES as STAGES_OF_TABLES
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets_tests.conftest import forget_own_settings, made_once
+from memory_assets_tests.conftest import copy_memory, forget_own_settings, made_once
 from memory_assets_tests.loaded_engines import give
 
 Stage = Callable[[Components, str], StageReport]
@@ -294,11 +293,7 @@ def memory(tmp_path: Path, finished: SampleMemory) -> Iterator[SampleMemory]:
 
 
 def _copied(original: Path, root: Path, engines: Mapping[str, Any]) -> SampleMemory:
-    for name in ("transcripts", "data"):
-        shutil.copytree(original / name, root / name)
-    with sqlite3.connect(root / "data" / "catalog.db") as catalog:
-        catalog.execute("UPDATE sources SET path = replace(path, ?, ?)", (f"{original}", f"{root}"))
-    catalog.close()
+    copy_memory(original, root)
     return SampleMemory(root, engines)
 
 

@@ -81,7 +81,7 @@ def _rows_kept(reports: Any) -> int:
     )
 
 
-@pytest.mark.parametrize("few_records", [0, 1_000])
+@pytest.mark.parametrize("few_records", [0, pytest.param(1_000, marks=pytest.mark.long)])
 def test_sessions_that_grow_byte_by_byte_are_what_they_are_at_once(
     fresh: SampleMemory,
     finished: SampleMemory,
@@ -153,7 +153,17 @@ def test_a_value_that_stands_in_no_earlier_record_costs_no_whole_session(
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
 
-@pytest.mark.parametrize("rewrite", ["head", "middle", "truncated", "shorter then longer", "edit"])
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        "head",
+        "edit",
+        *(
+            pytest.param(way, marks=pytest.mark.long)
+            for way in ("middle", "truncated", "shorter then longer")
+        ),
+    ],
+)
 def test_a_file_that_was_rewritten_keeps_the_rows_of_unchanged_records(
     memory: SampleMemory, fresh: SampleMemory, rewrite: str
 ) -> None:

@@ -28,6 +28,8 @@ from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 ROWS = 20
+_OF_EACH_KIND = ("redacted_records", "turn_chunks", "turn_embeddings")
+"""Tables for which something of each kind is expected."""
 
 
 def _frame(memory: SampleMemory, table: Table) -> pa.Table:
@@ -65,7 +67,12 @@ def _broken(frame: pa.Table, expected: Expectations) -> Iterator[tuple[str, int,
 
 
 @pytest.mark.parametrize(
-    "name", [each for each in EXPECTATIONS if STEPS[each].partitions == PARTITIONS]
+    "name",
+    [
+        pytest.param(each, marks=() if each in _OF_EACH_KIND else pytest.mark.long)
+        for each in EXPECTATIONS
+        if STEPS[each].partitions == PARTITIONS
+    ],
 )
 def test_both_engines_agree(finished: SampleMemory, name: str) -> None:
     """On the sample's rows, and on each way of breaking what is declared: the name of the

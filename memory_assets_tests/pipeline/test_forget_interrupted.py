@@ -109,7 +109,12 @@ def _kill_at(moment: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "moment", ["copying session-summaries", "between the files", "beside the old files"]
+    "moment",
+    [
+        "between the files",
+        pytest.param("copying session-summaries", marks=pytest.mark.long),
+        pytest.param("beside the old files", marks=pytest.mark.long),
+    ],
 )
 def test_a_killed_forgetting_is_completed_by_the_next_command(
     memory: SampleMemory, moment: str

@@ -45,6 +45,7 @@ WRITTEN_APART = tuple(
     if stage not in ("user_prompts", "observations", "retrieved_documents")
 )
 """Without those whose rows are written and noted by another one's code."""
+_HALVES = [slice(0, None, 2), pytest.param(slice(1, None, 2), marks=pytest.mark.long)]
 UNTIL_EMBEDDED = STAGES[: STAGES.index("session_collection")]
 
 
@@ -61,12 +62,13 @@ def _assert_same_as_made_at_once(memory: SampleMemory, fresh: SampleMemory) -> N
     memory.assert_collections_equal_the_lake()
 
 
+@pytest.mark.parametrize("which", _HALVES)
 def test_a_run_that_ends_between_two_stages_is_completed_by_the_next(
-    memory: SampleMemory, fresh: SampleMemory
+    memory: SampleMemory, fresh: SampleMemory, which: slice
 ) -> None:
     """Before each stage in turn: the plan names the project until all stages are done, and
     the result is what one run would have made."""
-    for done in map(STAGES.index, ONE_OF_EACH):
+    for done in map(STAGES.index, ONE_OF_EACH[which]):
         memory.append(
             memory.flaky, f"question number {done}", f"The root cause is clock number {done}."
         )
@@ -78,11 +80,12 @@ def test_a_run_that_ends_between_two_stages_is_completed_by_the_next(
     _assert_same_as_made_at_once(memory, fresh)
 
 
+@pytest.mark.parametrize("which", _HALVES)
 def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch, which: slice
 ) -> None:
     """In each stage in turn, after its rows were written and before that was noted."""
-    for number, stage in enumerate(WRITTEN_APART):
+    for number, stage in enumerate(WRITTEN_APART[which]):
         memory.append(
             memory.flaky, f"question number {number}", f"The root cause is clock number {number}."
         )
@@ -138,7 +141,11 @@ def _lose_the_catalogue(memory: SampleMemory) -> None:
     memory.reopen()
 
 
-@pytest.mark.parametrize("planned", [True, False], ids=["by the plan", "by a run alone"])
+@pytest.mark.parametrize(
+    "planned",
+    [True, pytest.param(False, marks=pytest.mark.long)],
+    ids=["by the plan", "by a run alone"],
+)
 def test_without_the_catalogue_everything_is_read_again(
     memory: SampleMemory, planned: bool
 ) -> None:

@@ -214,12 +214,15 @@ STEPS: tuple[tuple[Any, str, int], ...] = (
 """What ends, and before which call of it."""
 
 
-def test_killed_in_the_middle_it_is_completed_by_the_next_time(memory: SampleMemory) -> None:
+@pytest.mark.parametrize("steps", [STEPS[::2], pytest.param(STEPS[1::2], marks=pytest.mark.long)])
+def test_killed_in_the_middle_it_is_completed_by_the_next_time(
+    memory: SampleMemory, steps: tuple[tuple[Any, str, int], ...]
+) -> None:
     """`kill -9` in turn within each step, with a run of the pipeline in between: in the end
     all is as if it had been done at once, and nothing says that it was begun. The full form,
     with kills of the whole command, is `benchmarks/crash_safety.py --command retain`."""
     whole = _removed_lines(memory)
-    for owner, step, after in STEPS:
+    for owner, step, after in steps:
         assert _killed(memory, owner, step, after) == -signal.SIGKILL
         reopened(memory, retention=f"{DAYS}d")
         assert _archive(memory)["retention_unfinished"]

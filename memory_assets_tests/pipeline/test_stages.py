@@ -148,22 +148,6 @@ def test_one_appended_turn_changes_one_session_at_every_stage(memory: SampleMemo
     assert memory.behind() == []
 
 
-def test_a_half_written_line_waits_until_it_is_whole(memory: SampleMemory) -> None:
-    """It is not read, not lost and not a bad line."""
-    path = memory.path(memory.flaky)
-    whole = path.read_bytes()
-    memory.append(memory.flaky, *NEW_TURN)
-    grown = path.read_bytes()
-    path.write_bytes(grown[: len(whole) + 60])
-    memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert memory.reports["raw_sessions", memory.harbor].details["pending_bytes"] == 60
-    assert memory.reports["raw_sessions", memory.harbor].changed == 1
-    assert memory.reports["redacted_records", memory.harbor].unchanged
-    path.write_bytes(grown)
-    memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert memory.turns(memory.flaky) == [0, 1, 2, 3, 4]
-
-
 def test_a_touched_file_costs_a_reading_and_nothing_else(memory: SampleMemory) -> None:
     """Same bytes, new mtime: the fingerprint is the same, so no stage after the first works."""
     memory.path(memory.flaky).touch()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from memory_assets.recall.audit.audit import SourceState, source_states
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status.disk import look
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
-from memory_assets_tests.transcripts.agent_stores import CWD, OpenCode
+from memory_assets_tests.transcripts.agent_stores import CWD, GeminiDocument, OpenCode
 
 PROJECT = project_of(CWD)
 
@@ -130,6 +132,33 @@ def test_a_database_that_cannot_be_read_keeps_its_sessions(
     assert scan.scan_project(components, PROJECT).details["newly_gone"] == 0
     store.path.write_bytes(whole)
     assert ingest(components)[1] == 0
+
+
+def test_a_project_known_by_a_hash_gets_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As soon as its agent's list names it; the session stays where it is, and is read once."""
+    store = GeminiDocument(tmp_path / ".gemini" / "tmp")
+    store.say("Why?", "Because.")
+    folder = store.path.parent.parent
+    (folder / ".project_root").unlink()
+    hashed = hashlib.sha256(CWD.encode()).hexdigest()
+    folder.rename(folder.with_name(hashed))
+    monkeypatch.setattr(Settings, "transcript_roots", lambda self: {"gemini": (store.root,)})
+    components = Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
+
+    def roots() -> set[str]:
+        redact.redact_project(components, hashed)
+        rows = components.lake.read_rows(REDACTED_RECORDS, hashed, GeminiDocument.session)
+        return {str(row.project_root) for row in rows}
+
+    assert scan.scan_project(components, hashed).changed == 1
+    assert roots() == {""}
+    listed = tmp_path / ".gemini" / "projects.json"
+    listed.write_text(json.dumps({"projects": {CWD: "shop"}}))
+    assert scan.scan_project(components, hashed).changed == 1
+    assert roots() == {"~/shop"}
+    assert scan.scan_project(components, hashed).changed == 0
 
 
 def test_an_audit_leads_to_the_session_and_its_lines(

@@ -174,8 +174,15 @@ def test_a_value_known_by_hash_is_found_in_a_log(
     assert fake_token not in printed
 
 
-@pytest.mark.parametrize("table", [REDACTED_RECORDS, TURN_CHUNKS], ids=lambda table: table.name)
-@pytest.mark.parametrize("keeps_time", [False, True], ids=["new time", "time kept"])
+@pytest.mark.parametrize(
+    ("table", "keeps_time"),
+    [
+        (REDACTED_RECORDS, True),
+        pytest.param(REDACTED_RECORDS, False, marks=pytest.mark.long),
+        pytest.param(TURN_CHUNKS, False, marks=pytest.mark.long),
+        pytest.param(TURN_CHUNKS, True, marks=pytest.mark.long),
+    ],
+)
 def test_a_file_changed_behind_our_back_is_scanned_again(
     wordy: SampleMemory,
     capfd: pytest.CaptureFixture[str],

@@ -26,7 +26,7 @@ from memory_assets.recall import Memory, open_memory
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets_tests.conftest import forget_own_settings
+from memory_assets_tests.conftest import copy_memory, forget_own_settings, made_once
 from memory_assets_tests.workspaces.conftest import Indexed, write
 
 HARBOR = "-home-mara-code-harbor-api"
@@ -178,9 +178,21 @@ def ingest(components: Components) -> None:
 
 
 @pytest.fixture(scope="session")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def asked(tmp_path_factory: pytest.TempPathFactory, of_all_workers: Path) -> Iterator[Asked]:
     """The memory that all tests of this package ask; its Chroma server runs."""
-    root = tmp_path_factory.mktemp("asked")
+    original = made_once(of_all_workers, "asked-once", _make_asked)
+    root = tmp_path_factory.mktemp("asked") / "copy"
+    copy_memory(original, root)
+    with pytest.MonkeyPatch.context() as patch:
+        forget_own_settings(patch, root / "home")
+        components = _with_the_key(_settings(root))
+        assert components.redactor and components.embedder  # loaded while nothing else is known
+        made = Asked(open_memory(components.settings), components, components.settings)
+    yield made
+    chroma_server.stop(root / "data")
+
+
+def _make_asked(root: Path) -> None:
     for name in ("claude", "codex", "pi"):
         shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
     for name, records in ((LONG, _long_session()), (RETRIEVING, _retrieving_session())):
@@ -188,13 +200,16 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
         (root / "transcripts" / "claude" / "projects" / HARBOR / f"{name}.jsonl").write_text(lines)
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
-        settings = _settings(root)
-        components = Components(settings)
-        components.opened["install_key"] = bytes(range(32))
+        components = _with_the_key(_settings(root))
         ingest(components)
-        made = Asked(open_memory(settings), components, settings)
-    yield made
-    chroma_server.stop(settings.data_dir)
+    chroma_server.stop(root / "data")
+    components.catalog.close()
+
+
+def _with_the_key(settings: Settings) -> Components:
+    components = Components(settings)
+    components.opened["install_key"] = bytes(range(32))
+    return components
 
 
 @pytest.fixture

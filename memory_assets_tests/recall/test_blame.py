@@ -28,6 +28,7 @@ from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.pipeline.tables.commit_links import link_commit, links_of, unlink_commit
 from memory_assets.recall.files.blame import blame
+from memory_assets.recall.files.names import only_file
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import whole
 from memory_assets.settings import load_settings
@@ -429,3 +430,9 @@ def test_the_commands_print_json_and_exit_codes(
     (commit,) = json.loads(told.stdout)["commits"]
     assert [one["evidence"] for one in commit["sessions"]] == ["by-hand"]
     assert FIRST in run("blame", "README.md").stdout
+
+
+def test_a_file_with_and_without_its_directory_is_one() -> None:
+    """Sessions of one agent name the directory, those of another only the whole path."""
+    known = {"stock.py": "/srv/shop/stock.py", "/srv/shop/stock.py": "/srv/shop/stock.py"}
+    assert only_file("stock.py", known) == "/srv/shop/stock.py"

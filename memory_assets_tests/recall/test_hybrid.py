@@ -295,3 +295,36 @@ def test_searching_starts_no_server(copied: Callable[..., Memory]) -> None:
     assert memory.search(QUESTION, n=1).degraded is None
     assert chroma_server.running(memory.data_dir) is None
     assert any(memory.chroma_dir.iterdir())
+
+
+def test_without_collections_the_vectors_of_the_index_answer(
+    copied: Callable[..., Memory],
+) -> None:
+    """VECTOR_BACKEND=none: with Chroma's directory gone a question is answered by meaning, to the
+    same scores, and nothing is called missing."""
+    before = copied().search(QUESTION, n=5)
+    chroma_server.stop(copied().data_dir)
+    shutil.rmtree(copied().data_dir / "chroma")
+    memory = copied(vector_backend="none")
+    answer = memory.search(QUESTION, n=5)
+    assert [(hit.id, hit.score) for hit in answer.hits] == [
+        (hit.id, hit.score) for hit in before.hits
+    ]
+    assert (answer.degraded, answer.reason) == (None, None)
+    assert "meaning" in answer.hits[0].why
+    covered = memory.status()["coverage"]["sessions"]
+    assert covered["complete"] and covered["indexed"] == covered["rows"] > 0
+    assert memory.status()["chroma"]["state"] == "none"
+
+
+def test_without_collections_rows_that_lack_a_vector_are_told(
+    copied: Callable[..., Memory],
+) -> None:
+    """An ingest that ended before its vectors: of the catalogue, or of the index."""
+    memory = copied(vector_backend="none")
+    with closing(sqlite3.connect(memory.data_dir / "keywords.db")) as index, index:
+        index.execute("DELETE FROM vectors WHERE block = (SELECT MIN(block) FROM vectors)")
+    reason = memory.search(QUESTION, n=5).reason
+    assert reason is not None and "rows have a vector" in reason
+    covered = memory.status()["coverage"].values()
+    assert not all(each["complete"] for each in covered)

@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from memory_assets.paths import SAMPLE_DIR
+from memory_assets.paths import KNOWN_AGENTS, SAMPLE_DIR
 from memory_assets.recall import Memory
 from memory_assets.recall.sessions.activity import activity, changed_files, weeks
+from memory_assets.recall.sessions.usage import usage_over_time
+from memory_assets.requests.questions import UsageRequest
 from memory_assets.serving.pages import origin_pages
-from memory_assets.serving.pages.charts import heat_map, span_bar, week_bars
+from memory_assets.serving.pages.charts import agent_mark, heat_map, span_bar, week_bars
 from memory_assets.serving.pages.site import build_site
 from memory_assets.status import redactions_by_rule
 from memory_assets.stores.catalog.schema import Quarantined
@@ -72,6 +74,15 @@ def test_charts_say_in_words_what_they_show() -> None:
     assert "bytes 0 to 0 of 1" in span_bar(0, 0, 0)
 
 
+def test_each_agent_has_a_colour_of_its_own() -> None:
+    """A dot before its name, wherever a page names it; the name itself is in words."""
+    marks = [str(agent_mark(name)) for name in KNOWN_AGENTS]
+    colours = [re.findall(r'fill="(hsl[^"]+)"', mark) for mark in marks]
+    assert len({colour for (colour,) in colours}) == len(KNOWN_AGENTS)
+    assert [re.sub(r"<[^>]+>", "", mark) for mark in marks] == list(KNOWN_AGENTS)
+    assert "<b>" not in agent_mark("<b>")
+
+
 def test_projects_are_listed_and_each_has_a_page(asked: Asked, client: TestClient) -> None:
     """With activity, agents, the files that most sessions changed, and its sessions."""
     text = client.get("/page/projects").text
@@ -84,6 +95,28 @@ def test_projects_are_listed_and_each_has_a_page(asked: Asked, client: TestClien
         in one
     )
     assert client.get("/page/project/nowhere").status_code == 404
+
+
+def test_the_overview_says_what_was_done_when_and_what_it_took(
+    asked: Asked, client: TestClient
+) -> None:
+    """By day and hour, model and project; newest decisions, fixes and open ends; files; figures
+    lead to what they count. The part that the first page loads is the same."""
+    text = client.get("/page/overview").text
+    part = client.get("/page/overview/parts").text
+    assert part.strip() in text and "<html" not in part
+    for heading in ("Turns by day", "Turns by hour", "Tokens by model and week", "Fixed"):
+        assert heading in part
+    days = {day for each in activity(asked.memory) for day in each.turns_by_day}
+    day = max(days)
+    assert f'<a href="/page/sessions?since={day}&amp;until={day + timedelta(days=1)}"' in part
+    assert re.search(r'href="/page/sessions\?file=[^"]+">\d+ sessions</a>', part)
+    hours = sum(each.turns_by_hour.total() for each in activity(asked.memory))
+    assert f"{hours} turns by hour of the day" in part
+    usage = usage_over_time(asked.memory)
+    assert usage.models == asked.memory.ask(UsageRequest(by="model"))["groups"]
+    weeks = sum(each.total() for each in usage.tokens_by_week.values())
+    assert 0 < weeks <= sum(each["tokens"] for each in usage.models)
 
 
 def test_sessions_are_listed_and_filtered_by_a_form(asked: Asked, client: TestClient) -> None:
@@ -101,8 +134,15 @@ def test_sessions_are_listed_and_filtered_by_a_form(asked: Asked, client: TestCl
 
 
 def test_a_timeline_is_asked_for_by_a_form(client: TestClient) -> None:
-    """Around a session, a file, a commit; what it cannot mean is said."""
-    assert 'name="anchor"' in client.get("/page/timeline").text
+    """Around a session, a file, a commit; what it cannot mean is said. Without being asked it shows
+    the newest day with anything, and leads to the day before that."""
+    text = client.get("/page/timeline").text
+    assert 'name="anchor"' in text
+    day = re.search(r"<h1>Timeline: \w+, (\d\d \w+ \d{4})</h1>", text)
+    assert day and "<h2" in text
+    (earlier,) = re.findall(r'<a href="([^"]+)" data-item>Earlier: ', text)
+    before = client.get(unescape(earlier)).text
+    assert "Later: " in before and "Newest: " in before and "<h2" in before
     found = client.get("/page/timeline", params={"anchor": REPORTS[:8], "after": "3"}).text
     assert 'class="anchor"' in found and f"/page/session/{REPORTS}?turn=0#turn-0" in found
     of_file = client.get("/page/timeline", params={"anchor": "file:harbor/reports/days.py"})
@@ -126,7 +166,7 @@ def test_a_timeline_goes_on_on_both_sides(client: TestClient, reach: str) -> Non
     for address, _ in further:
         assert "scope=project" in address
         around = client.get(unescape(address)).text
-        items = [set(re.findall(r'href="[^"]+(#turn-\d+)"', text)) for text in (found, around)]
+        items = [set(re.findall(r"<li.*?</li>", text, re.DOTALL)) for text in (found, around)]
         assert 'class="anchor"' in around and items[1] - items[0]
 
 
@@ -146,6 +186,7 @@ def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memo
     client = TestClient(build_site(memory.settings), base_url=LOCAL)
     text = client.get("/page/health").text
     assert "Everything on record can be found." in text and "<p>Nothing.</p>" in text
+    assert "Nothing yet of" in text and ">0</td>" not in text
     assert "json-web-token" in text and "Sizes" in text
     held = Quarantined(HARBOR, LONG, "turn_chunks", "", "it is too long", "", "cut <it>")
     memory.catalog.quarantine.hold(held)

@@ -136,6 +136,7 @@ PAGES = (
     "/page/observations",
     f"/page/timeline?anchor={HOSTILE}&before=50&after=50&detail=full",
     "/page/health",
+    "/page/overview",
     f"/page/audit/session::{HOSTILE}::turn::3",
     f"/page/markdown/{HOSTILE}",
     *(f"/?q={quote(text)}" for text in ATTEMPTS[:12:4]),
@@ -148,6 +149,7 @@ PAGES_OF_EACH_KIND = (
     PAGES[5],
     PAGES[7],
     "/page/health",
+    "/page/overview",
 )
 
 
@@ -166,7 +168,8 @@ def test_no_text_of_a_transcript_acts_in_the_browser(shown: Shown, path: str) ->
     assert browser.evaluate("typeof window.xss") == "undefined"
     assert browser.evaluate("location.href").startswith(shown.url)
     assert browser.messages == []
-    assert [each for each in browser.requested if not each.startswith(shown.url)] == []
+    own = (shown.url, "data:")  # Chromium's icon of a date picker; others' would be refused
+    assert [each for each in browser.requested if not each.startswith(own)] == []
     if path.startswith("/page/markdown"):
         return
     assert browser.evaluate("document.querySelectorAll('script').length") == 1
@@ -247,6 +250,32 @@ def test_the_page_is_used_with_keys_alone(shown: Shown) -> None:
     assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == before
     browser.press("Tab")
     assert browser.evaluate("document.activeElement !== document.body")
+
+
+def test_the_palette_goes_where_one_types(shown: Shown) -> None:
+    """Ctrl-K opens it over any page; the first offer is followed by Enter."""
+    browser = shown.browser
+    browser.open(f"{shown.url}/page/health")
+    browser.evaluate(
+        "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))"
+    )
+    assert browser.wait_for("document.querySelectorAll('#palette-offers a').length > 3")
+    for typed, offered in (("attempt", "attempt 0"), ("usage", "Usage")):
+        browser.evaluate(
+            f"document.querySelector('#palette-text').value = '{typed}';"
+            "document.querySelector('#palette-text').dispatchEvent(new Event('input'))"
+        )
+        first = "(document.querySelector('#palette-offers a')?.textContent || '')"
+        assert browser.wait_for(f"{first}.includes('{offered}')")
+        assert browser.evaluate("typeof window.xss") == "undefined"
+    browser.press("Enter")
+    assert browser.wait_for("location.pathname === '/page/usage'")
+
+
+def test_the_first_page_loads_its_overview(shown: Shown) -> None:
+    """Into its place, without a click."""
+    shown.browser.open(f"{shown.url}/")
+    assert shown.browser.wait_for("document.querySelector('.overview .chart') !== null")
 
 
 def test_a_turn_is_copied_as_markdown(shown: Shown) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -12,7 +13,7 @@ from starlette.testclient import TestClient
 
 from memory_assets.requests.arguments import declared
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.pages import login, rendering, tags
+from memory_assets.serving.pages import login, prose, rendering, tags
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import load_settings
 from memory_assets_tests.recall.conftest import Asked
@@ -61,11 +62,43 @@ def test_the_form_has_each_argument_that_a_search_over_http_takes(client: TestCl
 
 
 def test_before_anything_is_asked_the_newest_sessions_are_shown(client: TestClient) -> None:
-    """And how much there is."""
+    """Beside what an overview will show; the numbers lead to what they count. The list alone is
+    what the page renews."""
     text = client.get("/").text
-    assert "The newest of 11 sessions" in text
-    assert text.count("<article>") >= 9
-    assert f"/page/session/{REPORTS}" in text
+    assert '<a href="/page/sessions">11 sessions</a>' in text
+    assert f"/page/session/{REPORTS}" in text and 'data-more="/page/overview/parts"' in text
+    side = client.get("/page/side").text
+    assert side.count("<li>") >= 9 and "<html" not in side and side.strip()[:20] in text
+
+
+def test_hits_of_one_session_are_one_with_the_others_folded(client: TestClient) -> None:
+    """Each of these leads to its turn; the sum counts all of them."""
+    text = client.get("/page/hits", params={"q": "daily report test", "n": "10"}).text
+    hits = json.loads(client.get("/search", params={"q": "daily report test", "n": "10"}).text)
+    sessions = {(each["metadata"]["session_id"], each["weak"]) for each in hits["hits"]}
+    assert text.count("<article>") == len(sessions) < len(hits["hits"])
+    assert f"{len(hits['hits'])} hits among" in text
+    assert re.search(rf'<li><a href="/page/session/{REPORTS}\?turn=\d+[^>]*>Turn \d+</a>', text)
+
+
+def test_filters_are_lists_and_dates_pickers(asked: Asked, client: TestClient) -> None:
+    """Projects as people name them; times in words become days; one that is none stays text."""
+    text = client.get("/", params={"q": "x", "since": "2026-03-30", "project": "harbor-api"}).text
+    assert f'<option value="{asked.harbor}">harbor-api</option>' in text
+    assert '<option value="harbor-api" selected>' in text
+    assert re.search(r'name="since" type="date" value="2026-03-30"', text)
+    assert 'name="since" type="date"' in client.get("/page/sessions?since=last+week").text
+
+
+def test_the_palette_offers_what_fits(client: TestClient) -> None:
+    """Pages, projects, sessions and files; what is typed can be searched for as well."""
+    assert 'href="/page/health"' in client.get("/page/palette").text
+    text = client.get("/page/palette", params={"q": "harbor"}).text
+    assert ">project</span> harbor-api" in text and 'href="/?q=harbor"' in text
+    text = client.get("/page/palette", params={"q": "days.py"}).text
+    assert ">file</span> harbor/reports/days.py" in text
+    text = client.get("/page/palette", params={"q": "daily report"}).text
+    assert f'href="/page/session/{REPORTS}"' in text
 
 
 def test_a_hit_says_why_it_is_one_and_leads_to_its_turn(client: TestClient) -> None:
@@ -134,6 +167,14 @@ def test_text_is_escaped_and_its_redaction_tags_are_links() -> None:
         assert "<img" not in shown and "</mark>&amp;" not in shown.replace("&lt;/mark&gt;", "")
         assert 'href="/page/tag/pem-key:0123456789ab"' in shown
     assert "&lt;<mark>img</mark>" in tags.marked(text, "img")
+
+
+def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
+    """Code and bold, with marks in both; an open mark stays text; nothing leads elsewhere."""
+    text = "**bold** `git push` `open [a](http://x) <b> <redacted:pem-key:0123456789ab>"
+    shown = prose.said_inline(text, "push")
+    assert "<strong>bold</strong>" in shown and "<code>git <mark>push</mark></code>" in shown
+    assert "`open [a](http://x) &lt;b&gt;" in shown and "/page/tag/pem-key:0123456789ab" in shown
 
 
 def test_a_path_breaks_between_its_words() -> None:

@@ -13,14 +13,16 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import bpe_openai
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import TextContent, TextResourceContents
 
+from memory_assets.agents import AGENTS
 from memory_assets.recall.names import shortened
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
+from memory_assets.serving import mcp_offers, mcp_server
 from memory_assets.serving.answer_size import MOST_TOKENS, nearest, pages, text_pages, tokens
 from memory_assets.serving.mcp_server import call_tool, tools
 from memory_assets.serving.opened import OpenedMemory
@@ -38,7 +40,7 @@ NAMES = (
     "cross_query",
     "summarize_session",
     "link_session_to_commit",
-    "how",
+    "ask",
     "status",
 )
 CALLS: dict[str, dict[str, Any]] = {
@@ -68,11 +70,22 @@ def ask(settings: Settings, name: str, /, **arguments: Any) -> Any:
     return call_tool(opened, name, arguments)
 
 
+def _encoding(name: str) -> Any:
+    """Return a model's tokens; its tables take a second to load."""
+    import bpe_openai
+
+    return bpe_openai.get_encoding(name)
+
+
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
 def test_the_definitions_take_fewer_than_1200_tokens(encoding: str) -> None:
-    """Names, descriptions, schemas and annotations of all tools, as they go over the wire."""
-    told = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools()]
-    tokens = bpe_openai.get_encoding(encoding).encode(json.dumps(told, separators=(",", ":")))
+    """Names, descriptions, schemas and annotations of all tools, as they go over the wire, with a
+    workspace on record, and as many agents as are offered for choice."""
+    agents = sorted(AGENTS, key=len)[-8:]
+    listed = tools(agents=agents, workspaces=True)
+    assert {"enum": agents} == listed[0].input_schema["properties"]["agent"]
+    told = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
+    tokens = _encoding(encoding).encode(json.dumps(told, separators=(",", ":")))
     assert 500 < len(tokens) < 1_200
 
 
@@ -80,7 +93,7 @@ def test_the_tools_say_what_they_do_to_the_world() -> None:
     """All read but one, which adds and never destroys; none reaches beyond this machine."""
     assert tuple(tool.name for tool in tools()) == NAMES
     for tool in tools():
-        assert tool.description and tool.annotations and tool.annotations.open_world_hint is False
+        assert tool.description and tool.annotations and tool.annotations.read_only_hint is not None
         writes = tool.name == "link_session_to_commit"
         assert tool.annotations.read_only_hint is not writes
         assert not writes or tool.annotations.destructive_hint is False
@@ -100,16 +113,74 @@ def test_an_answer_comes_structured_and_in_words(asked: Asked, name: str) -> Non
 
 
 def test_hits_are_short_and_name_what_get_gives_in_full(asked: Asked) -> None:
-    """An id of a hit goes into `get`; the next call is written out."""
+    """The first, which mostly answers, at more length; its id goes into `get`, and the next call is
+    written out."""
     result = ask(asked.settings, "recall", query="why did the daily report test fail", n=2)
     hits = result.structured_content["hits"]
     assert len(hits) == 2 and hits[0]["id"].startswith(REPORTS[:8])
-    assert all(len(hit["text"]) <= 240 and "\n" not in hit["text"] for hit in hits)
+    assert all("\n" not in hit["text"] for hit in hits)
+    assert 240 < len(hits[0]["text"]) <= 480 and len(hits[1]["text"]) <= 240
     assert f'get(ids=["{hits[0]["id"]}"])' in result.structured_content["next"]
     whole = ask(asked.settings, "get", ids=[hits[0]["id"]]).structured_content["items"][0]
     shown = asked.memory.show(hits[0]["id"])[0]
     assert whole["id"] == hits[0]["id"] and shown["id"].startswith(f"session::{REPORTS}::turn::")
     assert whole["text"].startswith(shown["passages"][0][:100])
+
+
+@pytest.mark.parametrize("verb", ["sessions", "blame", "restore", "friction", "how", "usage"])
+def test_a_verb_is_answered_as_the_command_of_its_name(asked: Asked, verb: str) -> None:
+    """With the same contents, in a frame; ids are short ones, which every tool takes."""
+    target = {"blame": "harbor/reports/days.py", "restore": "harbor/reports/days.py", "how": "gh"}
+    about = {"target": target[verb]} if verb in target else {}
+    result = ask(asked.settings, "ask", verb=verb, **about)
+    assert not result.is_error, result.content[0].text
+    answer, text = result.structured_content, result.content[0].text
+    assert text.startswith(FRAME_OPENING) or "Nothing found" in text
+    key = {"blame": "turns", "restore": "text", "friction": "errors", "how": "commands"}
+    assert key.get(verb, {"sessions": "sessions", "usage": "groups"}.get(verb, "")) in answer
+    if verb == "how":
+        whole = ask(asked.settings, "get", ids=[answer["commands"][0]["turn_id"]])
+        assert not whole.is_error and len(answer["commands"][0]["turn_id"]) < 20
+        assert ask(asked.settings, "how", tool="gh").structured_content["commands"]
+
+
+def test_prompts_and_sessions_are_offered(asked: Asked) -> None:
+    """The slash commands of the plugin as prompts; sessions as resources, by the beginnings of
+    their ids, too; what is not there is an error in words."""
+    opened = OpenedMemory(asked.settings)
+    listed = {each.name: each for each in mcp_offers.prompts().prompts}
+    assert set(listed) == {"recall", "resume-work"}
+    told = mcp_offers.prompt("recall", {"question": "why $x?"}).messages[0].content
+    assert isinstance(told, TextContent) and "why $x?" in told.text and "$ARG" not in told.text
+    for name, said in (("recall", "question: is missing"), ("x", "no prompt x")):
+        with pytest.raises(MCPError, match=said):
+            mcp_offers.prompt(name, {})
+    sessions = mcp_offers.resources(opened).resources
+    assert f"memory://session/{REPORTS}" in {each.uri for each in sessions}
+    (read,) = mcp_offers.resource(opened, f"memory://session/{REPORTS[:8]}").contents
+    assert isinstance(read, TextResourceContents) and read.text.startswith(FRAME_OPENING)
+    assert "Daily report" in read.text
+    with pytest.raises(MCPError, match="no session nobody"):
+        mcp_offers.resource(opened, "memory://session/nobody")
+
+
+def test_a_client_that_asks_for_progress_gets_it(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a call goes on, with the seconds that it took so far."""
+    monkeypatch.setattr(mcp_server, "_PROGRESS_SECONDS", 0.0005)
+    told: list[str | None] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        told.append(message)
+        assert progress > 0 and total is None
+
+    async def run() -> None:
+        async with Client(mcp_server.build_server(asked.settings)) as client:
+            await client.call_tool("status", {}, progress_callback=note)
+
+    asyncio.run(run())
+    assert told and all(each and each.startswith("status: ") for each in told)
 
 
 def test_pages_put_together_are_the_whole(asked: Asked) -> None:
@@ -149,6 +220,14 @@ def test_recalled_text_cannot_close_its_frame_or_hide_anything() -> None:
     ("name", "arguments", "told"),
     [
         ("recall", {"query": "x", "n": 500}, "n: "),
+        ("recall", {"query": "x", "kind": "dreams"}, "kind: "),
+        ("recall", {"query": "x", "kind": "all", "tool": "Bash"}, "tool filters"),
+        ("cross_query", {"document": "x", "n": 0}, "n: "),
+        ("ask", {}, "verb: is missing"),
+        ("ask", {"verb": "forget"}, "verb: there is no 'forget'"),
+        ("ask", {"verb": "how"}, "target: is missing; give a program"),
+        ("ask", {"verb": "usage", "target": "x"}, "target: usage does not take it"),
+        ("ask", {"verb": "restore", "target": "no/such.file"}, "no/such.file"),
         ("recall", {"query": "x", "colour": "red"}, "colour: "),
         ("recall", {"query": "   "}, "query is empty"),
         ("recall", {"query": "x", "project": "nowhere"}, "known are: "),
@@ -180,7 +259,7 @@ def test_a_server_starts_before_there_is_any_memory(tmp_path: Path) -> None:
 
 def test_standard_output_carries_the_protocol_alone(asked: Asked) -> None:
     """Every line is a JSON-RPC message, also to a client of an old version of the protocol, and the
-    process ends with its input."""
+    process ends with its input, once it has answered what came before the end."""
     hello = {
         "protocolVersion": "2024-11-05",
         "capabilities": {},
@@ -202,12 +281,9 @@ def test_standard_output_carries_the_protocol_alone(asked: Asked) -> None:
         env=_environment(asked.settings),
     ) as process:
         assert process.stdin and process.stdout and process.stderr
-        for message in messages:
-            process.stdin.write(json.dumps(message) + "\n")
-            process.stdin.flush()
-        lines = [process.stdout.readline(), process.stdout.readline()]
+        process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
         process.stdin.close()
-        lines += process.stdout.readlines()
+        lines = process.stdout.readlines()
         assert process.wait(timeout=120) == 0
     answers = [json.loads(line) for line in lines]
     assert [answer["id"] for answer in answers] == [1, 2]
@@ -311,10 +387,12 @@ def test_the_sdks_client_is_served_over_stdio(asked: Asked) -> None:
     async def then(client: Client) -> Any:
         listed = await client.list_tools()
         found = await client.call_tool("recall", {"query": "what blocked the migration", "n": 3})
-        return [tool.name for tool in listed.tools], found
+        return listed.tools, found
 
-    names, found = _with_client(target, then)
-    assert tuple(names) == NAMES
+    listed, found = _with_client(target, then)
+    assert tuple(tool.name for tool in listed) == NAMES
+    agents = listed[0].input_schema["properties"]["agent"]
+    assert agents == {"enum": ["claude-code", "codex", "pi"]}, "those on record"
     assert any("c27e5d90" in hit["id"] for hit in found.structured_content["hits"])
 
 
@@ -345,13 +423,18 @@ _LARGE: dict[str, dict[str, Any]] = {
     "summarize_session": {"session": REPORTS},
     "how": {"tool": "git", "n": 50},
     "status": {},
+    **{f"ask {verb}": {"verb": verb, "n": 100} for verb in ("sessions", "friction")},
+    "ask usage": {"verb": "usage"},
+    "ask restore": {"verb": "restore", "target": "harbor/reports/days.py"},
+    "ask blame": {"verb": "blame", "target": "harbor/reports/days.py"},
+    "ask how": {"verb": "how", "target": "git", "n": 50},
 }
 
 
 @pytest.mark.parametrize("name", _LARGE)
 def test_no_answer_is_longer_than_an_agent_takes(asked: Asked, name: str) -> None:
     """Both forms together, whatever is asked for; what was left out is in the next call."""
-    result = ask(asked.settings, name, **_LARGE[name])
+    result = ask(asked.settings, name.split()[0], **_LARGE[name])
     assert not result.is_error and tokens_of(result) < MOST_TOKENS
 
 
@@ -359,10 +442,7 @@ def tokens_of(result: Any) -> int:
     """The tokens of an answer in both of its forms."""
     structured = json.dumps(result.structured_content, ensure_ascii=False)
     both = structured + "".join(part.text for part in result.content)
-    return max(
-        len(bpe_openai.get_encoding(encoding).encode(both))
-        for encoding in ("o200k_base", "cl100k_base")
-    )
+    return max(len(_encoding(encoding).encode(both)) for encoding in ("o200k_base", "cl100k_base"))
 
 
 def test_the_pages_of_a_search_have_all_hits_once(asked: Asked) -> None:
@@ -399,7 +479,7 @@ def test_a_long_text_is_paged_by_what_it_comes_to_in_tokens() -> None:
         assert all(len(part) <= PAGE_CHARACTERS and tokens(part) <= 7_001 for part in parts)
         assert all(parts) or text == ""
         for encoding in ("o200k_base", "cl100k_base"):
-            count = bpe_openai.get_encoding(encoding).encode
+            count = _encoding(encoding).encode
             assert all(2 * len(count(part)) < MOST_TOKENS for part in parts)
 
 

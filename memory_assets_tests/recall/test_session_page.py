@@ -11,10 +11,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from memory_assets.recall.sessions.conversation import entries_of
+from memory_assets.recall.sessions.session import sessions_of_same_files
 from memory_assets.serving.pages import session_page
 from memory_assets.serving.pages.prose import diff_lines, prose
 from memory_assets.serving.pages.site import build_site
-from memory_assets_tests.recall.conftest import LONG, Asked
+from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
 from memory_assets_tests.redacted_sessions import redacted
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -42,6 +43,34 @@ def test_a_session_reads_as_a_conversation(client: TestClient) -> None:
     assert re.search(r'href="/page/timeline\?anchor=commit%3A%3A[^"]+">around it</a>', text)
     assert '<span class="added">' in text
     assert [f'id="turn-{index}"' in text for index in range(5)] == [True] * 4 + [False]
+
+
+def test_beside_a_session_stand_its_turns_and_what_leads_on(client: TestClient) -> None:
+    """The prompt of each turn, model, the command that resumes it, its commits at their turn,
+    files, and the sessions before and after it that changed the same ones."""
+    text = client.get(f"/page/session/{REPORTS}").text
+    assert re.search(rf'href="/page/session/{REPORTS}\?turn=0#turn-0"[^>]*><span', text)
+    assert f"claude --resume {REPORTS}" in text and "<dt>Changed</dt>" in text
+    assert re.search(r"/page/timeline\?anchor=file%3A[^\"]+\"><code>", text)
+    assert 'data-follow="' not in text  # it ended long ago
+    live = client.get(f"/page/live/{REPORTS}?after=2").text
+    assert 'id="turn-2"' in live and 'id="turn-1"' not in live and "<html" not in live
+
+
+def test_sessions_of_the_same_files_are_the_nearest_before_and_after(asked: Asked) -> None:
+    """Of the project; none where no other changed any of them."""
+    rows = sorted(
+        (row for row in asked.rows("session_summaries") if row["project"] == HARBOR),
+        key=lambda row: row["ended_at"],
+    )
+    for at, row in enumerate(rows):
+        earlier, later = sessions_of_same_files(asked.memory.lake, HARBOR, row["session_id"])
+        own = set(row["files_modified"])
+        before = [each for each in rows[:at] if own & set(each["files_modified"])]
+        after = [each for each in rows[at + 1 :] if own & set(each["files_modified"])]
+        assert (earlier or {}).get("session_id") == (before[-1]["session_id"] if before else None)
+        assert (later or {}).get("session_id") == (after[0]["session_id"] if after else None)
+    assert sessions_of_same_files(asked.memory.lake, HARBOR, "nobody") == (None, None)
 
 
 def test_a_redaction_is_a_tag_with_its_rule(client: TestClient) -> None:

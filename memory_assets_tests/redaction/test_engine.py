@@ -64,8 +64,8 @@ def _labelled_texts() -> list[str]:
         return [json.loads(line)["text"] for line in lines]
 
 
-def _record_texts(transcripts: Path) -> Iterator[str]:
-    for path in sorted(transcripts.rglob("*.jsonl")):
+def _record_texts(transcripts: Path, step: int = 1) -> Iterator[str]:
+    for path in sorted(transcripts.rglob("*.jsonl"))[::step]:
         with contextlib.suppress(TranscriptError):
             for record in read_session(path):
                 yield record.text
@@ -114,7 +114,7 @@ _WORDS = (
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         st.tuples(
@@ -158,7 +158,7 @@ def _disguised(text: str) -> Iterator[str]:
 
 def test_both_engines_make_the_same_views(redactors: tuple[Redactor, Redactor]) -> None:
     """Canaries escaped, encoded, coloured or cut by a line end come out the same."""
-    samples = (*SAMPLES[::15], "DB_PASSWORD=hunter2Qx9", "https://app:Pa55w0rdX@db.internal/x")
+    samples = (*SAMPLES[::45], "DB_PASSWORD=hunter2Qx9", "https://app:Pa55w0rdX@db.internal/x")
     for sample in samples:
         for text in _disguised(sample):
             assert _same(redactors, text), ascii(text)[:60]
@@ -202,7 +202,7 @@ def test_every_line_end_inside_a_token_is_reported(fast: Scanner) -> None:
     assert joints > 500
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         st.sampled_from(
@@ -224,7 +224,7 @@ def test_both_engines_redact_transcripts_the_same(
     redactors: tuple[Redactor, Redactor], dev_transcripts: Path
 ) -> None:
     """The whole redaction of a sample of real records is the same."""
-    texts = [text for text in _record_texts(dev_transcripts) if text][::37]
+    texts = [text for text in _record_texts(dev_transcripts, 8) if text][::20]
     assert len(texts) > 100
     assert not [number for number, text in enumerate(texts) if not _same(redactors, text)]
 
@@ -257,8 +257,8 @@ def test_both_engines_find_the_same_around_characters_beyond_ascii(
 ) -> None:
     """A character beyond ASCII inside, before or behind a canary changes nothing in one
     engine that it does not change in the other. The samples take turns: each stands beside
-    three of the characters."""
-    for sample in SAMPLES[WIDE.index(wide) % 3 :: 3]:
+    one of the characters."""
+    for sample in SAMPLES[WIDE.index(wide) :: len(WIDE)]:
         middle = len(sample) // 2
         for text in (
             f"{wide}{sample}{wide}",

@@ -31,15 +31,15 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled_rules: Path)
     made.close()
 
 
-def test_one_clean_run_later_nothing_is_missing(sweep: Sweep) -> None:
+_FAULTS = (Fault("rename", "lake", 2, "EACCES"), Fault("write", "catalog.db", 40, "EIO"))
+_MORE = (Fault("fsync", "catalog.db", 1, "EIO"), Fault("write", "keywords.db", 20, "ENOSPC"))
+
+
+@pytest.mark.parametrize("faults", [_FAULTS, pytest.param(_MORE, marks=pytest.mark.long)])
+def test_one_clean_run_later_nothing_is_missing(sweep: Sweep, faults: tuple[Fault, ...]) -> None:
     """One more turn is taken in while a write, an fsync or a rename fails in one store after
     another: what the fault meets says so without a traceback, and the rows are the same after the
     next run."""
     sweep.calls("turn", "lake")
-    for fault in (
-        Fault("rename", "lake", 2, "EACCES"),
-        Fault("write", "catalog.db", 40, "EIO"),
-        Fault("fsync", "catalog.db", 1, "EIO"),
-        Fault("write", "keywords.db", 20, "ENOSPC"),
-    ):
+    for fault in faults:
         assert sweep.round("turn", fault) == "", str(fault)

@@ -20,9 +20,10 @@ from typing import IO
 
 import pytest
 
+from memory_assets.paths import SAMPLE_DIR
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import copy_sample
-from memory_assets_tests.dagster.live_dagster import BIN, processes_in
+from memory_assets_tests.dagster.live_dagster import BIN, TIDEPOOL, processes_in
 
 _ADDRESS = re.compile(
     r"sa_family=AF_INET6?, sin6?_port=htons\((?P<port>\d+)\).*?"
@@ -32,7 +33,6 @@ _RESOLVER = re.compile(r'sun_path="[^"]*(?:resolve|mdns)[^"]*"')
 _LOOPBACK = re.compile(r"(?:::ffff:)?127\.|::1$")
 _DNS = 53
 _PATIENCE_SECONDS = 120.0
-_SHORT_SECONDS = 14
 
 
 def elsewhere(trace: str) -> list[str]:
@@ -129,12 +129,35 @@ def test_a_look_up_is_recorded(recorder: Recorder) -> None:
     assert set(recorder.elsewhere()) == {"asks", "connects"}
 
 
-@pytest.mark.parametrize("seconds", [_SHORT_SECONDS, pytest.param(45, marks=pytest.mark.long)])
-def test_nothing_leaves_this_machine(recorder: Recorder, tmp_path: Path, seconds: int) -> None:
-    """Each entry point is run, those that stay for `seconds` with the model loaded (in the longer
-    test also in a run that Dagster's sensor begins): onnxruntime
-    looked up its vendor's host nine seconds after its import. Nothing is written into the
-    user's cache beside ours."""
+def test_what_recalls_leaves_this_machine_alone(recorder: Recorder, tmp_path: Path) -> None:
+    """`memory ingest`, and an agent's server that stays with the model loaded: onnxruntime looked
+    up its vendor's host nine seconds after its import. Nothing is written into the user's cache
+    beside ours."""
+    _ingest_and_stay(recorder, tmp_path, 14)
+    assert recorder.elsewhere() == {}
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["memory_assets"]
+
+
+def _ingest_and_stay(recorder: Recorder, directory: Path, seconds: float) -> None:
+    """Take in a project, and have an agent's server answer and stay for so long."""
+    recorder.environment |= {
+        "MEMORY_DATA_DIR": str(directory / "memory"),
+        "MEMORY_PROJECTS_DIR": str(SAMPLE_DIR / "claude" / "projects"),
+    }
+    ingest = recorder.start("ingest", BIN / "memory", "ingest", f"--project={TIDEPOOL}")
+    assert ingest.wait(_PATIENCE_SECONDS) == 0, recorder.log("ingest").read_text()
+    with _ended(recorder.start("mcp", BIN / "memory", "mcp", stdin=subprocess.PIPE)) as mcp:
+        _ask(mcp.stdin)
+        recorder.wait_for("mcp", lambda: '"id":2' in recorder.log("mcp").read_text())
+        recorder.wait_for("mcp", partial(_has_loaded_the_model, mcp.pid))
+        time.sleep(seconds)
+    chroma_server.stop(directory / "memory")
+
+
+@pytest.mark.long
+def test_nothing_leaves_this_machine(recorder: Recorder, tmp_path: Path) -> None:
+    """Each entry point is run, those that stay for 45 s with the model loaded, also in a run that
+    Dagster's sensor begins."""
     roots = copy_sample(tmp_path / "transcripts")
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -188,11 +211,9 @@ def test_nothing_leaves_this_machine(recorder: Recorder, tmp_path: Path, seconds
         recorder.wait_for("dev", lambda: "Dagster is at" in recorder.log("dev").read_text())
         for name, process in staying.items():
             recorder.wait_for(name, partial(_has_loaded_the_model, process.pid))
-        if seconds > _SHORT_SECONDS:
-            recorder.wait_for("dev", lambda: any(map(_has_loaded_the_model, _of(of_dagster))))
-        time.sleep(seconds)
+        recorder.wait_for("dev", lambda: any(map(_has_loaded_the_model, _of(of_dagster))))
+        time.sleep(45)
     assert recorder.elsewhere() == {}
-    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["memory_assets"]
 
 
 @pytest.mark.long
@@ -201,18 +222,10 @@ def test_qdrant_in_a_directory_leaves_this_machine_alone(
 ) -> None:
     """Its client, which some settings take, stays with an agent's server for as long."""
     recorder.environment |= {
-        "MEMORY_DATA_DIR": str(tmp_path / "memory"),
-        "MEMORY_PROJECTS_DIR": str(copy_sample(tmp_path / "transcripts")["claude"]),
         "MEMORY_VECTOR_BACKEND": "qdrant",
         "MEMORY_QDRANT_URL": str(tmp_path / "qdrant"),
     }
-    ingest = recorder.start("ingest", BIN / "memory", "ingest")
-    assert ingest.wait(_PATIENCE_SECONDS) == 0, recorder.log("ingest").read_text()
-    with _ended(recorder.start("mcp", BIN / "memory", "mcp", stdin=subprocess.PIPE)) as mcp:
-        _ask(mcp.stdin)
-        recorder.wait_for("mcp", lambda: '"id":2' in recorder.log("mcp").read_text())
-        recorder.wait_for("mcp", partial(_has_loaded_the_model, mcp.pid))
-        time.sleep(45)
+    _ingest_and_stay(recorder, tmp_path, 45)
     assert any((tmp_path / "qdrant").rglob("*.sqlite"))
     assert recorder.elsewhere() == {}
 

@@ -58,8 +58,15 @@ def _stopped(subject: Subject) -> int:
     return endpoint.pid
 
 
-@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
-@pytest.mark.parametrize("nth", [1, 9, 40])
+@pytest.mark.parametrize(
+    ("error", "nth"),
+    [
+        ("EIO", 1),
+        ("ENOSPC", 40),
+        *(pytest.param(*row, marks=pytest.mark.long) for row in (("EIO", 9), ("EIO", 40))),
+        *(pytest.param(*row, marks=pytest.mark.long) for row in (("ENOSPC", 1), ("ENOSPC", 9))),
+    ],
+)
 def test_a_failing_write_wedges_nothing(
     subject: Subject, failing: FailingCalls, error: str, nth: int
 ) -> None:

@@ -22,6 +22,7 @@ from memory_assets_tests.transcript_files import (
     write_codex,
     write_lines,
 )
+from memory_assets_tests.transcripts.agent_stores import Cline, KiloTasks
 
 ONE, TWO, THREE = (f"11111111-aaaa-4aaa-8aaa-00000000000{number}" for number in (1, 2, 3))
 
@@ -269,3 +270,22 @@ def test_sessions_that_only_name_another_directory_move_no_folder(disk: Disk) ->
     later = "33333333-aaaa-4aaa-8aaa-000000000002"
     write_claude(disk.claude, later, "/srv/three", "later")
     assert disk.projects() >= {"-srv-own", "-srv-three"}
+
+
+def test_a_session_is_of_one_agent(tmp_path: Path) -> None:
+    """Two agents with the same id for a session of one project: the first keeps it, the other one
+    is a line; what is on record stays the one that it is."""
+    stores = {"cline": Cline(tmp_path / "cline"), "kilo": KiloTasks(tmp_path / "kilo")}
+    for store in stores.values():
+        store.say("Why?", "Because.")
+    notes: list[Unlisted] = []
+    roots: Roots = {agent: (store.root,) for agent, store in stores.items()}
+    [kilo] = find_all([], roots, Remembered([], {}), notes.append)
+    assert (kilo.agent, [note.agent for note in notes]) == ("kilo", ["cline"])
+    assert "another agent has the same id" in notes[0].reason
+    row = SourceRow(
+        *("cline", kilo.project, kilo.session_id, "", str(stores["cline"].path)),
+        *(1, 1, "", "", None),
+    )
+    [cline] = find_all([row], roots, Remembered([], {}), notes.append)
+    assert (cline.agent, notes[-1].agent) == ("cline", "kilo")

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from qdrant_client import QdrantClient
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, StoreError, StoreMismatch
 from memory_assets.redacted_text import RedactedText, seal
@@ -279,6 +278,8 @@ def test_errors_of_qdrant_never_carry_what_was_sent(tmp_path: Path) -> None:
 
 def test_a_directory_of_qdrant_is_open_in_one_process(tmp_path: Path) -> None:
     """Another is told so, and what to do; the same process opens it again."""
+    from qdrant_client import QdrantClient  # takes a second
+
     here, there = str(tmp_path / "here"), str(tmp_path / "there")
     QdrantStore(here).open("things", VERSIONS)
     assert QdrantStore(here).names() == ["things"]

@@ -20,6 +20,19 @@ def test_the_last_of_a_kind_of_title_wins(script: Make) -> None:
     assert session.note("title", "ai-title", "Better title").summary().title == "Better title"
 
 
+def test_a_subagents_title_is_not_the_sessions(script: Make) -> None:
+    """Some agents name the run of a subagent, after the session."""
+    session = script().note("title", "ai-title", "Fix the stock").prompt("why is it negative?")
+    session.note("title", "ai-title", "look for callers", agent_id="a1", is_sidechain=True)
+    assert session.summary().title == "Fix the stock"
+
+
+def test_a_drivers_frame_is_no_title(script: Make) -> None:
+    """Programs that drive an agent write the names of their fields above what they ask."""
+    session = script().prompt("[[ ## user_query ## ]]\n\n@[User]:\nWrite FizzBuzz in Python.")
+    assert session.summary().title == "Write FizzBuzz in Python"
+
+
 def test_a_leaf_summary_counts_only_if_its_leaf_is_here(script: Make) -> None:
     """Summaries at the top of a file usually describe another session."""
     session = script().note("summary", "leaf-summary", "Other work", parent_uuid="elsewhere")
@@ -79,6 +92,31 @@ def test_a_session_that_committed_is_titled_by_its_last_commit(
     assert session.summary().title == (title or "Count picks in two bytes")
     session.note("title", "ai-title", "Shuttle stalls")
     assert session.summary().title == "Shuttle stalls"
+
+
+def test_a_commit_that_tells_more_titles_a_session_rather_than_the_last(script: Make) -> None:
+    """Feedback that was addressed and formatting title it only if there is nothing else."""
+    session = script().prompt("why does it stall?")
+    session.run("git commit -am x", "[main 0a2b3c4] Count picks in two bytes")
+    session.run("git commit -am x", "[main 0a2b3c5] fix: address review feedback")
+    session.run("git commit -am x", "[main 0a2b3c6] style: format the loom")
+    assert session.summary().title == "Count picks in two bytes"
+
+
+@pytest.mark.parametrize("first", ["whoami", "you sudo", 'is up to date already"', "/a/b c"])
+def test_a_request_of_few_words_or_pasted_is_a_title_only_by_itself(
+    script: Make, first: str
+) -> None:
+    """The next one that says more is."""
+    session = script().prompt(first).say("Hm.").prompt("make the loom count in two bytes").say("So")
+    assert session.summary().title == "make the loom count in two bytes"
+
+
+def test_a_clause_that_is_short_does_not_stand_for_a_long_sentence(script: Make) -> None:
+    """It is cut between words instead."""
+    asked = "can it be that running it and then writing to the settings will reset all of the file"
+    title = script().prompt(f"{asked}, or what is it that does this?").summary().title
+    assert title.startswith("can it be that running it and then writing")
 
 
 @pytest.mark.parametrize(

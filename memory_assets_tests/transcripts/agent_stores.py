@@ -6,9 +6,12 @@ The tables have the columns that the readers use, and a few that they do not.
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from datetime import UTC, datetime
+from hashlib import md5, sha256
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -26,6 +29,12 @@ class Store:
     place = ""
     session = SESSION
     tables = ""
+    has_times = True
+    """Whether messages have times."""
+    is_strict = True
+    """Whether tables of other names are an error, and not a store without sessions."""
+    kinds: tuple[str, ...] = ("assistant_text", "prompt", "title", "tool_result", "tool_use")
+    """Kinds of records that a turn has, and the session's title, where the agent keeps it."""
 
     def __init__(self, root: Path, wal: bool = True) -> None:
         self.root = root
@@ -34,6 +43,11 @@ class Store:
         self.turns = 0
         self._wal = wal
         self.begin()
+
+    @property
+    def cwd(self) -> str:
+        """The directory that a session of it is known to be of."""
+        return CWD
 
     def begin(self) -> None:
         """Make the tables and the session."""
@@ -147,6 +161,7 @@ class OpenCode(Store):
         tool = {"type": "tool", "callID": f"call_{n}", "tool": "bash", "state": state}
         tool["state"]["time"] = times  # type: ignore[index]
         done = {"role": "assistant", "modelID": "m-1", "time": {"created": at, "completed": at}}
+        done |= {"tokens": {"input": 9, "output": 4}}
         said = {"type": "text", "text": answer}
         self.add_message(database, session, f"msg_{session[4:]}_{n:04}b", at, done, tool, said)
         database.execute("UPDATE session SET time_updated = ? WHERE id = ?", (at, session))
@@ -172,6 +187,8 @@ class Kilo(OpenCode):
 
 class Crush(Store):
     """Crush, in a project's own directory."""
+
+    cwd = property(lambda self: str(self.root))
 
     agent = "crush"
     place = ".crush/crush.db"
@@ -239,7 +256,9 @@ class Goose(Store):
         CREATE TABLE sessions(id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '',
             description TEXT NOT NULL DEFAULT '', session_type TEXT NOT NULL DEFAULT 'user',
             working_dir TEXT NOT NULL, created_at TIMESTAMP, updated_at TIMESTAMP,
-            model_config_json TEXT, parent_session_id TEXT);
+            model_config_json TEXT, parent_session_id TEXT, accumulated_total_tokens INTEGER,
+            accumulated_input_tokens INTEGER DEFAULT 9, accumulated_output_tokens INTEGER DEFAULT 4,
+            accumulated_cache_read_tokens INTEGER, accumulated_cache_write_tokens INTEGER);
         CREATE TABLE messages(id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT,
             session_id TEXT NOT NULL, role TEXT NOT NULL, content_json TEXT NOT NULL,
             created_timestamp INTEGER NOT NULL, timestamp TIMESTAMP, metadata_json TEXT);
@@ -251,7 +270,7 @@ class Goose(Store):
         when = "2026-06-01 08:00:00"
         model = {"model_name": "m-1"}
         times = {"created_at": when, "updated_at": when}
-        insert(database, "sessions", **values, **times, model_config_json=model, **more)
+        insert(database, "sessions", **{**values, **times, "model_config_json": model, **more})
 
     def add_turn(
         self, database: sqlite3.Connection, session: str, n: int, at: int, prompt: str, answer: str
@@ -282,14 +301,17 @@ class Goose(Store):
 
 
 class Hermes(Store):
-    """Hermes."""
+    """Hermes, which keeps no directory."""
+
+    cwd = property(lambda self: "")
 
     agent = "hermes"
     place = "state.db"
     session = "20260601_080000_ab12cd"
     tables = """
         CREATE TABLE sessions(id TEXT PRIMARY KEY, source TEXT NOT NULL, model TEXT,
-            parent_session_id TEXT, started_at REAL NOT NULL, ended_at REAL, title TEXT);
+            parent_session_id TEXT, started_at REAL NOT NULL, ended_at REAL, title TEXT,
+            input_tokens INTEGER DEFAULT 9, output_tokens INTEGER DEFAULT 4);
         CREATE TABLE messages(id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL,
             role TEXT NOT NULL, content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT,
             timestamp REAL NOT NULL, reasoning TEXT);
@@ -328,6 +350,7 @@ class Zed(Store):
     """Zed, version 0.3 of a thread, in plain JSON."""
 
     agent = "zed"
+    has_times = False
     place = "threads/threads.db"
     tables = """
         CREATE TABLE threads(id TEXT PRIMARY KEY, summary TEXT NOT NULL, updated_at TEXT NOT NULL,
@@ -357,7 +380,11 @@ class Zed(Store):
     def _save(self, database: sqlite3.Connection, session: str, at: int, **more: Any) -> None:
         seconds = at // 1000 - T0 // 1000
         when = f"2026-06-01T08:{seconds // 60:02}:{seconds % 60:02}.000+00:00"
-        thread = {"version": "0.3.0", "title": "The shop", "messages": self.messages}
+        thread: dict[str, Any] = {"version": "0.3.0", "title": "The shop"}
+        thread |= {"messages": self.messages}
+        asked = [each["User"]["id"] for each in self.messages if "User" in each]
+        counts = {"input_tokens": 9, "output_tokens": 4}
+        thread |= {"request_token_usage": dict.fromkeys(asked, counts)}
         values: dict[str, Any] = {"id": session, "summary": "The shop", "updated_at": when}
         values |= {"data_type": "json"}
         values |= {"data": json.dumps(thread).encode(), "folder_paths": CWD, **more}
@@ -380,6 +407,7 @@ class Cursor(Store):
     """Cursor's editor, with a row for each message."""
 
     agent = "cursor"
+    is_strict = False
     place = "globalStorage/state.vscdb"
     tables = """
         CREATE TABLE ItemTable(key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
@@ -409,10 +437,11 @@ class Cursor(Store):
         """Insert a turn's rows."""
         tool = {"name": "run_terminal_cmd", "toolCallId": f"t{n}", "status": "completed"}
         tool |= {"rawArgs": '{"command": "make test"}', "result": '{"output": "2 passed"}'}
+        counted = {"tokenCount": {"inputTokens": 9, "outputTokens": 4}}
         bubbles: list[dict[str, Any]] = [
             {"type": 1, "text": prompt},
             {"type": 2, "text": "", "toolFormerData": tool},
-            {"type": 2, "text": answer, "modelInfo": {"modelName": "m-1"}},
+            {"type": 2, "text": answer, "modelInfo": {"modelName": "m-1"}} | counted,
         ]
         for place, bubble in enumerate(bubbles):
             own = f"{n:08}-0000-4000-8000-{place:012}"
@@ -435,6 +464,82 @@ class Cursor(Store):
             database.execute(sql, (old, new, f"%{old}%"))
             self._save(database, self.session, T0 + (self.turns + 1) * 60_000)
             database.commit()
+
+
+class CursorChat(Store):
+    """A chat of Cursor's command line: blobs that are named after what they hold."""
+
+    agent = "cursor"
+    has_times = False
+    place = f"chats/{md5(CWD.encode()).hexdigest()}/{SESSION}/store.db"
+    tables = """
+        CREATE TABLE blobs(id TEXT PRIMARY KEY, data BLOB);
+        CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT);
+    """
+
+    def begin(self) -> None:
+        """Make the tables."""
+        self.messages: list[dict[str, Any]] = []
+        super().begin()
+
+    def add_session(self, database: sqlite3.Connection, session: str, **more: Any) -> None:
+        """Say where the chat begins."""
+        self._save(database)
+
+    def add_turn(
+        self, database: sqlite3.Connection, session: str, n: int, at: int, prompt: str, answer: str
+    ) -> None:
+        """Add a turn's messages, and a root that leads to all."""
+        if not self.messages:
+            self._add("system", "You are a coding assistant.")
+            self._add("user", f"<user_info>\nShell: bash\nWorkspace Path: {CWD}\n</user_info>")
+        call = {"toolCallId": f"t{n}", "toolName": "Shell"}
+        self._add("user", f"<user_query>\n{prompt}\n</user_query>")
+        self._add("assistant", {"type": "tool-call", **call, "args": {"command": "make test"}})
+        self._add("tool", {"type": "tool-result", **call, "result": "2 passed"})
+        self._add("assistant", {"type": "text", "text": answer})
+        self._save(database)
+
+    def _add(self, role: str, content: Any) -> None:
+        self.messages.append({"role": role, "content": [content] if role != "user" else content})
+
+    def _save(self, database: sqlite3.Connection) -> None:
+        leaves = [self._put(database, json.dumps(each).encode()) for each in self.messages]
+        halves = [leaves[: len(leaves) // 2], leaves[len(leaves) // 2 :]]
+        nodes = [
+            self._put(database, b"".join(b"\x0a\x20" + each for each in half)) for half in halves
+        ]
+        root = self._put(database, b"".join(b"\x12\x20" + each for each in nodes) + b"\x18\x05")
+        facts: dict[str, Any] = {"agentId": self.path.parent.name, "latestRootBlobId": root.hex()}
+        facts |= {"name": "The shop", "createdAt": T0, "lastUsedModel": "m-1"}
+        value = json.dumps(facts).encode().hex()
+        database.execute("INSERT OR REPLACE INTO meta VALUES('0', ?)", (value,))
+
+    def _put(self, database: sqlite3.Connection, data: bytes) -> bytes:
+        digest = sha256(data)
+        database.execute("INSERT OR IGNORE INTO blobs VALUES(?, ?)", (digest.hexdigest(), data))
+        return digest.digest()
+
+    def delete(self) -> None:
+        """Delete the chat's directory."""
+        shutil.rmtree(self.path.parent)
+
+    def begin_another(self, session: str = "", **more: Any) -> None:
+        """Add another chat, of one turn."""
+        OtherCursorChat(self.root, self._wal).say("Another one", "Yes.")
+
+    def edit(self, old: str, new: str) -> None:
+        """Lead to another message."""
+        self.messages = json.loads(json.dumps(self.messages).replace(old, new))
+        with closing(self.open()) as database:
+            self._save(database)
+            database.commit()
+
+
+class OtherCursorChat(CursorChat):
+    """Another chat in the same directory."""
+
+    place = CursorChat.place.replace(SESSION, f"{SESSION[:-1]}2")
 
 
 class Files(Store):
@@ -491,9 +596,16 @@ class VsCode(Files):
         call = {"id": f"c{n}", "name": "run_in_terminal", "arguments": '{"command": "make test"}'}
         rounds = [{"response": "", "toolCalls": [call]}, {"response": answer, "toolCalls": []}]
         results = {f"c{n}": {"content": [{"value": "2 passed"}]}}
-        metadata = {"toolCallRounds": rounds, "toolCallResults": results}
+        metadata: dict[str, Any] = {"toolCallRounds": rounds, "toolCallResults": results}
+        metadata |= {"promptTokens": 9, "outputTokens": 4}
         request = {"requestId": f"request_{n:08}-0000-4000-8000-000000000000", "timestamp": at}
         request |= {"message": {"text": prompt}, "modelId": "copilot/m-1"}
+        attached = {
+            "kind": "file",
+            "name": "shop.py",
+            "value": {"uri": {"fsPath": f"{CWD}/shop.py"}},
+        }
+        request |= {"variableData": {"variables": [attached]}}
         result = {"timings": {"totalElapsed": 900}, "metadata": metadata}
         return [request | {"response": [{"value": answer}], "result": result}]
 
@@ -529,9 +641,10 @@ class Cline(Files):
 
     def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
         """Return the rows of a turn."""
+        request = '{"request": "x", "tokensIn": 9, "tokensOut": 4}'
         return [
             {"ts": at, "type": "say", "say": "user_feedback" if n > 1 else "task", "text": prompt},
-            {"ts": at + 1, "type": "say", "say": "api_req_started", "text": '{"request": "x"}'},
+            {"ts": at + 1, "type": "say", "say": "api_req_started", "text": request},
             {"ts": at + 2, "type": "ask", "ask": "command", "text": "make test"},
             {"ts": at + 3, "type": "say", "say": "command_output", "text": "2 passed"},
             {"ts": at + 4, "type": "say", "say": "completion_result", "text": answer},
@@ -592,6 +705,169 @@ class ClineProgram(Files):
         ]
 
 
-DATABASES: tuple[Callable[..., Store], ...] = (OpenCode, Kilo, Crush, Goose, Hermes, Zed, Cursor)
-FILES: tuple[Callable[..., Store], ...] = (VsCode, VsCodeLog, Cline, Roo, KiloTasks, ClineProgram)
+class GeminiDocument(Files):
+    """Gemini CLI before April 2026: a document for each session."""
+
+    agent = "gemini"
+    place = f"shop/chats/session-2026-06-01T08-00-{SESSION[:8]}.json"
+
+    def write(self) -> None:
+        """Write the document, and the mark that says its directory."""
+        (self.path.parent.parent / ".project_root").write_text(CWD)
+        facts = {"sessionId": SESSION, "projectHash": "0" * 64, "startTime": iso(T0)}
+        facts |= {"lastUpdated": iso(T0), "summary": "The shop", "kind": "main"}
+        self.path.write_text(json.dumps(facts | {"messages": self.messages}))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the messages of a turn."""
+        call: dict[str, Any] = {"id": f"c{n}", "name": "run_shell_command", "status": "success"}
+        response = {"functionResponse": {"id": f"c{n}", "response": {"output": "2 passed"}}}
+        call |= {"args": {"command": "make test"}, "result": [response]}
+        ids = (f"{n:08}-0000-4000-8000-{place:012}" for place in range(2))
+        asked, said = (dict[str, Any](id=own, timestamp=iso(at)) for own in ids)
+        said |= {"type": "gemini", "content": answer, "model": "m-1", "toolCalls": [call]}
+        return [asked | {"type": "user", "content": prompt}, said]
+
+
+class OpenCodeTree(Files):
+    """OpenCode 1.0 and 1.1: a file for the session, for each message and for each part."""
+
+    agent = "opencode"
+    session = OpenCode.session
+    place = f"storage/session/proj/{OpenCode.session}.json"
+
+    def write(self) -> None:
+        """Write all files."""
+        times = {"created": T0, "updated": T0 + self.turns}
+        facts = {"id": self.session, "directory": CWD, "title": "The shop", "version": "1.0.107"}
+        self.path.write_text(json.dumps(facts | {"projectID": "proj", "time": times}))
+        storage = self.root / "storage"
+        for message in self.messages:
+            own = message["info"]["id"]
+            self._put(storage / "message" / self.session / f"{own}.json", message["info"])
+            for part in message["parts"]:
+                self._put(storage / "part" / own / f"{part['id']}.json", part)
+
+    def _put(self, path: Path, value: dict[str, Any]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value | {"sessionID": self.session}))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the messages of a turn, with their parts."""
+        state = {"status": "completed", "input": {"command": "make test"}, "output": "2 passed"}
+        tool = {"type": "tool", "callID": f"call_{n}", "tool": "bash", "state": state}
+        said: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+            ({"role": "user", "time": {"created": at}}, [{"type": "text", "text": prompt}]),
+            (
+                {"role": "assistant", "time": {"created": at, "completed": at + 1}},
+                [tool, {"type": "text", "text": answer}],
+            ),
+        ]
+        return [
+            {
+                "info": {"id": f"msg_{n:04}{place}", **info},
+                "parts": [
+                    {"id": f"prt_{n:04}{place}{number}", **part}
+                    for number, part in enumerate(parts)
+                ],
+            }
+            for place, (info, parts) in enumerate(said)
+        ]
+
+
+class Atif(Files):
+    """A document in the Agent Trajectory Interchange Format, which has no title."""
+
+    agent = "atif"
+    place = f"{SESSION}.json"
+    kinds = ("assistant_text", "prompt", "tool_result", "tool_use")
+
+    def write(self) -> None:
+        """Write the document."""
+        agent = {"name": "devin", "version": "1.0", "model_name": "m-1"}
+        facts: dict[str, Any] = {"schema_version": "ATIF-v1.5", "session_id": SESSION}
+        facts |= {"extra": {"cwd": CWD}, "agent": agent, "steps": self.messages}
+        self.path.write_text(json.dumps(facts))
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the steps of a turn."""
+        call = {"tool_call_id": f"c{n}", "function_name": "shell"}
+        result = {"source_call_id": f"c{n}", "content": "2 passed"}
+        steps: list[dict[str, Any]] = [
+            {"source": "user", "message": prompt},
+            {"source": "agent", "message": "", "tool_calls": [call]},
+            {"source": "agent", "message": answer, "metrics": {"prompt_tokens": 9}},
+        ]
+        call |= {"arguments": {"command": "make test"}}  # type: ignore[dict-item]
+        steps[1] |= {"observation": {"results": [result]}}
+        return [
+            {"step_id": 3 * n + place, "timestamp": iso(at), **step}
+            for place, step in enumerate(steps)
+        ]
+
+
+class Text(Files):
+    """A store that is a text in the project itself; `messages` are its turns."""
+
+    has_times = False
+    cwd = property(lambda self: str(self.root))
+    before = ""
+
+    def write(self) -> None:
+        """Write the text."""
+        said = "".join(each["text"] for each in self.messages)
+        self.path.write_text(f"{self.before}{said}")
+
+
+class Aider(Text):
+    """Aider, which keeps no results of commands and no title."""
+
+    agent = "aider"
+    place = ".aider.chat.history.md"
+    kinds = ("assistant_text", "prompt", "tool_use")
+    before = (
+        f"\n# aider chat started at {datetime.fromtimestamp(T0 / 1000):%Y-%m-%d %H:%M:%S}\n\n"
+        "> Model: m-1 with diff format  \n"
+    )
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the lines of a turn."""
+        told = "> Tokens: 2.1k sent, 210 received. Cost: $0.01  \n> Applied edit to shop.py  \n"
+        return [{"text": f"\n#### {prompt}  \n\n{answer}\n\n{told}"}]
+
+
+class SpecStory(Text):
+    """SpecStory's text of a session of Claude Code."""
+
+    agent = "specstory"
+    place = ".specstory/history/2026-06-01_08-00-00Z-why.md"
+    has_times = True
+    before = (
+        "<!-- Generated by SpecStory, Markdown v2.1.0 -->\n\n# The shop\n\n"
+        f"<!-- Claude Code Session {SESSION} (2026-06-01 08:00:00Z) -->\n"
+    )
+
+    def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
+        """Return the lines of a turn."""
+        when = iso(at)[:19].replace("T", " ")
+        frame = '<tool-use data-tool-type="shell" data-tool-name="Bash"><details>'
+        call = "<summary>Tool use: **Bash**</summary>\n\n`make test`\n\n```text\n2 passed\n```"
+        used = f"{frame}\n{call}\n</details></tool-use>"
+        asked = f"\n_**User ({when}Z)**_\n\n{prompt}\n\n---\n"
+        return [{"text": f"{asked}\n_**Agent (m-1 {when}Z)**_\n\n{used}\n\n{answer}\n\n---\n"}]
+
+
+def iso(at: int) -> str:
+    """Return milliseconds as a time in ISO 8601."""
+    return f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%dT%H:%M:%S.000Z}"
+
+
+DATABASES: tuple[Callable[..., Store], ...] = (
+    *(OpenCode, Kilo, Crush, Goose, Hermes, Zed),
+    *(Cursor, CursorChat),
+)
+FILES: tuple[Callable[..., Store], ...] = (
+    *(VsCode, VsCodeLog, Cline, Roo, KiloTasks, ClineProgram),
+    *(OpenCodeTree, GeminiDocument, Atif, Aider, SpecStory),
+)
 STORES = (*DATABASES, *FILES)

@@ -54,7 +54,7 @@ ROOTS = {
     "copilot-cli/.copilot/session-state": "copilot-cli",
     "copilot-cli/synthetic/.copilot": "copilot-cli",
     "cursor/.cursor": "cursor",
-    "cursor/agent/.cursor/projects": "cursor",
+    "cursor/agent/.cursor": "cursor",
     "gemini/.gemini": "gemini",
     "gemini/jsonl/.gemini/tmp": "gemini",
     "qwen/.qwen": "qwen",
@@ -62,11 +62,14 @@ ROOTS = {
     "openclaw/.openclaw": "openclaw",
     "cowork/.config/Claude/local-agent-mode-sessions": "cowork",
     "atif": "atif",
+    "aider": "aider",
+    "specstory": "specstory",
 }
 """Directories of the samples, and the agent that wrote what is in them."""
 
 _COMPRESSED = "before the program compressed the conversation: it was typed, and answered"
 _COMPRESSED_SESSION = "5295ee40-ec59-5a1d-93fd-8b67138933ca"
+_ECHO = "three are the echo, the output and the caveat of the command /exit"
 _OF_TASK = "what a tool asked of its agent is no title of the session that the agent works for"
 NOT_AS_COUNTED: dict[tuple[str, str], tuple[Any, str]] = {
     (_COMPRESSED_SESSION, "human_prompts"): (2, _COMPRESSED),
@@ -81,6 +84,16 @@ NOT_AS_COUNTED: dict[tuple[str, str], tuple[Any, str]] = {
     ("3925110d-c650-5472-9369-3ab18d9abf91", "assistant_messages"): (
         3,
         "the third answers what the program asked of its own accord: no prompt, but an answer",
+    ),
+    ("e317d7b9-3289-4345-9c97-0bb1e3d998c8", "human_prompts"): (8, _ECHO),
+    ("b9a0d834-5e25-45ad-9a0c-dd0bead5b38a", "human_prompts"): (1, _ECHO),
+    ("44444444-aaaa-bbbb-cccc-000000000006", "assistant_messages"): (
+        1,
+        "the other three are calls, in the form of 2025",
+    ),
+    ("44444444-aaaa-bbbb-cccc-000000000006", "start"): (
+        "2025-07-10T09:00:00Z",
+        "with dashes, it is the name of the file",
     ),
 }
 """Figures in which we differ, by session and name: ours, and why."""
@@ -125,6 +138,9 @@ def sessions_below(samples: Path, root: str, agent: str) -> list[Sample]:
         report = ReadReport(account=Account(reader_by_agent(agent).left_out_of(source)))
         records = list(read_session(source.path, source=source, report=report))
         own = source.agent_id or source.session_id
+        if agent == "aider":  # which has no ids
+            assert report.first_timestamp is not None
+            own = f"run {report.first_timestamp.astimezone():%Y-%m-%d %H:%M:%S}"
         found.append(Sample(source, report, records, by_id[own]))
     read = Counter(str(sample.expected["session_id"]) for sample in found)
     assert read == Counter(by_id.keys()), "each session is found, once, and nothing else"
@@ -139,6 +155,8 @@ def directory_of(named: str) -> str:
 
 def moment_of(stamp: str) -> datetime:
     """Return a time in a figure."""
+    if stamp.endswith(" local"):
+        return datetime.fromisoformat(stamp.removesuffix(" local")).astimezone()
     found = datetime.fromisoformat(stamp)
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
@@ -149,12 +167,14 @@ def test_every_figure_of_every_session_is_found(samples: Path, root: str, agent:
     for sample in sessions_below(samples, root, agent):
         expected = sample.expected
         taken_back = {one.record_uuid for one in sample.records if one.subtype == ABANDONED}
-        of_agent = sample.source.agent_id is not None
+        of_agent = sample.source.agent_id is not None or agent == "specstory"
         records = [one for one in sample.records if of_agent or not one.is_sidechain]
         records = [one for one in records if one.record_uuid not in taken_back]
         for name in list(expected):
             if differs := NOT_AS_COUNTED.get((expected["session_id"], name)):
                 expected[name] = differs[0]
+        if agent == "specstory":  # whose headings are dates
+            expected["title"] = None
         told = Counter(record.kind for record in records)
         answers = {
             one.record_uuid
@@ -171,6 +191,7 @@ def test_every_figure_of_every_session_is_found(samples: Path, root: str, agent:
             assert sample.texts("title") == [expected["title"]]
         if expected["project"]:
             directory = directory_of(expected["project"])
+            directory = str(samples / directory) if agent == "aider" else directory
             in_folder = "transcript" in expected.get("store", "")  # a folder's name, without "/"
             assert sample.source.project == project_of(f"{'/' * in_folder}{directory}")
         if expected["start"]:
@@ -201,10 +222,6 @@ def test_every_line_and_text_is_accounted_for(samples: Path, root: str, agent: s
         assert report.conserved
         pending = TORN.get(sample.source.session_id, 0)
         assert (report.bad_line_count, report.pending_bytes) == (0, pending)
-        assert report.account is not None
-        unexplained = report.account.balance().unexplained
-        assert unexplained == {}, (sample.source.locator, unexplained)
-        assert report.unknown_types == {}, sample.source.locator
         assert report.account is not None
         unexplained = report.account.balance().unexplained
         assert unexplained == {}, (sample.source.locator, unexplained)

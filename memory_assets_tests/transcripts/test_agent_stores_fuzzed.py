@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -17,10 +23,22 @@ from hypothesis import strategies as st
 
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts import ReadReport, Unlisted, discover, read_session
+from memory_assets.transcripts.fields import parse_time
 from memory_assets.transcripts.readers.chat_log import replayed
+from memory_assets.transcripts.readers.gemini import replayed as gemini_replayed
 from memory_assets.transcripts.stored import Member, ancestor_of
 from memory_assets.transcripts.wal import with_wal
-from memory_assets_tests.transcripts.agent_stores import DATABASES, FILES, T0, Store
+from memory_assets_tests.transcripts.agent_stores import (
+    DATABASES,
+    FILES,
+    T0,
+    Aider,
+    CursorChat,
+    SpecStory,
+    Store,
+)
+from memory_assets_tests.transcripts.other_agents import LINES
+from memory_assets_tests.transcripts.other_agents import put as put_lines
 
 Make = Callable[..., Store]
 SECRET = "hunter2-never-quoted"
@@ -145,6 +163,12 @@ def test_any_value_in_any_file(make: Make, seed: int, replacements: list[Any]) -
             ]
             whole = b"\n".join(changed)
             path.write_bytes(whole[: at.randrange(len(whole) + 1)] if at.random() < 0.1 else whole)
+        for path in sorted(store.root.rglob("*.md")):
+            texts = [line for line in path.read_text().split("\n") for _ in range(at.randrange(3))]
+            texts += [str(each) for each in replacements]
+            if at.random() < 0.5:
+                at.shuffle(texts)
+            path.write_bytes("\n".join(texts).encode("utf-8", "surrogatepass"))
         read_all(store)
 
 
@@ -162,6 +186,203 @@ def test_any_bytes_in_place_of_a_store(make: Make, seed: int, content: bytes) ->
         whole[start : start + len(content)] = content
         store.path.write_bytes(content if at.random() < 0.2 else bytes(whole))
         read_all(store)
+
+
+_MARK = "@nested@"
+
+
+def marked(value: Any, left: list[int]) -> Any:
+    """Return a value in which the container that `left` counts down to is the mark, with its
+    key."""
+    if isinstance(value, dict):
+        return {
+            key: f"{_MARK}{key}" if _counted(item, left) else marked(item, left)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [marked(item, left) for item in value]
+    return value
+
+
+def _counted(item: Any, left: list[int]) -> bool:
+    left[0] -= isinstance(item, dict | list | str)
+    return left[0] == 0
+
+
+def nested(document: bytes, place: int, depth: int = 1000) -> bytes | None:
+    """Return a document whose value at a place holds itself, `depth` levels deep, under the key
+    that it has; None if there are fewer places."""
+    left = [place]
+    made = orjson.dumps(marked(orjson.loads(document), left))
+    if left[0] > 0:
+        return None
+    key = made.partition(_MARK.encode())[2].partition(b'"')[0]
+    within = b'{"' + key + b'":'
+    return made.replace(b'"' + _MARK.encode() + key + b'"', within * depth + b'"x"' + b"}" * depth)
+
+
+def json_values(store: Store) -> Iterator[tuple[bytes, Callable[[bytes], None]]]:
+    """Yield every document of JSON in a store, with what puts another one in its place."""
+    if store.path.suffix in (".db", ".vscdb"):
+        with closing(store.open()) as database:
+            tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            for (table,) in tables.fetchall():
+                for row in database.execute(f"PRAGMA table_info({table})").fetchall():
+                    sql = f"SELECT rowid, {row[1]} FROM {table}"
+                    for number, value in database.execute(sql).fetchall():
+                        text = value if isinstance(value, bytes) else str(value).encode()
+                        if text[:1] in (b"{", b"["):
+                            yield text, partial(_put, database, table, row[1], number)
+        return
+    for path in sorted(store.root.rglob("*.json*")):
+        lines = path.read_bytes().splitlines(keepends=True)
+        for at, line in enumerate(lines):
+            yield (
+                line,
+                lambda new, path=path, lines=lines, at=at: (
+                    path.write_bytes(  # type: ignore[misc]
+                        b"".join([*lines[:at], new, b"\n", *lines[at + 1 :]])
+                    )
+                    and None
+                ),
+            )
+
+
+def _put(database: sqlite3.Connection, table: str, column: str, number: int, value: bytes) -> None:
+    sql = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
+    database.execute(sql, (value.decode(), number))
+    database.commit()
+
+
+@pytest.mark.parametrize("make", (*DATABASES, *FILES), ids=lambda make: make.__name__)
+def test_values_nested_in_themselves(tmp_path: Path, make: Make) -> None:
+    """Every value of every document, held by itself 1,000 times: nothing recurses so far."""
+    store = make(tmp_path, wal=False)
+    store.say("Why?", "Because.")
+    for document, put in json_values(store):
+        for place in range(1, 60):
+            changed = nested(document, place)
+            if changed is None:
+                break
+            put(changed)
+            read_all(store)
+        put(document)
+
+
+UNITS: dict[str, Callable[[float], Any]] = {
+    "seconds": lambda seconds: int(seconds),
+    "fractions": lambda seconds: seconds + 0.25,
+    "milliseconds": lambda seconds: int(seconds * 1000),
+    "microseconds": lambda seconds: int(seconds * 1e6),
+    "text of a number": lambda seconds: str(int(seconds * 1000)),
+    "ISO": lambda seconds: f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}",
+    "no zone": lambda seconds: f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}",
+    "missing": lambda seconds: None,
+    "of another age": lambda seconds: -62_135_596_800_000,
+}
+
+
+def retimed(value: Any, unit: Callable[[float], Any]) -> Any:
+    """Return a value with every time in it, of whatever unit, in this one."""
+    if isinstance(value, dict):
+        return {key: retimed(item, unit) for key, item in value.items()}
+    if isinstance(value, list):
+        return [retimed(item, unit) for item in value]
+    at = parse_time(value) if not isinstance(value, str) or value[:2] == "20" else None
+    return value if at is None or at.year != 2026 else unit(at.timestamp())
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_times_of_any_unit(tmp_path: Path, unit: str) -> None:
+    """They are what they were, or none; nothing is of 1970 or of the year 58000."""
+    for make in (*DATABASES, *FILES):
+        store = make(tmp_path / make.__name__, wal=False)
+        store.say("Why?", "Because.")
+        for document, put in json_values(store):
+            put(orjson.dumps(retimed(orjson.loads(document), UNITS[unit])))
+        if store.path.suffix == ".db":
+            with closing(store.open()) as database:
+                for table, column, number, value in plain_values(database):
+                    with suppress(sqlite3.Error):
+                        new = retimed(value, UNITS[unit])
+                        sql = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
+                        database.execute(sql, (new, number))
+                database.commit()
+        told = check_times(store)
+        assert ("prompt", "Why?") in told, (make.__name__, unit)
+    for agent in LINES:
+        path = put_lines(tmp_path / agent, agent, retimed(LINES[agent](), UNITS[unit]))
+        check_times(SimpleNamespace(agent=agent, root=tmp_path / agent, path=path))
+
+
+def plain_values(database: sqlite3.Connection) -> list[tuple[str, str, int, Any]]:
+    """Return all values of columns: table, column, number of the row, value."""
+    found = []
+    tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    for (table,) in tables:
+        for row in database.execute(f"PRAGMA table_info({table})").fetchall():
+            sql = f"SELECT rowid, {row[1]} FROM {table}"
+            found += [(table, row[1], *each) for each in database.execute(sql).fetchall()]
+    return found
+
+
+def check_times(store: Any) -> list[tuple[str, str]]:
+    """Return what is said in a store; check the times of it."""
+    told: list[tuple[str, str]] = []
+    for source in discover({store.agent: (store.root,)}):
+        assert 0 <= source.mtime_ns < 1 << 63
+        for record in read_session(source.path, source=source):
+            told.append((record.kind, record.text))
+            assert record.timestamp is None or record.timestamp.year in (2026, 2027)
+    return told
+
+
+@pytest.mark.parametrize("make", (*DATABASES, *FILES), ids=lambda make: make.__name__)
+def test_a_pipe_in_place_of_any_file(tmp_path: Path, make: Make) -> None:
+    """Nothing waits for what nobody writes."""
+    store = make(tmp_path, wal=False)
+    store.say("Why?", "Because.")
+    for path in [each for each in store.root.rglob("*") if each.is_file()]:
+        whole = path.read_bytes()
+        path.unlink()
+        os.mkfifo(path)
+        signal.alarm(20)
+        try:
+            read_all(store)
+        finally:
+            signal.alarm(0)
+        path.unlink()
+        path.write_bytes(whole)
+
+
+REPEATED = (
+    *("<think>\n", "<tool-use \n", "Tool use: **", "```\n", "</tool-use>", "_**User (x)**_\n"),
+    *("<user_query>", "</user_query>", "Tokens: 1 sent, cache cache ", "# aider chat started at "),
+    *("Workspace Path: a        ", "#### \n> \n", "<user_info>", "[Tool call] x\n", "user:\n"),
+)
+
+
+@pytest.mark.parametrize("make", (Aider, SpecStory, CursorChat), ids=lambda make: make.__name__)
+def test_texts_of_repeated_marks_take_time_in_proportion(tmp_path: Path, make: Make) -> None:
+    """What opens a frame that nothing closes is not looked for again and again."""
+    for place, piece in enumerate(REPEATED):
+        store = make(tmp_path / str(place), wal=False)
+        store.say(f"Why?\n{piece * 3_000}", f"Because.\n{piece * 3_000}")
+        began = time.process_time()
+        read_all(store)
+        assert time.process_time() - began < 0.5, piece
+
+
+def test_a_log_that_is_taken_back_again_and_again_takes_time_in_proportion() -> None:
+    """Gemini's log, with a rewind after every second message."""
+    lines: list[dict[str, Any]] = []
+    for number in range(10_000):
+        own = {"id": f"m{number}", "timestamp": "2026-06-01T08:00:00Z", "type": "user"}
+        lines += [own | {"content": "x"}, {"$rewindTo": f"m{number}"}][: 1 + number % 2]
+    began = time.process_time()
+    replay = gemini_replayed((place, place + 1, line) for place, line in enumerate(lines))
+    assert time.process_time() - began < 0.5
+    assert (len(replay.counts), len(replay.gone)) == (10_000, 5_000)
 
 
 @settings(max_examples=200, deadline=None)

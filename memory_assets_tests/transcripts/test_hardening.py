@@ -20,7 +20,7 @@ from memory_assets_tests.transcripts.conftest import Builders, Write
 from memory_assets_tests.transcripts.other_agents import LINES
 
 FUZZ = settings(
-    max_examples=50,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

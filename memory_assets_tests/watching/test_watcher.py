@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,8 +26,16 @@ from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.under_way.watcher import WatcherState
+from memory_assets.transcripts import reader_by_agent
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
-from memory_assets_tests.transcripts.agent_stores import CWD, OpenCode
+from memory_assets_tests.transcripts.agent_stores import (
+    CWD,
+    Aider,
+    Crush,
+    OpenCode,
+    Store,
+    VsCodeLog,
+)
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 FIRST_RETRY = 0.5
@@ -262,24 +272,32 @@ def test_what_a_first_change_needs_is_loaded_before_it(
     assert not {"redactor", "embedder"} & (broken.opened.keys() | vars(broken).keys())
 
 
-def test_a_turn_in_a_database_is_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("agent", ["opencode", "crush"])
+def test_a_turn_in_a_database_is_one_run(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever its agent writes for it: what is in its log alone counts, and reading it does not
-    count as a change."""
-    store = OpenCode(tmp_path / "opencode")
-    store.say("Why?", "Because.")
-    roots = {"opencode": (store.root,)}
-    monkeypatch.setattr(Settings, "transcript_roots", lambda self: roots)
+    count as a change. Crush's database lies in the project, outside of Crush's own directory."""
+    store: Store = (OpenCode if agent == "opencode" else Crush)(tmp_path / "shop")
+    root, cwd = store.root, CWD
+    if agent == "crush":
+        root, cwd = tmp_path / "share", str(store.root)
+        root.mkdir()
+        listed = [{"path": cwd, "data_dir": str(store.path.parent)}]
+        (root / "projects.json").write_text(json.dumps({"projects": listed}))
+    monkeypatch.setattr(Settings, "transcript_roots", lambda self: {agent: (root,)})
     monkeypatch.setattr(plan, "_redaction_reason", lambda *_: "")
     monkeypatch.setattr(plan, "derived_reason", lambda *_: "")
+    store.say("Why?", "Because.")
     bench = Bench(load_settings(data_dir=tmp_path / "data", embedder="none"))
     bench.thread.start()
     try:
-        bench.wait_for(lambda: bench.ran == [project_of(CWD)])
+        bench.wait_for(lambda: bench.ran == [project_of(cwd)])
         writer = store.open()
         bench.wait_for(lambda: bench.directories.mode == "events")
         for turn in (2, 3):
             store.say(f"And {turn}?", "Yes.", writer)
-            bench.wait_for(lambda turn=turn: len(bench.ran) == turn)  # type: ignore[misc]
+            bench.wait_for(lambda turn=turn: len(bench.ran) == turn, 20.0)  # type: ignore[misc]
             time.sleep(1)
             assert len(bench.ran) == turn
         writer.close()
@@ -287,3 +305,47 @@ def test_a_turn_in_a_database_is_one_run(tmp_path: Path, monkeypatch: pytest.Mon
         bench.watcher.stop()
         bench.thread.join(timeout=60)
         bench.directories.stop()
+
+
+def test_what_an_editor_writes_beside_its_chats_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """VS Code keeps its history of files and its state below the same directory."""
+    store = VsCodeLog(tmp_path / "User")
+    monkeypatch.setattr(
+        Settings, "transcript_roots", lambda self: {"vscode-copilot": (store.root,)}
+    )
+    components = Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
+    followed = Transcripts(components, Directories((store.root,), Changes()))
+    store.say("Why?", "Because.")
+    followed.refresh()
+    followed.directories.stop()
+    asked: list[str] = []
+    discover = reader_by_agent("vscode-copilot").discover
+
+    def noted(*given: Any) -> Any:
+        asked.append("vscode-copilot")
+        return discover(*given)
+
+    monkeypatch.setattr(reader_by_agent("vscode-copilot"), "discover", noted)
+    beside = ("History/1a2b/entries.json", "workspaceStorage/w1/state.vscdb", "settings.json")
+    assert followed.projects_of(str(store.root / name) for name in beside) == []
+    assert asked == []
+    assert followed.projects_of([str(store.path)]) == [project_of(CWD)]
+    assert asked == ["vscode-copilot"]
+
+
+def test_projects_that_a_user_names_are_not_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all that is installed in them: a full look finds what an agent wrote there."""
+    store = Aider(tmp_path / "code" / "shop")
+    store.say("Why?", "Because.")
+    (tmp_path / "code" / "shop" / "node_modules" / "left-pad").mkdir(parents=True)
+    roots = {"aider": (tmp_path / "code",)}
+    monkeypatch.setattr(Settings, "transcript_roots", lambda self: roots)
+    components = Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
+    followed = Transcripts(components, Directories(roots["aider"], Changes()))
+    assert not followed.refresh()
+    assert followed.directories.roots == ()
+    assert [project for project, work in followed.plans() if work] == [project_of(str(store.root))]

@@ -52,18 +52,49 @@ def test_services_and_domains_follow_the_settings(wordy: Indexed) -> None:
 
 
 @pytest.mark.parametrize(
+    "metadata",
+    [
+        {"domains.yaml": "domains:\n  sales:\n    services: [svc-orders, svc-mail]\n"},
+        {"meta/services.json": '{"services": [{"name": "svc-orders", "domain": "sales"}]}'},
+        {"a/catalog-info.yaml": "metadata: {name: svc-orders}\nspec: {domain: sales}\n"},
+        {"domains.yml": "domains:\n- name: sales\n  services:\n  - id: svc-orders\n"},
+    ],
+)
+def test_domains_are_read_from_the_metadata_of_the_workspace(
+    wordy: Indexed, metadata: dict[str, str]
+) -> None:
+    """Also those of documents that did not change since; the setting counts before the file."""
+    wordy.index()
+    write(wordy.root, metadata)
+    wordy.index()
+    assert wordy.documents()["services/svc-orders/app.py"]["domain"] == "sales"
+    next(iter(wordy.root.glob(next(iter(metadata))))).unlink()
+    wordy.index()
+    assert wordy.documents()["services/svc-orders/app.py"]["domain"] == ""
+
+
+def test_metadata_that_cannot_be_read_names_no_domain(wordy: Indexed) -> None:
+    """Nor does it keep the workspace from being indexed."""
+    write(wordy.root, {"domains.yaml": "domains: [", "services.json": '{"a": ' * 5000})
+    wordy.index()
+    assert wordy.documents()["services/svc-orders/app.py"]["domain"] == ""
+
+
+@pytest.mark.parametrize(
     ("path", "service"),
     [
         ("services/svc-orders/src/svc-mail/app.py", "svc-orders"),
         ("api/svc-orders.yaml", "svc-orders"),
         ("docs/guide.md", "handbook"),
         ("docs/svc-orders.md", "svc-orders"),
+        ("api/svc-orders.openapi.yaml", "svc-orders"),
+        ("diagrams/svc-orders--checkout.v2.puml", "svc-orders"),
         ("README.md", ""),
     ],
 )
 def test_a_service_is_a_part_of_the_path_or_what_the_settings_say(path: str, service: str) -> None:
-    """The first directory, or the file without its ending, that is called `svc-*`; else the first
-    pattern that fits."""
+    """The first directory, or the file up to its first dot or two dashes, that is called `svc-*`;
+    else the first pattern that fits."""
     assert service_of(path, {"docs/*": "handbook"}) == service
 
 

@@ -33,7 +33,7 @@ from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.recall.names import projects_named
 from memory_assets.settings import Settings
-from memory_assets.stores.files.shared import require_writable
+from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.workspaces import is_workspace
 from memory_assets.transcripts import Source
 
@@ -92,7 +92,14 @@ def ingest_once(
     something is held back that the user can do something about, 4 if a check failed, 130 after
     Ctrl-C, of which standard error has one line."""
     try:
-        return _ingest_once(settings, limit, projects, full, as_json)
+        if settings.shard is None:
+            return _ingest_once(settings, limit, projects, full, as_json)
+        from memory_assets.cli import shard_commands  # whose parser takes .1 s to import
+
+        shard_commands.pull_before(settings)
+        outcome = _ingest_once(settings, limit, projects, full, as_json)
+        shard_commands.push_after(settings)
+        return outcome
     except KeyboardInterrupt:
         found = overview.found_so_far(overview.status(settings))
         line = f"Stopped. {found} The next `memory ingest` goes on."
@@ -105,6 +112,7 @@ def _ingest_once(
 ) -> int:
     console = rendering.open_console(stderr=as_json)
     started = time.perf_counter()
+    require_own(settings.data_dir)
     require_writable(settings.data_dir, "An ingest writes all that it makes there.")
     components = components_of(settings)
     roots = on_disk.require_directories(components)
@@ -134,7 +142,7 @@ def _ingest_once(
     ]
     if full:
         _forget_work(components, projects)
-    lost = index.forget_lost_store(components) if components.embeds else ""
+    lost = index.forget_lost_store(components)
     if lost:
         console.print(f"{lost}: rebuilding the collections from the lake, without embedding.")
     works = [

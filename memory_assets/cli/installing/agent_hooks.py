@@ -1,18 +1,23 @@
-"""`memory install-hooks --agent claude`: Claude Code begins a session with what `memory context`
-prints.
+"""`memory install-hooks --agent NAME`: a new session of an agent begins with what `memory context`
+prints. One that is resumed has it already.
 
-The hook stands in its settings, which people edit: https://code.claude.com/docs/en/hooks. What a
-`SessionStart` hook prints, the model reads. A session that is resumed has it already.
+The hook stands in the agent's settings, which people edit. What a `SessionStart` hook prints, the
+model reads: as it is (https://code.claude.com/docs/en/hooks,
+https://developers.openai.com/codex/hooks) or as a field of a JSON object
+(https://geminicli.com/docs/hooks/reference, https://qwenlm.github.io/qwen-code-docs).
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from memory_assets.agents import AGENTS
 from memory_assets.cli.installing.jsonc import Step, put, value_at, without
 from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError
@@ -20,12 +25,45 @@ from memory_assets.paths import listed_paths
 from memory_assets.requests.arguments import chosen
 from memory_assets.settings import Settings
 
-_AGENTS = ("claude-code",)
+
+@dataclass(frozen=True)
+class _Hooks:
+    """Where an agent's hooks stand: in a file below its home, which `variable` may name, or below a
+    project. `matchers` are those of the sessions that are new; a `timeout` is in the agent's unit,
+    10 seconds. `arguments` is what the hook runs."""
+
+    home: str
+    variable: str
+    user_file: str
+    project_file: str
+    matchers: tuple[str, ...]
+    timeout: int | None
+    arguments: str = "context --project ."
+    note: str = ""
+
+
+_HOOKS = {
+    "claude-code": _Hooks(
+        *(".claude", "CLAUDE_CONFIG_DIR", "settings.json", ".claude/settings.local.json"),
+        *(("startup|clear|compact",), 10),
+    ),
+    "codex": _Hooks(
+        *(".codex", "CODEX_HOME", "hooks.json", ".codex/hooks.json"),
+        *(("startup|clear|compact",), 10),
+        note="; Codex runs it once you trust it under /hooks",
+    ),
+    "gemini": _Hooks(
+        *(".gemini", "", "settings.json", ".gemini/settings.json"),
+        *(("startup", "clear"), 10_000, "context --project . --hook"),
+    ),
+    "qwen": _Hooks(
+        *(".qwen", "QWEN_HOME", "settings.json", ".qwen/settings.json"),
+        *(("startup", "clear", "compact"), None, "context --project . --hook"),
+    ),
+}
+"""The agents with a documented hook whose output the model reads."""
 _PLACE = ("hooks", "SessionStart")
-_WHEN = "startup|clear|compact"
-_SECONDS = 10
-_ARGUMENTS = "context --project ."
-_OURS = re.compile(rf"(?:^|[\s/\\'\"])memory(?:\.exe)?['\"]? {re.escape(_ARGUMENTS)}")
+_OURS = re.compile(r"(?:^|[\s/\\'\"])memory(?:\.exe)?['\"]? context --project \.")
 
 
 def change_hook(settings: Settings, agent: str, project: Path | None, uninstall: bool) -> str:
@@ -35,16 +73,20 @@ def change_hook(settings: Settings, agent: str, project: Path | None, uninstall:
     Raises:
         ConfigurationError: the agent has no such hook, or its settings cannot be changed.
     """
-    if chosen(agent, _AGENTS) is None:
-        raise ConfigurationError(f"--agent: no hook for {agent!r:.40} is known; give claude")
+    name = chosen(agent, tuple(_HOOKS))
+    if name is None:
+        raise ConfigurationError(
+            f"--agent: no hook for {agent!r:.40} is known; choose from {', '.join(_HOOKS)}"
+        )
+    hooks = _HOOKS[name]
     if project is not None and not project.is_dir():
         raise ConfigurationError(f"{project} is no directory; give that of a project")
-    path = _settings_file(project)
+    path = _settings_file(hooks, project)
     try:
         before = path.read_text() if path.exists() else ""
         after = _without_ours(before)
         if not uninstall:
-            after = _with_hook(after, _command(settings))
+            after = _with_hook(after, hooks, _command(settings, hooks))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not JSON"
         raise ConfigurationError(f"{path} cannot be changed: {reason}; correct it") from None
@@ -56,29 +98,54 @@ def change_hook(settings: Settings, agent: str, project: Path | None, uninstall:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, after.encode())
     begins = "no longer begin" if uninstall else "begin"
-    return f"Sessions of Claude Code {begins} with what is remembered ({path})"
+    note = "" if uninstall else hooks.note
+    return f"Sessions of {AGENTS[name].title} {begins} with what is remembered ({path}){note}"
 
 
-def _settings_file(project: Path | None) -> Path:
-    """Return the file of the user's settings, of all projects or of one; the latter is not
-    committed, as the hook names a path of this machine."""
-    if project is None:
-        own = os.environ.get("CLAUDE_CONFIG_DIR")
-        return (listed_paths(own)[0] if own else Path.home() / ".claude") / "settings.json"
-    return project / ".claude" / "settings.local.json"
+def hooked_files(projects: Iterable[Path]) -> list[Path]:
+    """Return the settings of agents that have the hook: the user's, and those of these projects."""
+    places = [None, *projects]
+    files = {_settings_file(hooks, place) for hooks in _HOOKS.values() for place in places}
+    return sorted(path for path in files if without_hook(path) is not None)
 
 
-def _command(settings: Settings) -> str:
+def without_hook(path: Path) -> bytes | None:
+    """Return the contents of an agent's settings without the hook, b"" if nothing else is in them;
+    None if the hook is not there, or they cannot be read."""
+    try:
+        text = path.read_text()
+        left = _without_ours(text)
+    except (OSError, ValueError):
+        return None
+    if left == text:
+        return None
+    return b"" if left.strip() in ("", "{}") else left.encode()
+
+
+def _settings_file(hooks: _Hooks, project: Path | None) -> Path:
+    """Return the file of the hooks of all of a user's projects, or of one. Claude Code has one for
+    those that are not committed, because the hook names a path of this machine."""
+    if project is not None:
+        return project / hooks.project_file
+    own = os.environ.get(hooks.variable) if hooks.variable else None
+    return (listed_paths(own)[0] if own else Path.home() / hooks.home) / hooks.user_file
+
+
+def _command(settings: Settings, hooks: _Hooks) -> str:
     given = "".join(f"{name}={quote(value)} " for name, value in variables(settings).items())
-    return f"{given}{quote(memory_program())} {_ARGUMENTS}"
+    return f"{given}{quote(memory_program())} {hooks.arguments}"
 
 
-def _with_hook(text: str, command: str) -> str:
-    hook = {"type": "command", "command": command, "timeout": _SECONDS}
-    group: tuple[Step, ...] = (*_PLACE, ("matcher", _WHEN))
-    if value_at(text, group) is None:
-        return put(text, group, {"matcher": _WHEN, "hooks": [hook]})
-    return put(text, (*group, "hooks", ("command", command)), hook)
+def _with_hook(text: str, hooks: _Hooks, command: str) -> str:
+    hook: dict[str, Any] = {"type": "command", "command": command}
+    hook |= {} if hooks.timeout is None else {"timeout": hooks.timeout}
+    for matcher in hooks.matchers:
+        group: tuple[Step, ...] = (*_PLACE, ("matcher", matcher))
+        if value_at(text, group) is None:
+            text = put(text, group, {"matcher": matcher, "hooks": [hook]})
+        else:
+            text = put(text, (*group, "hooks", ("command", command)), hook)
+    return text
 
 
 def _without_ours(text: str) -> str:

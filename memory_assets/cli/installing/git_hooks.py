@@ -26,13 +26,17 @@ _HOOKS = ("post-merge", "post-checkout")
 _NEW = b"#!/bin/sh\n"
 _SHELL = re.compile(rb"#!\s*(\S*/)?(env\s+)?(ba|da|k|z)?sh\b")
 _GIT_SECONDS = 20.0
+_ANY_LINES = re.compile(rb"# >>> (memory [0-9a-f]{8}) >>>\n.*?# <<< \1 <<<\n", re.DOTALL)
 
 
 def install_hooks(
     root: Annotated[Path, typer.Argument(help="A Git checkout in a workspace.")] = Path(),
     agent: Annotated[
         str | None,
-        typer.Option(help="Instead, let this agent (claude) begin sessions with `memory context`."),
+        typer.Option(
+            help="Instead, let this agent (claude, codex, gemini, qwen) begin sessions with"
+            " `memory context`."
+        ),
     ] = None,
     user: Annotated[
         bool, typer.Option("--user", help="With --agent: in all projects of this user.")
@@ -66,6 +70,22 @@ def install_hooks(
             path.resolve().unlink(missing_ok=True)
     done = "no longer indexed after" if uninstall else "indexed after"
     typer.echo(f"{checkout} is {done} a pull or a switch of branch ({hooks})")
+
+
+def hooks_of(directory: Path) -> list[tuple[Path, bytes]]:
+    """Return the hooks of the checkout that a directory is in which have lines of ours, whatever
+    checkout these are for, and their contents without them, b"" if nothing else is in them."""
+    try:
+        _, hooks = _of_git(directory)
+    except (ConfigurationError, GitFailed):
+        return []
+    found = []
+    for path in (hooks / name for name in _HOOKS):
+        text = path.read_bytes() if path.is_file() else b""
+        left = _ANY_LINES.sub(b"", text)
+        if left != text:
+            found.append((path, b"" if left == _NEW else left))
+    return found
 
 
 def _of_git(directory: Path) -> tuple[Path, Path]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memory_assets.cli.installing.jsonc import Step, put, value_at
+from memory_assets.cli.installing.jsonc import Step, put, value_at, without
 from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError
 from memory_assets.settings import Settings, load_settings
@@ -18,6 +18,13 @@ _FOLDER = "${workspaceFolder}"
 _NEEDED = ("command", "args", "env", "options")
 """Keys that are overwritten in an entry that exists; the others may be the user's choice."""
 _Entry = tuple[Sequence[Step], dict[str, Any]]
+_WATCH, _FULL = "memory: watch", "memory: full re-index"
+_PLACES: dict[Path, list[tuple[Step, ...]]] = {
+    _TASKS: [("tasks", ("label", label)) for label in (_WATCH, _FULL)],
+    Path(".vscode", "mcp.json"): [("servers", "memory")],
+    Path(".mcp.json"): [("mcpServers", "memory")],
+}
+"""Where our entries are in each file."""
 
 
 def init_workspace(
@@ -39,6 +46,27 @@ def init_workspace(
         typer.echo(f"{path}: {'as it was' if before == after else 'written'}")
 
 
+def files_with_entries(directory: Path) -> list[tuple[Path, bytes]]:
+    """Return the files of a directory that have entries of ours, and their contents without them,
+    b"" if nothing else is in them."""
+    found = []
+    for name, places in _PLACES.items():
+        path = directory / name
+        try:
+            text = left = path.read_text()
+            for place in places:
+                entry = value_at(left, place)
+                command = entry.get("command") if isinstance(entry, dict) else None
+                if isinstance(command, str) and Path(command).stem == "memory":
+                    left = without(left, place)
+            others = value_at(left, places[0][:1]) not in (None, [], {})
+        except (OSError, ValueError):
+            continue
+        if left != text:
+            found.append((path, left.encode() if others or len(value_at(left, ())) > 2 else b""))
+    return found
+
+
 def _entries(settings: Settings) -> dict[Path, list[_Entry]]:
     """Return the entries of each file, with their places."""
     environment = variables(settings)
@@ -46,8 +74,8 @@ def _entries(settings: Settings) -> dict[Path, list[_Entry]]:
     watch = {"isBackground": True, "runOptions": {"runOn": "folderOpen"}}
     return {
         _TASKS: [
-            _task(environment, "memory: watch", ["index", _FOLDER, "--watch"], watch),
-            _task(environment, "memory: full re-index", ["index", _FOLDER, "--full"], {}),
+            _task(environment, _WATCH, ["index", _FOLDER, "--watch"], watch),
+            _task(environment, _FULL, ["index", _FOLDER, "--full"], {}),
         ],
         Path(".vscode", "mcp.json"): [(("servers", "memory"), {"type": "stdio", **server})],
         Path(".mcp.json"): [(("mcpServers", "memory"), server)],

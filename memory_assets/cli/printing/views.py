@@ -440,7 +440,7 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield from layout.listed("Trail", [said])
     yield from _audited_records(terminal, answer)
     yield from _audited_runs(terminal, answer["runs"])
-    yield "A secret that redaction missed? `memory forget --containing` asks for it."
+    yield "A secret that redaction missed? `memory forget --containing --cut` asks for it."
 
 
 def _audited_records(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:

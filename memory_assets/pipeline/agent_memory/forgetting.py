@@ -39,6 +39,18 @@ def journal_keys(components: Components) -> Iterator[SessionKey]:
         yield from map(_key_of, journal.memories())
 
 
+def texts_in_journal(components: Components, key: SessionKey) -> Iterator[str]:
+    """Yield the texts that the journal has of a conversation, or of a memory, which need not be in
+    the lake yet."""
+    partition, name = key
+    if not (is_agent_memory(partition) and has_journal(components.data_dir)):
+        return
+    yield from (turn.text for turn in components.journal.turns(name))
+    memory_id = f"{MEMORY_HEAD}{name}"
+    for memory in components.journal.memories({"memory_id": memory_id}):
+        yield from (memory.text, *memory.entities, *memory.tags, *memory.also)
+
+
 def memories_from(components: Components, conversations: Set[str]) -> list[SessionKey]:
     """Return partition and name of the memories that come from these conversations."""
     if not (conversations and has_journal(components.data_dir)):

@@ -286,7 +286,8 @@ class _Findable:
 
     def _read_ids(self, name: str, place: str, project: str) -> set[str]:
         components, index = self._components, SETS[name]
-        if place == "table" or (place == "collection" and not components.embeds):
+        kept = components.settings.keeps_collections
+        if place == "table" or (place == "collection" and not kept):
             rows = components.lake.read_partition(index.table, project, ["id"])
             return {str(row_id) for row_id in rows["id"].to_pylist()}
         if place == "keywords":

@@ -127,6 +127,8 @@ class ValueSearch:
 
     def _known_values(self, data: bytes) -> Iterator[Match]:
         what = "known value"
+        for at, _, _ in self._known.forgotten.hits(data):
+            yield Match(at, what, "plain")
         octets = np.frombuffer(data, dtype=np.uint8)
         for start, end in _runs(_TOKEN[octets], _TOKEN_RUN):
             run = data[start:end]

@@ -78,6 +78,7 @@ def _make_again(partition: str) -> str:
     return f"Run `memory ingest --full --project={partition}`"
 
 
+_NO_COLLECTIONS = Verdict(True, {"vector_backend": "none: there are no collections"})
 _NO_EMBEDDER = Verdict(True, {"embedder": "none: no vectors are made, none are looked at"})
 
 
@@ -295,8 +296,8 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     """Whether the ids in the collections are exactly those of the table. A session that matched in
     this process is compared again when its rows were written, or when a collection is another
     one or has not as many rows as were written to it."""
-    if not components.embeds:
-        return _NO_EMBEDDER
+    if not components.settings.keeps_collections:
+        return _NO_COLLECTIONS if components.embeds else _NO_EMBEDDER
     products = components.catalog.products.of_project(index.stage, project)
     names = sorted({made.facts["collection"] for made in products.values()})
     collections = {name: _collection(components, name) for name in names}
@@ -358,7 +359,8 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
         found.doubt()
     found.note()
     products = components.catalog.products.of_project(index.stage, project).values()
-    for name in sorted({product.facts["collection"] for product in products}):
+    kept = components.settings.keeps_collections
+    for name in sorted({product.facts["collection"] for product in products if kept}):
         collection = _collection(components, name)
         if collection is not None and collection.embedder_id != wanted:
             others[collection.embedder_id] += 1

@@ -245,7 +245,7 @@ def forget_lost_store(components: Components) -> str:
     return what is wrong, or "". Costs two stats; the files are read only after a crash.
     """
     settings = components.settings
-    if settings.vectors_url is not None:
+    if settings.vectors_url is not None or not settings.keeps_collections:
         return ""
     wrong = None
     if chroma_server.was_killed(settings.data_dir):

@@ -137,15 +137,18 @@ def is_blocked(asset: str, failed: Collection[str]) -> bool:
     return any(needed in failed or is_blocked(needed, failed) for needed in STEPS[asset].blocked_by)
 
 
-def _if_embedding(name: str, run: Run) -> Run:
-    """Return a stage that reports that nothing was done while `MEMORY_EMBEDDER` is none."""
+def _if_wanted(name: str, run: Run) -> Run:
+    """Return a stage of vectors or of a collection, which reports that nothing was done while
+    `MEMORY_EMBEDDER` is none, or `VECTOR_BACKEND` and it is that of a collection."""
 
     def run_or_nothing(components: Components, project: str) -> StageReport:
-        if components.embeds:
+        embeds = components.embeds
+        if components.settings.keeps_collections or (embeds and name in _EMBEDDINGS):
             return run(components, project)
-        report = StageReport(name, project, details={"embedder": "none"})
+        unset = "vector_backend" if embeds else "embedder"
+        report = StageReport(name, project, details={unset: "none"})
         for entry in components.catalog.quarantine.entries(project):
-            if entry.stage in _EMBEDDINGS:  # no session is held back for want of vectors
+            if entry.stage in _EMBEDDINGS and not embeds:  # not held back for want of vectors
                 components.catalog.quarantine.release(project, entry.session_id, entry.stage)
         report.add_products(list(components.catalog.products.of_project(name, project).values()))
         return report
@@ -199,7 +202,7 @@ def _steps() -> Iterator[Step]:
     yield Step(audit, audit_project, ENGINE_VERSION, (records,), (records,), REDACTION_AUDIT)
     for stage in STAGES:
         name, upstream = stage.table.name, stage.derived.upstream.name
-        run = _if_embedding(name, stage.run) if stage.embeds else stage.run
+        run = _if_wanted(name, stage.run) if stage.embeds else stage.run
         needed = audit if upstream == records else upstream
         made_by = stage.derived.code_version
         if upstream == documents:
@@ -208,7 +211,7 @@ def _steps() -> Iterator[Step]:
         where = stage.partitions
         yield Step(name, run, made_by, (upstream,), (needed,), stage.table, partitions=where)
     for index in INDEXES:
-        run = _if_embedding(index.stage, partial(index_project, index=index))
+        run = _if_wanted(index.stage, partial(index_project, index=index))
         vectors = index.embeddings.name
         yield Step(
             index.stage,

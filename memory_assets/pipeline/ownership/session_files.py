@@ -13,6 +13,7 @@ from typing import Any, cast
 from memory_assets.paths import split_locator
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.project_names import stands_in
 from memory_assets.stores.catalog.facts import ProductFacts, RecordFacts
 from memory_assets.stores.catalog.records import RecordIds
 from memory_assets.stores.catalog.schema import SourceRow
@@ -95,6 +96,8 @@ class SessionFiles:
         parts = [f"{row.agent_id}:{row.fingerprint}:{row.reader_version}" for row in self.rows]
         if self.retained is not None:
             parts.append("retained")
+        if stands_in(self.project):
+            parts += [row.directory for row in self.rows if row.directory]
         if self.repeats:
             parts.append("repeats")
         return input_hash(ruleset_version, self.copied_hash, *parts)

@@ -236,7 +236,7 @@ def derived_reason(
             actual |= _not_to_be_made(components, project, stage.derived, expected)
         if expected != actual:
             return f"{table.name} behind {upstream.name}"
-    for index in INDEXES if components.embeds else ():
+    for index in INDEXES if components.settings.keeps_collections else ():
         actual = {
             session_id: input_hash for session_id, (input_hash, _) in hashes[index.stage].items()
         }

@@ -102,7 +102,7 @@ def _search_summary(components: Components, session: UncheckedSession, values: K
 
 
 def _holds(values: KnownValues, texts: Iterator[str]) -> bool:
-    return any(next(values.spans(text), None) is not None for text in texts)
+    return any(map(values.are_in, texts))
 
 
 class _Searches:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import orjson
 
 from memory_assets.models import Record
-from memory_assets.redaction.edits import KNOWN_SECRET
+from memory_assets.redaction.edits import FORGOTTEN_TEXT, KNOWN_SECRET
 from memory_assets.stores.catalog.catalog import Catalog
 
 ROW_DTYPE = np.dtype([("record", "<u8"), ("personal", "<u4")])
@@ -84,9 +84,11 @@ class SessionState:
     @property
     def own_values(self) -> frozenset[bytes]:
         """Keyed hashes of the secrets that a rule found in this session; without those that
-        were found only because another session had revealed them."""
+        were found only because another session, or the owner, had revealed them."""
         return frozenset(
-            bytes.fromhex(value) for value, rule in self.values.items() if rule != KNOWN_SECRET
+            bytes.fromhex(value)
+            for value, rule in self.values.items()
+            if rule not in (KNOWN_SECRET, FORGOTTEN_TEXT)
         )
 
     def to_json(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,7 +14,11 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
 from memory_assets.paths import is_gone, project_of
-from memory_assets.pipeline.agent_memory.forgetting import journal_keys, memories_from
+from memory_assets.pipeline.agent_memory.forgetting import (
+    journal_keys,
+    memories_from,
+    texts_in_journal,
+)
 from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
 from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES
@@ -25,6 +28,7 @@ from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.redaction.propagation import spellings
 from memory_assets.stores.agents.partitions import AGENT, is_agent_memory
 from memory_assets.stores.files.shared import is_writable
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
@@ -231,7 +235,7 @@ def _tag_pattern(tag: str) -> str:
 
 
 def _forms(text: str) -> tuple[str, ...]:
-    """Return a text as it may stand in a table: plain, and in JSON once and twice.
+    """Return a text as it may stand in a table: plain, and encoded.
 
     Raises:
         ConfigurationError: it is too short to be told from other text.
@@ -241,13 +245,14 @@ def _forms(text: str) -> tuple[str, ...]:
             f"the text has fewer than {MIN_CANARY_BYTES} bytes: too little to tell it from other "
             "text. Forget the session by its id"
         )
-    escaped = json.dumps(text, ensure_ascii=False)[1:-1]
-    twice = json.dumps(escaped, ensure_ascii=False)[1:-1]
-    return tuple(dict.fromkeys((text, escaped, twice, json.dumps(text)[1:-1])))
+    return tuple(spellings(text))
 
 
 def _holds(components: Components, key: SessionKey, literals: tuple[str, ...]) -> bool:
-    """Whether any string in any table of a session contains one of the literals."""
+    """Whether any string of a session, in any table or in the journal, contains one of the
+    literals."""
+    if any(each in text for text in texts_in_journal(components, key) for each in literals):
+        return True
     for table in TABLES.values():
         names = [field.name for field in table.schema if holds_text(field.type)]
         with suppress(NotFound):

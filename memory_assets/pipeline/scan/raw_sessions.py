@@ -22,6 +22,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
 from memory_assets.pipeline.stage.read_records import FileRecords
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.project_names import stands_in
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.records import RECORD_DTYPE
@@ -92,6 +93,8 @@ def _is_deleted(row: SourceRow) -> bool:
 def _is_current(row: SourceRow | None, source: Source) -> bool:
     if row is None or row.gone_at is not None or row.directory is None:
         return False
+    if source.directory and not row.directory and stands_in(row.project):
+        return False  # its directory was known by a hash until now
     return (row.path, row.size, row.mtime_ns, row.reader_version) == (
         source.locator,
         source.size,

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from memory_assets.chunking import content_hash
 from memory_assets.document_models import WorkspaceDocument
 from memory_assets.documents import KIND_OF, file_type
+from memory_assets.documents.domains import domains_of
 from memory_assets.documents.encodings import decoded
 from memory_assets.documents.repository import git_blob, repo_slug, service_of
 from memory_assets.documents.walk import FoundFile, Walk
@@ -51,12 +52,14 @@ def read_documents(components: Components, partition: str) -> StageReport:
         catalog.kept_vectors.expire(partition, version)
         products = catalog.products.of_project(STAGE, partition)
         held = held_back(components, partition)
-        reader = _Reader(components, workspace, version, known)
+        reader = _Reader(
+            components, workspace, version, known, domains_of(workspace.root, found.files)
+        )
         batch, made = Batch(components.lake, partition, WORKSPACE_DOCUMENTS), list[Product]()
         newest = sorted(found.files.values(), key=lambda file: (-file.mtime_ns, file.path))
         for file in newest:
             before = products.get(file.path)
-            if is_current(before, file, version):
+            if is_current(before, file, version) and reader.is_of_its_domain(before, file.path):
                 if file.path in held:
                     catalog.quarantine.release(partition, file.path, STAGE)
                 continue
@@ -89,19 +92,37 @@ class _Reader:
     """Reads, redacts and writes documents of one workspace."""
 
     def __init__(
-        self, components: Components, workspace: Workspace, version: str, known: int
+        self,
+        components: Components,
+        workspace: Workspace,
+        version: str,
+        known: int,
+        domains: Mapping[str, str],
     ) -> None:
         self._components, self._workspace, self._version = components, workspace, version
         self._last_known = known
         settings = components.settings
         self._services = dict(each.split("=", 1) for each in settings.workspace_services)
-        self._domains = dict(each.split("=", 1) for each in settings.workspace_domains)
+        given = (each.split("=", 1) for each in settings.workspace_domains)
+        self._domains = {**domains, **dict(given)}
         redact = components.redactor.redact
         self._root = redact(str(workspace.root)).text
         self._slug = redact(repo_slug(workspace.root)).text
         self._known = known_values(components).hashes
         self._newer: dict[int, KnownValues] = {}
         self.changed = self.rows_written = 0
+
+    def is_of_its_domain(self, before: Product | None, path: str) -> bool:
+        """Return whether a document says the domain that its service has now."""
+        return before is None or before.facts.get("domain", "") == self._domain_hash(path)
+
+    def _domain_hash(self, path: str) -> str:
+        domain = self._domain(path).encode()
+        key = self._components.install_key
+        return blake2b(domain, key=key, digest_size=8).hexdigest() if domain else ""
+
+    def _domain(self, path: str) -> str:
+        return self._domains.get(service_of(path, self._services), "")
 
     def product_of(self, file: FoundFile, before: Product | None, batch: Batch) -> Product:
         """Write a file's document to the batch if its content changed, and return its product."""
@@ -117,6 +138,8 @@ class _Reader:
             "made_with": self._version,
             "known": self._last_known,
         }
+        if domain := self._domain_hash(file.path):
+            facts["domain"] = domain
         if before is not None and self._is_same(before, file.path, content, fingerprint):
             if skipped := before.facts.get("skipped"):
                 facts["skipped"] = skipped
@@ -152,6 +175,8 @@ class _Reader:
     def _is_same(self, before: Product, path: str, content: bytes, fingerprint: str) -> bool:
         """Return whether a document would become what it is: its file has the same content, and
         holds no secret that has become known since."""
+        if not self.is_of_its_domain(before, path):
+            return False
         if before.input_hash == input_hash(fingerprint, self._version):
             return True
         known = before.facts.get("known")
@@ -162,7 +187,7 @@ class _Reader:
         if known not in self._newer:
             self._newer[known] = known_values(self._components, known)
         texts = (path, decoded(content)[0] or "")
-        return all(next(self._newer[known].spans(text), None) is None for text in texts)
+        return not any(map(self._newer[known].are_in, texts))
 
     def _document(
         self, file: FoundFile, content: bytes, text: str
@@ -187,7 +212,7 @@ class _Reader:
             kind=KIND_OF[kind],
             bucket=path.cut(0, max(path.find("/"), 0)),
             service=redactor.redact(service).text,
-            domain=redactor.redact(self._domains.get(service, "")).text,
+            domain=redactor.redact(self._domain(file.path)).text,
             source_repo_slug=self._slug,
             timestamp=datetime.fromtimestamp(file.mtime_ns / 1e9, UTC),
             size=len(content),

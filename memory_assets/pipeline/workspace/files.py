@@ -151,6 +151,6 @@ class _LeftOut:
         if (self._partition, path) in self._forgotten:
             return "forgotten"
         redacted = path not in self._on_record and self._redact(path).text != path
-        if redacted or next(self._known.spans(path), None) is not None:
+        if redacted or self._known.are_in(path):
             return "path that holds a secret"
         return ""

@@ -37,7 +37,7 @@ def hold_back_documents(
     for path in reasons:
         catalog.products.drop_noted(partition, path, *_TABLES)
     for path, reason in sorted(reasons.items()):
-        if path not in products or next(known.spans(path), None) is not None:
+        if path not in products or known.are_in(path):
             continue
         state = held_state(components, products[path].facts["mtime_ns"], version)
         catalog.quarantine.hold(Quarantined(partition, path, STAGE, state, reason, remedy=_REMEDY))

@@ -17,7 +17,7 @@ from typing import Any
 from memory_assets.chunking import content_hash
 from memory_assets.errors import NotFound, StoreError, StoreReadOnly, TranscriptError
 from memory_assets.models import RedactedRecord
-from memory_assets.paths import NO_VECTORS, is_gone, split_locator
+from memory_assets.paths import is_gone, split_locator
 from memory_assets.recall.agent_rows import (
     NamedRow,
     journal_rows,
@@ -124,20 +124,23 @@ class Audit:
         return {**asdict(self), "intact": self.intact}
 
 
-def audit(stores: Stores, any_id: str, key: bytes, *, embeds: bool = True) -> Audit:
+def audit(stores: Stores, any_id: str, key: bytes, unneeded: str = "") -> Audit:
     """Return the origin of a passage, turn, prompt, summary, observation, commit or link, or of a
     session (its summary), by its id. `key` is the install key, for the fingerprints of source
-    files. Where nothing `embeds`, no row is missing in Chroma.
+    files. `unneeded` is why no row is missing in Chroma, where none has to be there.
 
     Raises:
         ConfigurationError: it does not look like an id.
         NotFound: nothing of that id is in memory.
     """
     found = _audit(stores, any_id, key)
-    if embeds:
+    if not unneeded:
         return found
-    unneeded = {"document": "none", "reason": NO_VECTORS}
-    rows = [row | unneeded if row["document"] == "missing" else row for row in found.rows]
+    nowhere = {"document": "none", "reason": unneeded}
+    rows = [
+        row | nowhere if row["document"] in ("missing", "unreachable") else row
+        for row in found.rows
+    ]
     return replace(found, rows=rows)
 
 

@@ -40,12 +40,12 @@ def directory_of(target: str) -> Path:
 
 def only_file(name: str, paths: Mapping[str, str]) -> str | None:
     """Return the full path of the only file that ends with `name`, of full paths by what tells
-    files apart; None if there is none.
+    files apart; None if there is none. One that sessions with and without a directory name is one.
 
     Raises:
         ConfigurationError: several do; lists them.
     """
-    found = sorted(full for path, full in paths.items() if file_matches(path, name))
+    found = sorted({full for path, full in paths.items() if file_matches(path, name)})
     if len(found) > 1:
         raise ConfigurationError(f"{name} can mean {listed(found)}; give one of them")
     return found[0] if found else None

@@ -45,7 +45,7 @@ def restore(memory: Stores, asked: RestoreRequest, directory: Path) -> dict[str,
     events.sort(key=lambda each: (each.time, each.session_id, each.seq))
     events = _until(memory, events, asked)
     if not events:
-        raise NotFound(f"no contents of {file} are on record; try another --at or --session")
+        raise NotFound(f"no contents of {file} are on record; try another time or session")
     text, missing = _put_together(events)
     rendered = text.rendered()
     if tags := len(_TAG.findall(rendered)):

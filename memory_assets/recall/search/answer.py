@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.requests.search import SearchRequest
@@ -13,6 +13,9 @@ from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.status import held_back
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Quarantined
+
+if TYPE_CHECKING:
+    from memory_assets.stores.keyword_index.index import KeywordIndex
 
 RAW_SESSIONS, REDACTED_RECORDS = "raw_sessions", "redacted_records"
 """Stages of which all that is searched is made."""
@@ -202,8 +205,11 @@ def _passes(catalog: Catalog, entry: Quarantined, request: SearchRequest) -> boo
     return not (too_new or too_old)
 
 
-def coverages(catalog: Catalog, kinds: Sequence[str]) -> tuple[Coverage, Coverage]:
-    """Return how many rows of these kinds are in the keyword index, and in the collections."""
+def coverages(
+    catalog: Catalog, kinds: Sequence[str], index: KeywordIndex | None = None
+) -> tuple[Coverage, Coverage]:
+    """Return how many rows of these kinds are in the keyword index, and in the collections; with
+    an `index`, in place of the latter how many have their vectors there."""
     wanted = [SEARCH_KINDS[kind] for kind in kinds]
     totals = catalog.products.totals()
     quarantined = len(catalog.quarantine.entries())
@@ -224,4 +230,9 @@ def coverages(catalog: Catalog, kinds: Sequence[str]) -> tuple[Coverage, Coverag
             waiting=waiting,
         )
 
-    return held_in([kind.keywords for kind in wanted]), held_in([kind.asset for kind in wanted])
+    by_words = held_in([kind.keywords for kind in wanted])
+    if index is None:
+        return by_words, held_in([kind.asset for kind in wanted])
+    of_lake = {kind.name: total([kind.embeddings], "rows") for kind in wanted}
+    own = sum(min(rows, index.rows_with_vectors(name)) for name, rows in of_lake.items())
+    return by_words, replace(by_words, indexed=own)

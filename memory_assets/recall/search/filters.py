@@ -82,6 +82,20 @@ def _file_terms(index: KeywordIndex, asked: str) -> list[str]:
     return []
 
 
+def files_beginning(index: KeywordIndex, name: str) -> list[str]:
+    """Return the paths of the files that turns touched whose name begins so, in any case of the
+    first letter, the shortest first."""
+    starts = {name, name.lower(), name[:1].upper() + name[1:]}
+    terms = {term for each in starts for term in index.terms_with(_file_start(each))}
+    return sorted(
+        {term.rpartition("\x01")[2] for term in terms}, key=lambda path: (len(path), path)
+    )
+
+
+def _file_start(name: str) -> str:
+    return mark_term(file_name_mark(name))[:-1]
+
+
 def _marked(corpus: Corpus, index: KeywordIndex, terms: list[str]) -> Mask:
     mask = np.zeros(corpus.turns, dtype=np.bool_)
     for term in terms:

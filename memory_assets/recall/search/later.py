@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memory_assets.recall.search.answer import Hit, Later
+from memory_assets.session_analysis.statements import CORRECTS
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 from memory_assets.tool_names import kind_of_tool
 
@@ -71,13 +72,6 @@ _MENDED = re.compile(
 _NOT_DONE = re.compile(
     r"\?|\b(?:not|n't|n’t|will|would|should|could|if|let me|let's|I'll|going to|need to|before|"
     r"fail\w*)\b",
-    re.IGNORECASE,
-)
-_CORRECTS = re.compile(
-    r"\W*(?:no,? (?:wait|not|it|that|this|the|i)\b|nope\b|(?:hm+|oh|ah),? (?:no|wait|actually)\b|"
-    r"wait,? (?:no|that|this|it|why|are|is|wtf)\b|actually\b|not quite\b|"
-    r"that'?s (?:not|wrong|incorrect)\b|you(?:'re| are) wrong\b|"
-    r"i (?:meant|mean)\b)",
     re.IGNORECASE,
 )
 _CONCEDES = re.compile(
@@ -180,7 +174,7 @@ def _disputed(turn: SessionTurn, after: SessionTurn) -> Later | None:
     prompt = " ".join(after.prompt.split())
     if not turn.reply or not prompt or len(prompt) > _LONGEST_ANSWER:
         return None
-    if _CORRECTS.match(prompt) or _CONCEDES.match(after.reply):
+    if CORRECTS.match(prompt) or _CONCEDES.match(after.reply):
         return Later(after.id, "disputed", _cut(prompt))
     return None
 

@@ -59,7 +59,7 @@ def find_observations(
             each.id,
         )
     )
-    covered = coverages(memory.catalog, ("observations",))[1]
+    covered = coverages(memory.catalog, ("observations",))[0]
     covered = replace(covered, indexed=covered.rows)
     hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[: request.n])
     return Answer(query, "semantic" if scores else "filter", covered, hits)

@@ -1,7 +1,8 @@
 """One search: words and vectors of the keyword index, or words alone.
 
-Only the collections of Chroma are known to be complete, so that vectors are not used while these
-are unavailable; the answer says so, and why.
+Where there are collections, only these are known to be complete, so that vectors are not used
+while they are unavailable; the answer says so, and why. With `VECTOR_BACKEND=none` the index's own
+vectors are counted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
 from memory_assets.paths import NO_EMBEDDER, NO_VECTORS
-from memory_assets.recall.search.answer import Answer, Coverage, coverages
+from memory_assets.recall.search.answer import Answer, Coverage, Hit, coverages
 from memory_assets.recall.search.corpus import Corpora, Corpus
 from memory_assets.recall.search.filters import left_out
 from memory_assets.recall.search.hybrid import find
@@ -49,6 +50,7 @@ class Searcher:
     ) -> None:
         self._stores = stores
         self._embeds = settings.embedder != NO_EMBEDDER
+        self._keeps_collections = settings.keeps_collections
         self._load_embedder = embedder
         self._corpora: Corpora | None = None
         self._opened: tuple[int, int] | None = None
@@ -68,14 +70,17 @@ class Searcher:
         answer = self._answer(request)
         if answer.weak or not answer.hits:
             answer = replace(answer, machine=self._left_out(request))
-        if answer.hits and self._corpora is not None:
-            with self._corpora.index.reading():
-                told = with_later(answer.hits, self._corpora.index)
-            answer = replace(answer, hits=tuple(told))
         progress = under_way(self._stores.data_dir)
         if progress is None:
             return answer
         return replace(answer, coverage=replace(answer.coverage, ingest=str(progress)))
+
+    def with_later(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return hits with what came of them later; see `later.with_later`."""
+        if not hits or self._corpora is None:
+            return hits
+        with self._corpora.index.reading():
+            return with_later(hits, self._corpora.index)
 
     def _left_out(self, request: SearchRequest) -> int:
         corpora = self._corpora
@@ -181,6 +186,16 @@ class Searcher:
             self._loading.join()
         return self._load_embedder()
 
+    def files_beginning(self, name: str) -> list[str]:
+        """Return the paths of the files that turns touched whose name begins so.
+
+        Raises:
+            NotFound: there is no keyword index.
+        """
+        from memory_assets.recall.search.filters import files_beginning
+
+        return files_beginning(self._open_index(SearchRequest(sort="date")).index, name)
+
     def _open_index(self, request: SearchRequest) -> Corpora:
         """Return the corpora of the keyword index.
 
@@ -210,11 +225,13 @@ class Searcher:
         return corpora
 
     def _why_no_vectors(self) -> str | None:
-        """Return why vectors cannot be used, or None. Only the collections are known to be
-        complete, so vectors are not used while the collections are lost or unreachable."""
+        """Return why vectors cannot be used, or None. Where there are collections, only these are
+        known to be complete, so vectors are not used while they are lost or unreachable."""
         stores = self._stores
         if not self._embeds:
             return NO_VECTORS
+        if not self._keeps_collections:
+            return None
         if stores.vectors_url is None:
             if stores.has_chroma_files:
                 return None
@@ -226,24 +243,31 @@ class Searcher:
         return reason
 
     def _store_lag(self, request: SearchRequest) -> str | None:
-        """Return a message if the collections lack rows that the keyword index has, else None."""
+        """Return a message if the collections lack rows that the keyword index has, or rows lack
+        a vector where there are no collections; else None."""
         if request.mode == "keyword" or not self._embeds:
             return None
         held = self._coverage(request.kinds)[1]
         if held.complete:
             return None
+        if not self._keeps_collections:
+            return (
+                f"{held.indexed} of {held.rows} rows have a vector (`memory ingest` makes the "
+                "rest): the others were looked for by their words alone"
+            )
         return (
             f"{self._stores.vectors_name} holds {held.indexed} of {held.rows} rows (`memory "
             "ingest` completes it), so all vectors of the index were compared instead"
         )
 
     def _coverage(self, kinds: Sequence[str]) -> tuple[Coverage, Coverage]:
-        """Return the coverage of the keyword index and that of the collections, counted again when
-        the catalogue has changed."""
+        """Return the coverage of the keyword index, and that of the collections or, where there are
+        none, of the index's vectors; counted again when the catalogue has changed."""
         catalog = self._stores.catalog
         state = (*kinds, *_state_of(catalog))
         if state not in self._covered:
-            self._covered = {state: coverages(catalog, kinds)}
+            index = None if self._keeps_collections or not self._corpora else self._corpora.index
+            self._covered = {state: coverages(catalog, kinds, index)}
         return self._covered[state]
 
 

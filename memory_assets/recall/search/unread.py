@@ -5,6 +5,7 @@ So a memory is found as soon as it is stored; by meaning once it is ingested.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -53,6 +54,19 @@ def unread_hits(stores: Stores, request: SearchRequest) -> list[Hit]:
                 weak = bool(weights) and share < _WEAK_BELOW
                 hits.append(Hit(row_id, row_id, share, row.text, metadata, why, weak))
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+
+def waiting_for_ingest(stores: Stores) -> dict[str, int]:
+    """Return how many memories and turns of agents the indexes do not have yet, by kind; of turns
+    at most 2,000 a project are counted."""
+    counts: Counter[str] = Counter()
+    if has_journal(stores.data_dir):
+        for project in stores.journal.projects():
+            partition = partition_of(project)
+            for kind in ("memory", "history"):
+                rows = _unread(stores.journal, stores.catalog, project, partition, (kind,))
+                counts[kind] += sum(1 for _ in rows)
+    return {kind: count for kind, count in counts.items() if count}
 
 
 def _unread(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class ProjectActivity:
-    """A project: its `root` directory ("" if unknown), sessions by agent, and by local day the
-    turns that were begun and the sessions. What has no time is in no day."""
+    """A project: its `root` directory ("" if unknown), sessions by agent, and by local day and hour
+    the turns that were begun, by day the sessions. What has no time is in no day."""
 
     project: str
     root: str = ""
@@ -26,6 +26,7 @@ class ProjectActivity:
     turns: int = 0
     agents: Counter[str] = field(default_factory=Counter)
     turns_by_day: Counter[date] = field(default_factory=Counter)
+    turns_by_hour: Counter[int] = field(default_factory=Counter)
     sessions_by_day: Counter[date] = field(default_factory=Counter)
 
     @property
@@ -48,26 +49,36 @@ def activity(memory: Searchable, project: str | None = None) -> list[ProjectActi
     corpus = memory.corpus("sessions")
     roots = project_roots(memory)
     found: dict[str, ProjectActivity] = {}
-    for number, days in _days_of_sessions(corpus, corpus.scope(project)):
+    for number, times in _times_of_sessions(corpus, corpus.scope(project)):
         key = corpus.sessions[number]
         root = roots.get(key.project, "")
         of = found.setdefault(key.project, ProjectActivity(key.project, root))
         of.sessions += 1
-        of.turns += days.total()
+        of.turns += len(times)
         of.agents[key.agent] += 1
-        timed = {day: count for day, count in days.items() if day is not None}
-        of.turns_by_day.update(timed)
+        timed = [time for time in times if time is not None]
+        of.turns_by_day.update(time.date() for time in timed)
+        of.turns_by_hour.update(time.hour for time in timed)
         if timed:
-            of.sessions_by_day[min(timed)] += 1
+            of.sessions_by_day[min(timed).date()] += 1
     return sorted(found.values(), key=lambda each: (each.last_day, each.project), reverse=True)
 
 
 def changed_files(memory: Searchable, project: str, most: int) -> list[tuple[str, int]]:
     """Return the files that most sessions of a project changed, with the number of sessions."""
-    columns = ["session_id", "files_modified"]
-    rows = memory.lake.read_partition(SESSION_SUMMARIES, project, columns).to_pylist()
+    rows = memory.lake.read_partition(SESSION_SUMMARIES, project, ["files_modified"]).to_pylist()
     counts = Counter(path for row in rows for path in set(row["files_modified"]))
     return sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:most]
+
+
+def most_changed_files(memory: Searchable, most: int) -> list[tuple[str, str, int]]:
+    """Return project, path and number of sessions of the files that most sessions changed."""
+    found = [
+        (project, path, count)
+        for project in memory.lake.projects(SESSION_SUMMARIES)
+        for path, count in changed_files(memory, project, most)
+    ]
+    return sorted(found, key=lambda each: (-each[2], each[:2]))[:most]
 
 
 def weeks(counts: Counter[date], last: date, number: int) -> list[tuple[date, int]]:
@@ -80,15 +91,15 @@ def weeks(counts: Counter[date], last: date, number: int) -> list[tuple[date, in
     return [(start, by_week[start]) for start in starts]
 
 
-def _days_of_sessions(corpus: Corpus, scope: slice) -> Iterator[tuple[int, Counter[date | None]]]:
-    """Yield the number of each session that has turns in `scope`, with its turns by local day, None
-    for those without a time."""
-    days: dict[int, Counter[date | None]] = {}
+def _times_of_sessions(corpus: Corpus, scope: slice) -> Iterator[tuple[int, list[datetime | None]]]:
+    """Yield the number of each session that has turns in `scope`, with their local times, None for
+    those without one."""
+    times: dict[int, list[datetime | None]] = {}
     pairs = zip(corpus.session[scope].tolist(), corpus.ts_epoch[scope].tolist(), strict=True)
     for number, seconds in pairs:
-        day = datetime.fromtimestamp(seconds).date() if seconds else None  # local, as shown
-        days.setdefault(number, Counter())[day] += 1
-    yield from days.items()
+        local = datetime.fromtimestamp(seconds) if seconds else None  # local, as shown
+        times.setdefault(number, []).append(local)
+    yield from times.items()
 
 
 def project_roots(memory: Searchable) -> dict[str, str]:

@@ -14,7 +14,7 @@ from memory_assets.chunking.digest import error_head
 from memory_assets.errors import NotFound
 from memory_assets.models import PLAN, RedactedRecord, Turn
 from memory_assets.recall.names import Named, id_named
-from memory_assets.recall.rows import one_line, plain, rows_of
+from memory_assets.recall.rows import answering_models, one_line, plain, rows_of
 from memory_assets.recall.sessions.records import as_diff, session_turns
 from memory_assets.recall.sessions.session import Item, session_items
 from memory_assets.stores.lake.schemas import (
@@ -28,6 +28,8 @@ from memory_assets.stores.stores import Stores
 _KEPT = 2
 """Sessions whose turns are kept in memory: one who scrolls asks for the same again and again."""
 _NOT_SHOWN = ("title",)
+_HEAD = 60
+"""Characters of a turn's prompt in an outline."""
 _OF_CALLS = ("tool_use", "tool_result")
 _WITH_TURN = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
 _INPUT_FIELDS = ("description:", "pattern:", "query:", "prompt:", "url:", "path:")
@@ -140,6 +142,22 @@ class Conversations:
             len(turns),
             wanted,
         )
+
+    def outline(self, found: Conversation, most: int) -> list[tuple[int, str]]:
+        """Return the index of each turn of a session, and what was asked in it on one line; of a
+        longer session `most` turns around those that are shown."""
+        turns = self.turns(found.project, found.session_id)
+        middle = (found.first + found.end) // 2
+        first = max(0, min(middle - most // 2, len(turns) - most))
+        return [
+            (turn.turn_index, one_line(turn.prompt.text, _HEAD) if turn.prompt else "")
+            for turn in turns[first : first + most]
+        ]
+
+    def models(self, found: Conversation) -> list[str]:
+        """Return the models that answered in a session, the one that answered most first."""
+        turns = self.turns(found.project, found.session_id)
+        return answering_models(record.model for turn in turns for record in turn.records)
 
     def record(self, any_id: str, seq: int, agent_id: str | None) -> RedactedRecord:
         """Return one record of a session, by its place in its source file.

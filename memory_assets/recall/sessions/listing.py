@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.chunking import touched_by
 from memory_assets.recall.names import listed_projects, short_id
-from memory_assets.recall.rows import plain, rows_of
+from memory_assets.recall.rows import answering_models, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import SessionsRequest
 from memory_assets.stores.lake.schemas import (
@@ -22,8 +21,6 @@ from memory_assets.stores.lake.schemas import (
 if TYPE_CHECKING:
     from memory_assets.recall.searchable import Searchable
 
-_NO_MODEL = {"", "<synthetic>"}
-"""Claude Code names its own messages, such as an error of its API, so."""
 _SUMMARY_COLUMNS = [
     *("session_id", "project", "project_root", "agent", "title", "started_at", "ended_at"),
     *("duration_seconds", "turns", "prompts", "git_branch", "commits"),
@@ -108,10 +105,9 @@ def _passes(row: Mapping[str, Any], asked: SessionsRequest) -> bool:
 def _described(memory: Searchable, row: Mapping[str, Any]) -> dict[str, Any]:
     session_id = row["session_id"]
     records = rows_of(memory.lake, REDACTED_RECORDS, row["project"], session_id, ["model"])
-    models = Counter(each["model"] for each in records if each["model"] not in _NO_MODEL)
     described = plain(row) | {
         "short_id": short_id(memory, session_id),
-        "models": [model for model, _ in models.most_common()],
+        "models": answering_models(each["model"] for each in records),
         "usage": session_usage(memory.lake, row["project"], session_id),
         "commits": list(row["commits"]),
         "files_modified": list(row["files_modified"]),

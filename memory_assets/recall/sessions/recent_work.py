@@ -282,9 +282,10 @@ def _short_names(paths: Sequence[str]) -> list[str]:
 def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
     """Return how many commits a session made, the last one's subject, and whether they were pushed
     in it, or by a later session on its branch, where the records tell."""
-    columns = ["subject", "timestamp", "commit"]
-    rows = rows_of(session.stores.lake, SESSION_COMMITS, *session.key, columns)
-    timed = [each for each in rows if each["timestamp"] and each["subject"] and each["commit"]]
+    rows = rows_of(session.stores.lake, SESSION_COMMITS, *session.key)
+    # Rows that an earlier version made do not say what was replaced.
+    named = [each for each in rows if each["subject"] and each["commit"]]
+    timed = [each for each in named if each["timestamp"] and not each.get("replaced_by")]
     count = len(session.row["commits"])
     many = f"{count} commits, the last" if count > 1 else "Commit"
     if not timed:
@@ -302,7 +303,32 @@ def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
     return f'{many} "{one_line(last["subject"], _TITLE)}"{f" ({state})" if state else ""}'
 
 
+@dataclass(frozen=True)
+class OpenEnd:
+    """What a session left open: `turn` is the short id of its last turn, `text` a quotation."""
+
+    session_id: str
+    turn: str
+    ended_at: datetime | None
+    text: str
+
+
+def left_open(stores: Stores, project: str) -> list[OpenEnd]:
+    """Return what the newest sessions of a project and of its working trees left open and no later
+    one may have resolved, the newest first."""
+    return [
+        OpenEnd(session.key[1], session.last_turn, session.row["ended_at"], text)
+        for session, text in _open(_newest(stores, project))
+    ]
+
+
 def _left_open(sessions: Sequence[_Session]) -> Iterator[str]:
+    """Yield a line for each open end."""
+    for session, text in _open(sessions):
+        yield f"- {_day(session.row)} {text} [{session.last_turn}]"
+
+
+def _open(sessions: Sequence[_Session]) -> Iterator[tuple[_Session, str]]:
     """Yield what the newest sessions left open and no later one may have resolved."""
     told = 0
     for place, session in enumerate(sessions[: 2 * _SESSIONS]):
@@ -312,7 +338,7 @@ def _left_open(sessions: Sequence[_Session]) -> Iterator[str]:
         left = [text for text in _left(session) if not any(each.is_about(text) for each in later)]
         for text in left[:_OF_ONE][: _OPEN_ENDS - told]:
             told += 1
-            yield f"- {_day(session.row)} {one_line(text, _QUOTED)} [{session.last_turn}]"
+            yield session, one_line(text, _QUOTED)
 
 
 def _left(session: _Session) -> list[str]:

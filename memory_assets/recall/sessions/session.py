@@ -4,7 +4,7 @@ commits and the summary), in the session's order."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -87,6 +87,28 @@ def missing_kinds(lake: Lake, kinds: tuple[str, ...]) -> dict[str, str]:
         if kind in kinds and not any(lake.projects(table) for table in tables):
             reasons[kind] = f"this memory has no {kind} yet; `memory ingest` makes them"
     return reasons
+
+
+def sessions_of_same_files(
+    lake: Lake, project: str, session_id: str
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """Return the last session of the project before a session, and the first after it, that changed
+    a file which it changed: `session_id`, `title`, `ended_at` and the `files` of both."""
+    columns = ["session_id", "title", "ended_at", "files_modified"]
+    rows = lake.read_partition(SESSION_SUMMARIES, project, columns).to_pylist()
+    rows = sorted((row for row in rows if row["ended_at"]), key=lambda row: row["ended_at"])
+    at = next((at for at, row in enumerate(rows) if row["session_id"] == session_id), None)
+    if at is None:
+        return None, None
+    own = set(rows[at]["files_modified"])
+
+    def first(others: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+        for row in others:
+            if files := sorted(own.intersection(row["files_modified"])):
+                return {**plain(row), "files": files}
+        return None
+
+    return first(reversed(rows[:at])), first(rows[at + 1 :])
 
 
 def session_items(

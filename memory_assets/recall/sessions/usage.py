@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.recall.names import listed_projects
@@ -40,23 +41,62 @@ def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
     """
     projects = memory.projects_with_worktrees(asked.project)
     rows = [row for row in _rows(memory, projects) if _passes(row, asked)]
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(_group(row, asked.by), []).append(row)
-    entries = [
-        {"name": name, **_summed(of), **_named(of[0], asked.by)} for name, of in groups.items()
-    ]
-    if asked.by == "day":
-        entries.sort(key=lambda entry: str(entry["name"]))
-    else:
-        entries.sort(key=lambda entry: (-entry["dollars"], -entry["tokens"], entry["name"]))
     return {
         "project": listed_projects(projects),
         "by": asked.by,
         "prices_of": PRICES_OF,
         **_summed(rows),
-        "groups": entries,
+        "groups": _entries(rows, asked.by),
     }
+
+
+@dataclass(frozen=True)
+class UsageOverTime:
+    """What all sessions took: the entries of `usage` by model and by project, and by local Monday
+    the tokens of each model and the dollars of each project, the one with most first."""
+
+    models: list[dict[str, Any]]
+    projects: list[dict[str, Any]]
+    tokens_by_week: dict[str, Counter[date]]
+    dollars_by_week: dict[str, Counter[date]]
+
+
+def usage_over_time(memory: Searchable) -> UsageOverTime:
+    """Return what all sessions took, from one reading of the table."""
+    rows = list(_rows(memory, None))
+    tokens: dict[str, Counter[date]] = {}
+    dollars: dict[str, Counter[date]] = {}
+    for row in rows:
+        time: datetime | None = row["timestamp"]
+        if time is None:
+            continue
+        day = time.astimezone().date()
+        week = day - timedelta(days=day.weekday())
+        tokens.setdefault(row["model"], Counter())[week] += sum(row[name] for name in _TOKENS)
+        dollars.setdefault(row["project"], Counter())[week] += row["dollars"] or 0
+    return UsageOverTime(
+        _entries(rows, "model"),
+        _entries(rows, "project"),
+        _most_first(tokens),
+        _most_first(dollars),
+    )
+
+
+def _most_first(found: Mapping[str, Counter[date]]) -> dict[str, Counter[date]]:
+    return dict(sorted(found.items(), key=lambda each: -each[1].total()))
+
+
+def _entries(rows: Iterable[Mapping[str, Any]], by: str) -> list[dict[str, Any]]:
+    """Return the sums of each group, the most expensive first, days in order."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(_group(row, by), []).append(row)
+    entries = [{"name": name, **_summed(of), **_named(of[0], by)} for name, of in groups.items()]
+    if by == "day":
+        entries.sort(key=lambda entry: str(entry["name"]))
+    else:
+        entries.sort(key=lambda entry: (-entry["dollars"], -entry["tokens"], entry["name"]))
+    return entries
 
 
 def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[str, Any]]:

@@ -3,26 +3,103 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 from markupsafe import Markup
 
+from memory_assets.paths import KNOWN_AGENTS
+
 WEEKS = 53
-_SIDE, _GAP, _LEFT, _TOP, _HIGH = 12, 2, 30, 16, 40
+_SIDE, _GAP, _LEFT, _TOP, _HIGH, _TALL = 12, 2, 30, 16, 40, 80
 _STEP = _SIDE + _GAP
 _LEVELS = 4
+_GOLDEN_ANGLE = 137.5
+"""Degrees between the hues of neighbours, which keeps any number of them apart."""
 _DAYS = ("Mon", "", "Wed", "", "Fri", "", "")
 
 
-def heat_map(counts: Counter[date], last: date, noun: str) -> Markup:
+def heat_map(
+    counts: Counter[date],
+    last: date,
+    noun: str,
+    address: Callable[[date], str] | None = None,
+) -> Markup:
     """Return the year up to `last` as an image: a column a week, a square a day, darker the more
-    there is of `noun`."""
+    there is of `noun`; with `address`, each day with something leads to one."""
     monday = last - timedelta(days=last.weekday(), weeks=WEEKS - 1)
     shown = {day: count for day, count in counts.items() if monday <= day <= last}
     label = f"{sum(shown.values())} {noun} on {len(shown)} days, {monday} to {last}"
-    parts = [*_months(monday), *_names(), *_squares(shown, monday, last, noun)]
-    return _image(label, _TOP + 7 * _STEP, parts)
+    parts = [*_months(monday), *_names(), *_squares(shown, monday, last, noun, address)]
+    return _image(label, _TOP + 7 * _STEP, parts, leads=address is not None)
+
+
+def hour_bars(counts: Counter[int], noun: str) -> Markup:
+    """Return the hours of the day as an image of bars."""
+    most = max(counts.values(), default=0) or 1
+    busiest = max(counts, key=lambda hour: counts[hour], default=0)
+    label = f"{counts.total()} {noun} by hour of the day, most of them from {busiest}:00 on"
+    width = WEEKS * _STEP / 24
+    parts = []
+    for hour in range(24):
+        height = max(round(_HIGH * counts[hour] / most), 1)
+        parts.append(
+            Markup(
+                '<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="{}">'
+                "<title>{} {} from {}:00 to {}:59</title></rect>"
+            ).format(
+                *("bar" if counts[hour] else "heat-0", _LEFT + hour * width, _HIGH - height),
+                *(width - _GAP, height, counts[hour], noun, hour, hour),
+            )
+        )
+        if hour % 3 == 0:
+            parts.append(_label(round(_LEFT + hour * width), _HIGH + 11, f"{hour}:00"))
+    return _image(label, _HIGH + 14, parts)
+
+
+@dataclass(frozen=True)
+class StackedWeeks:
+    """A chart of weeks, and the level of the colour of each name in it; the others are one."""
+
+    image: Markup
+    levels: Mapping[str, int]
+
+
+def stacked_weeks(found: Mapping[str, Counter[date]], last: date, unit: str) -> StackedWeeks:
+    """Return what each name has in each week up to that of `last` as bars of stacked parts: those
+    that have most by themselves, the others together."""
+    named, others = list(found)[:_LEVELS], list(found)[_LEVELS:]
+    rest: Counter[date] = Counter()
+    for name in others:
+        rest.update(found[name])
+    rows = [(name, found[name], _LEVELS - at) for at, name in enumerate(named)]
+    rows += [("others", rest, 0)] if others else []
+    monday = last - timedelta(days=last.weekday(), weeks=WEEKS - 1)
+    starts = [monday + timedelta(weeks=number) for number in range(WEEKS)]
+    most = max((sum(weeks[start] for _, weeks, _ in rows) for start in starts), default=0) or 1
+    in_all = sum(weeks[start] for _, weeks, _ in rows for start in starts)
+    parts = [*_months(monday)]
+    for number, start in enumerate(starts):
+        top = float(_TOP + _TALL)
+        for name, weeks, level in rows:
+            if not weeks[start]:
+                continue
+            height = _TALL * weeks[start] / most
+            top -= height
+            parts.append(
+                Markup(
+                    '<rect class="level-{}" x="{}" y="{:.1f}" width="{}" height="{:.1f}">'
+                    "<title>{}: {:,.0f} {}, week of {}</title></rect>"
+                ).format(
+                    *(level, _LEFT + number * _STEP, top, _SIDE, max(height, 0.5)),
+                    *(name or "(not said)", weeks[start], unit, start),
+                )
+            )
+    label = f"{in_all:,.0f} {unit} from the week of {monday} on, at most {most:,.0f} in one"
+    return StackedWeeks(
+        _image(label, _TOP + _TALL, parts), {name: level for name, _, level in rows}
+    )
 
 
 def week_bars(weeks: list[tuple[date, int]], noun: str) -> Markup:
@@ -66,6 +143,16 @@ def span_bar(start: int, end: int, size: int) -> Markup:
     return _image(f"bytes {start} to {end} of {size}", 12, parts)
 
 
+def agent_mark(name: str) -> Markup:
+    """Return an agent's name behind a dot of its own colour."""
+    place = KNOWN_AGENTS.index(name) if name in KNOWN_AGENTS else len(KNOWN_AGENTS)
+    hue, light = round(place * _GOLDEN_ANGLE) % 360, (40, 52)[place % 2]
+    return Markup(
+        '<span class="agent"><svg viewBox="0 0 8 8" aria-hidden="true">'
+        '<circle cx="4" cy="4" r="4" fill="hsl({}, 60%, {}%)"/></svg>{}</span>'
+    ).format(hue, light, name)
+
+
 def sparkline(values: Mapping[date, int], name: str) -> Markup:
     """Return how a number of bytes moved from day to day, as an image; nothing of a single day."""
     if len(values) < 2:
@@ -81,10 +168,14 @@ def sparkline(values: Mapping[date, int], name: str) -> Markup:
     return _image(label, _HIGH, [Markup('<polyline class="line" points="{}"/>').format(points)])
 
 
-def _image(label: str, height: int, parts: list[Markup]) -> Markup:
+def _image(label: str, height: int, parts: list[Markup], *, leads: bool = False) -> Markup:
+    """Return an image with a label; one with links in it is a group to screen readers."""
     return Markup(
-        '<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>'
-    ).format(label, _LEFT + WEEKS * _STEP, height, Markup("").join(parts))
+        '<svg class="chart" role="{}" aria-label="{}" viewBox="0 0 {} {}">{}</svg>'
+    ).format(
+        *("group" if leads else "img", label, _LEFT + WEEKS * _STEP, height),
+        Markup("").join(parts),
+    )
 
 
 def _months(monday: date) -> Iterator[Markup]:
@@ -106,15 +197,29 @@ def _label(x: int, y: int, text: str) -> Markup:
     return Markup('<text x="{}" y="{}">{}</text>').format(x, y, text)
 
 
-def _squares(shown: dict[date, int], monday: date, last: date, noun: str) -> Iterator[Markup]:
+def _squares(
+    shown: dict[date, int],
+    monday: date,
+    last: date,
+    noun: str,
+    address: Callable[[date], str] | None,
+) -> Iterator[Markup]:
     most = max(shown.values(), default=0) or 1
     day = monday
     while day <= last:
         week, row = divmod((day - monday).days, 7)
         count = shown.get(day, 0)
         level = -(-_LEVELS * count // most)  # rounded up: one turn is seen, too
-        yield Markup(
+        square = Markup(
             '<rect class="heat-{}" x="{}" y="{}" width="{}" height="{}" rx="2">'
             "<title>{} {} on {}</title></rect>"
         ).format(level, _LEFT + week * _STEP, _TOP + row * _STEP, _SIDE, _SIDE, count, noun, day)
+        leads = address is not None and count
+        yield (
+            Markup('<a href="{}" aria-label="{} {} on {}">{}</a>').format(
+                address(day) if address else "", count, noun, day, square
+            )
+            if leads
+            else square
+        )
         day += timedelta(days=1)

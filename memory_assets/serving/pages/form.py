@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from memory_assets.errors import ConfigurationError
 from memory_assets.requests.arguments import Argument, Arguments, declared
+from memory_assets.requests.times import parse_time
+from memory_assets.serving.answer_lines import project_name
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+
+_MOST_LISTED = 500
+"""More projects than these are typed, not chosen."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field. `choices` are values to choose from, empty for a text; `usual` says what holds if
-    nothing is chosen. `limits` are attributes of HTML."""
+    """One field. `choices` are values to choose from with what a person reads, empty for a text;
+    `usual` says what holds if nothing is chosen. `limits` are attributes of HTML."""
 
     name: str
     value: str
     description: str
-    choices: tuple[str, ...]
+    choices: Sequence[tuple[str, str]]
     usual: str
     kind: str
     limits: Mapping[str, Any]
@@ -33,29 +42,67 @@ def given_arguments(query: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in query.items() if value.strip()}
 
 
-def fields(request: type[Arguments], query: Mapping[str, str]) -> list[Field]:
-    """Return the fields of a request's form with the values of a query, in order."""
+def listed_values(memory: Memory) -> dict[str, list[tuple[str, str]]]:
+    """Return the projects by which forms filter, with their names as people say them; those that
+    share a name have their directory, too."""
+    from memory_assets.recall.sessions.activity import project_roots
+
+    roots = project_roots(memory)
+    if len(roots) > _MOST_LISTED:
+        return {}
+    named = [(key, project_name({"project": key, "project_root": roots[key]})) for key in roots]
+    names = [name for _, name in named]
+    shown = [
+        (key, f"{name} ({roots[key] or key})" if names.count(name) > 1 else name)
+        for key, name in named
+    ]
+    return {"project": sorted(shown, key=lambda pair: pair[1].lower())}
+
+
+def fields(
+    request: type[Arguments],
+    query: Mapping[str, str],
+    listed: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+) -> list[Field]:
+    """Return the fields of a request's form with the values of a query, in order; `listed` are
+    values to choose from by the argument's name."""
     return [
-        _field(argument, name, query.get(name, ""))
+        _field(argument, name, query.get(name, ""), (listed or {}).get(name, ()))
         for argument in declared(request)
         if (name := argument.name_at("http")) is not None
     ]
 
 
-def _field(argument: Argument, name: str, value: str) -> Field:
-    choices, default, limits = argument.choices, argument.default, argument.limits
+def _field(argument: Argument, name: str, value: str, listed: Sequence[tuple[str, str]]) -> Field:
+    default, limits = argument.default, argument.limits
+    choices = argument.choices
     is_number, is_flag = argument.type is int, argument.type is bool
     if is_flag:
         choices, default = ("true", "false"), str(default).lower()
     if isinstance(default, tuple):
         (default,) = default
+    kind = "number" if is_number else "search" if name == "q" else "text"
+    if argument.reads is parse_time and (day := _day(value)) is not None:
+        kind, value = "date", day
+    pairs = listed or [(choice, choice) for choice in choices]
+    if listed and value and value not in dict(listed):
+        pairs = [(value, value), *listed]
     bounds = {"ge": "min", "le": "max", "max_length": "maxlength"}
     return Field(
         name,
         value,
         argument.description,
-        choices,
+        pairs,
         "" if default is None or argument.required else str(default),
-        "number" if is_number else "search" if name == "q" else "text",
-        {html: limits[ours] for ours, html in bounds.items() if ours in limits},
+        kind,
+        {html: limits[ours] for ours, html in bounds.items() if ours in limits and kind != "date"},
     )
+
+
+def _day(value: str) -> str | None:
+    """Return the local day of a time as a date picker takes it, "" of none; None if it is no
+    time."""
+    try:
+        return parse_time(value).astimezone().date().isoformat() if value else ""
+    except ConfigurationError:
+        return None

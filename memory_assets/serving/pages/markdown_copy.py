@@ -9,9 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from memory_assets.serving.answer_lines import clock
+
+if TYPE_CHECKING:
+    from memory_assets.recall.sessions.conversation import Conversation, Entry
 
 _ELEMENT = re.compile(r"<(?=[A-Za-z/!?])")
 _IMAGE = re.compile(r"!(?=\[)")
@@ -81,3 +87,37 @@ def _is_active(token: Token) -> bool:
         return True
     leads = str(token.attrGet("href") or "") if token.type == "link_open" else ""
     return _SCHEME.match(leads) is not None or any(map(_is_active, token.children or ()))
+
+
+def session_lines(found: Conversation, title: str, only: int | None = None) -> Iterator[str]:
+    """Yield the lines of a session, or of one of its turns: prompts and prose in full, calls on one
+    line each."""
+    if only is None:
+        yield f"# {inert(title)}\n"
+        yield f"{found.agent}, project {found.project}, session {found.session_id}\n"
+    for turn in found.turns:
+        if only in (None, turn.index):
+            yield f"## Turn {turn.index}, {clock(turn.time)}\n"
+            for entry in turn.entries:
+                yield from _entry_markdown(entry)
+            yield from (
+                f"- {item.kind.removesuffix('s')}: {inert(item.text)}" for item in turn.beside
+            )
+            yield ""
+
+
+def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
+    from memory_assets.recall.rows import one_line
+
+    if entry.kind == "prompt":
+        yield "\n".join(f"> {line}" for line in inert(entry.text).splitlines()) + "\n"
+    elif entry.kind == "assistant_text":
+        yield f"{inert(entry.text)}\n"
+    elif entry.kind == "call":
+        failed = f" (failed: {one_line(entry.result or '', 120)})" if entry.failed else ""
+        yield f"{indent}- {inert(f'{entry.tool}: {entry.subject}{failed}')}"
+    elif entry.kind == "subagent":
+        yield f"{indent}- subagent {entry.agent_id}, {entry.calls} calls"
+        for each in entry.entries:
+            if each.kind in ("call", "subagent"):
+                yield from _entry_markdown(each, f"{indent}  ")

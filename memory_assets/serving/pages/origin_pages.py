@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
 def health_page(memory: Memory, request: Request) -> Response:
     """Return what is in memory, what is held back and why, and how checks and runs ended."""
+    from memory_assets.recall.search.unread import waiting_for_ingest
     from memory_assets.recall.sessions.activity import project_roots
 
     found = memory.status()
     shown: dict[str, Any] = {
         "totals": totals(found),
+        "agents_wait": waiting_for_ingest(memory),
         "covered": list(in_words(found["coverage"])),
         "chroma": list(chroma_notes(found)),
         "lag": lasting(found["freshness"]["lag_seconds"]),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -12,16 +13,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_assets.errors import MemoryAssetsError, NotFound
+from memory_assets.requests.actions import ExportRequest
 from memory_assets.requests.questions import MAX_SESSIONS, SessionsRequest, TimelineRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.requests.times import parse_reach
 from memory_assets.serving.answer_lines import project_name, timeline_notes
+from memory_assets.serving.exports import exported
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.charts import WEEKS, heat_map, week_bars
-from memory_assets.serving.pages.form import fields, given_arguments
+from memory_assets.serving.pages.form import fields, given_arguments, listed_values
 from memory_assets.serving.pages.lineage import lineage_links
 from memory_assets.serving.pages.rendering import page
-from memory_assets.serving.pages.search_page import shown_hits, turn_address
+from memory_assets.serving.pages.search_page import by_session, shown_hits, turn_address
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -30,6 +33,13 @@ if TYPE_CHECKING:
 _FILES = 15
 _SESSIONS = 50
 _REACH = "10"
+_FILES_AS = {
+    "csv": ("text/csv; charset=utf-8", "csv"),
+    "json": ("application/json", "json"),
+    "markdown": ("text/markdown; charset=utf-8", "md"),
+    "html": ("text/html; charset=utf-8", "html"),
+}
+"""Type and ending of a file of each form."""
 _QUIET = timedelta(weeks=13)
 """After so long without a turn a chart ends with the last one, which a phone shows first."""
 
@@ -62,7 +72,7 @@ def project_page(memory: Memory, request: Request) -> Response:
         "heat": heat_map(of.turns_by_day, last, "turns"),
         "weeks": week_bars(weeks(of.sessions_by_day, last, WEEKS), "sessions"),
         "files": changed_files(memory, of.project, _FILES),
-        "hits": shown_hits(memory, memory.search(newest).to_dict()),
+        "hits": by_session(shown_hits(memory, memory.search(newest).to_dict())),
         **lineage_links(memory),
     }
     return page(request, "project.html", project=_described(of), **shown)
@@ -83,9 +93,24 @@ def sessions_page(memory: Memory, request: Request) -> Response:
         status, shown["problem"] = status_of(error)[0], str(error)
         if status >= 500:
             raise
-    shown["fields"] = fields(SessionsRequest, request.query_params)
+    shown["fields"] = fields(SessionsRequest, request.query_params, listed_values(memory))
     shown["filtered"] = [f"{name} {value}" for name, value in given.items() if name != "n"]
+    also = ("project", "agent", "since", "until")
+    kept: dict[str, str] = {name: value for name, value in given.items() if name in also}
+    shown["saved"] = urlencode(kept)
     return page(request, "sessions.html", status, **shown)
+
+
+def sessions_file(memory: Memory, request: Request) -> Response:
+    """Return sessions as a file: what `memory export` writes."""
+    asked = ExportRequest.given("http", given_arguments(request.query_params))
+    kind, ending = _FILES_AS[asked.format]
+    headers = {
+        "cache-control": "no-store",
+        "content-disposition": f'attachment; filename="sessions.{ending}"',
+    }
+    body = "".join(exported(memory, asked.sessions, asked.format))
+    return Response(body, media_type=kind, headers=headers)
 
 
 def timeline_page(memory: Memory, request: Request) -> Response:
@@ -93,7 +118,11 @@ def timeline_page(memory: Memory, request: Request) -> Response:
     from memory_assets.recall.sessions.activity import project_roots
 
     given = given_arguments(request.query_params)
-    shown: dict[str, Any] = {"answer": None, "problem": ""}
+    days = _days(memory)
+    day = date_of(given["anchor"]) if "anchor" in given else max(days, default=None)
+    if not given and day is not None:
+        given = _of_day(day)
+    shown: dict[str, Any] = {"answer": None, "problem": "", **_steps(days, day)}
     status = 200
     try:
         if given:
@@ -104,9 +133,45 @@ def timeline_page(memory: Memory, request: Request) -> Response:
         status, shown["problem"] = status_of(error)[0], str(error)
         if status >= 500:
             raise
-    shown["fields"] = fields(TimelineRequest, request.query_params)
+    shown["fields"] = fields(TimelineRequest, request.query_params, listed_values(memory))
     shown["roots"] = project_roots(memory)
     return page(request, "timeline.html", status, turn_address=turn_address, **shown)
+
+
+def _days(memory: Memory) -> list[date]:
+    """Return the local days on which turns were begun, in order; none where there is no index."""
+    from memory_assets.recall.sessions.activity import activity
+
+    with suppress(NotFound):
+        return sorted({day for each in activity(memory) for day in each.turns_by_day})
+    return []
+
+
+def date_of(text: str) -> date | None:
+    """Return the day that an ISO date is, None of anything else."""
+    try:
+        return date.fromisoformat(text.removeprefix("time:"))
+    except ValueError:
+        return None
+
+
+def _of_day(day: date) -> dict[str, str]:
+    return {"anchor": day.isoformat(), "before": "0", "after": "1d", "scope": "all"}
+
+
+def _steps(days: Sequence[date], day: date | None) -> dict[str, Any]:
+    """Return a day, and name and address of the nearest ones before and after it on which something
+    happened; nothing of no day."""
+    if day is None:
+        return {"day": None, "steps": []}
+    earlier, later = [each for each in days if each < day], [each for each in days if each > day]
+    near = [("Earlier", earlier[-1:]), ("Later", later[:1]), ("Newest", days[-1:] if later else [])]
+    steps = [
+        (f"{name}: {found[0]:%a %d %b %Y}", f"/page/timeline?{urlencode(_of_day(found[0]))}")
+        for name, found in near
+        if found
+    ]
+    return {"day": f"{day:%A, %d %B %Y}", "steps": steps}
 
 
 def _further(answer: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -43,10 +43,24 @@ def prose(text: str, query: str = "") -> Markup:
     return Markup(_ESCAPED_TAG.sub(lambda tag: tag_link(*tag.groups()), html))
 
 
+def said_inline(text: str, query: str = "") -> Markup:
+    """Return a stretch of prose on one line as HTML: its emphasis and code, with the words of a
+    query marked; its links and images stay text."""
+    parser = _markdown()
+    tokens = parser.parseInline(visible(text))
+    for token in tokens:
+        _made_plain(token, query)
+    html = parser.renderer.render(tokens, parser.options, {})
+    return Markup(_ESCAPED_TAG.sub(lambda tag: tag_link(*tag.groups()), html))
+
+
 def _made_plain(token: Any, query: str) -> None:
     token.info = ""
-    if query and token.type == "text":
-        token.type, token.content = "html_inline", str(marked_text(token.content, query))
+    if query and token.type in ("text", "code_inline"):
+        shown = marked_text(token.content, query)
+        if token.type == "code_inline":
+            shown = Markup("<code>{}</code>").format(shown)
+        token.type, token.content = "html_inline", str(shown)
     token.attrs = dict(_ATTRIBUTES.get(token.type, {}))
     if token.type.startswith("heading"):
         token.tag = "p"

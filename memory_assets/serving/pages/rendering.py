@@ -23,6 +23,7 @@ from memory_assets.serving.answer_lines import (
     shortened,
     unsure,
 )
+from memory_assets.serving.pages.charts import agent_mark
 from memory_assets.serving.pages.tags import breakable, marked, with_plain_tags, with_tags
 from memory_assets.serving.visible_text import Frame, visible
 from memory_assets.status import lasting
@@ -70,7 +71,7 @@ def _ago(time: str | None) -> str:
 @cache
 def _environment() -> Environment:
     from memory_assets.recall.rows import one_line
-    from memory_assets.serving.pages.prose import diff_lines, prose
+    from memory_assets.serving.pages.prose import diff_lines, prose, said_inline
 
     made = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
@@ -92,10 +93,12 @@ def _environment() -> Environment:
         "head": lambda text: one_line(text, 100),
         "marked": marked,
         "prose": prose,
+        "said_inline": said_inline,
         "with_tags": with_tags,
         "with_plain_tags": with_plain_tags,
         "named": _named,
         "project_name": project_name,
+        "agent_mark": agent_mark,
     }
     made.globals |= {"static_url": static_url, "pages": NAVIGATION}
     return made

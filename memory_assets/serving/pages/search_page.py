@@ -14,14 +14,15 @@ from memory_assets.errors import MemoryAssetsError
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import later_lines, search_notes
 from memory_assets.serving.http_api import status_of
-from memory_assets.serving.pages.form import fields, given_arguments
+from memory_assets.serving.pages.form import fields, given_arguments, listed_values
 from memory_assets.serving.pages.lineage import lineage_url
 from memory_assets.serving.pages.rendering import page
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
-_NEWEST = 12
+_NEWEST = 40
+"""Sessions of the side list."""
 _EXCERPT = 420
 _INSTANT = timedelta(microseconds=1)
 _TABLES = {
@@ -63,7 +64,7 @@ def _answered(
     arguments that hold unless they are given."""
     given = {**(usual or {}), **given_arguments(request.query_params)}
     shown = {
-        "fields": fields(SearchRequest, request.query_params),
+        "fields": fields(SearchRequest, request.query_params, listed_values(memory)),
         "given": given,
         "filtered": [f"{name} {given[name]}" for name in given if name != "q"],
         "problem": "",
@@ -78,10 +79,19 @@ def _answered(
         if status_of(error)[0] >= 500:
             raise
         return {**shown, "problem": str(error), "answer": None, "hits": [], "older": ""}
-    notes = list(search_notes(answer))
-    hits = shown_hits(memory, answer)
+    notes = [note for note in search_notes(answer) if "--" not in note]
+    hits = by_session(shown_hits(memory, answer))
     older = _older(request, asked, answer["hits"])
-    return {**shown, "answer": answer, "hits": hits, "notes": notes, "older": older}
+    return {
+        **shown,
+        **({} if given else {"newest": newest_sessions(memory)}),
+        "answer": answer,
+        "hits": hits,
+        "found": len(answer["hits"]),
+        "machine": answer["machine"],
+        "notes": notes,
+        "older": older,
+    }
 
 
 def _older(request: Request, asked: SearchRequest, hits: list[dict[str, Any]]) -> str:
@@ -105,6 +115,22 @@ def shown_hits(memory: Memory, answer: Mapping[str, Any]) -> list[dict[str, Any]
     return [_shown(memory, hit, answer["query"], titles) for hit in answer["hits"]]
 
 
+def by_session(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return hits of which those of one session are one, the best, with the others as its `also`.
+    Documents and what agents wrote are hits of their own."""
+    groups: dict[str, dict[str, Any]] = {}
+    for hit in hits:
+        is_turn = "::turn::" in str(hit["turn_id"]) and hit["kind"] in ("turn", "prompt")
+        key = f"{hit['metadata']['session_id']} {hit['weak']}" if is_turn else hit["id"]
+        groups.setdefault(key, {**hit, "also": []})["also"].append(hit)
+    return [{**best, "also": best["also"][1:]} for best in groups.values()]
+
+
+def newest_sessions(memory: Memory) -> list[dict[str, Any]]:
+    """Return the newest sessions with a summary, as hits of their summaries."""
+    return list(memory.search(_newest()).to_dict()["hits"])
+
+
 def _newest() -> SearchRequest:
     return SearchRequest(kinds=("summaries",), sort="date", n=_NEWEST)
 
@@ -122,11 +148,13 @@ def _shown(
     head = hit["id"].partition("::")[0]
     kind = "document" if "file_path" in metadata else head
     answering = excerpt(hit["text"], query, _EXCERPT, hit["prompt_length"])
+    turn = hit["turn_id"].rpartition("::turn::")[2].partition("::")[0] if hit["turn_id"] else ""
     return {
         **hit,
         "title": title,
         "address": address_of(hit, query),
         "kind": "turn" if kind == "session" else kind,
+        "turn": turn if turn.isdigit() else "",
         "lineage": lineage_url(memory, _TABLES.get(kind, "redacted_records"), metadata["project"]),
         "came_of_it": [(line, turn_address(hit["later"]["turn_id"])) for line in later_lines(hit)],
         "excerpt": answering.removeprefix(title).lstrip(". ") or answering,

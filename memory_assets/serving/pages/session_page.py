@@ -3,32 +3,33 @@ HTML file."""
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Iterator
-from hashlib import sha256
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from memory_assets.errors import BadArgument
-from memory_assets.serving.answer_lines import clock
+from memory_assets.errors import BadArgument, MemoryAssetsError
+from memory_assets.serving.exports import one_file, session_title
 from memory_assets.serving.pages.lineage import lineage_links
-from memory_assets.serving.pages.markdown_copy import inert
-from memory_assets.serving.pages.rendering import framed, page, rendered, static_file
-from memory_assets.serving.pages.tags import without_tag_links
+from memory_assets.serving.pages.markdown_copy import session_lines
+from memory_assets.serving.pages.rendering import page
 from memory_assets.serving.visible_text import visible
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
-    from memory_assets.recall.sessions.conversation import Conversation, Entry
+    from memory_assets.recall.sessions.conversation import Conversation
 
 WINDOW = 40
 """Turns that are shown at a time."""
 MOST_ASKED = 2_000
 """Characters of a question whose words are marked."""
 _ALL = 1_000_000
+_OUTLINED = 200
+"""Turns of the list beside a session."""
+_MAY_GO_ON = timedelta(hours=6)
+"""A session that ended longer ago is not asked for further turns."""
 
 
 def session_page(memory: Memory, request: Request) -> Response:
@@ -36,14 +37,49 @@ def session_page(memory: Memory, request: Request) -> Response:
     found = _window(memory, request, WINDOW)
     asked = request.query_params.get("q", "")[:MOST_ASKED]
     values: dict[str, Any] = {
-        **_title(found),
+        "title": session_title(found),
         "up": True,
         "down": True,
         "whole": False,
         "query": asked,
     }
     values["usage"] = _usage(memory, found)
+    values |= _beside(memory, found)
     return page(request, "session.html", session=found, **values, **_links(memory))
+
+
+def live_turns(memory: Memory, request: Request) -> Response:
+    """Return the last turn of a session and those after it, for a page that shows a session while
+    its agent works."""
+    after = _number(request, "after") or 0
+    found = memory.conversations.window(request.path_params["id"], WINDOW, turn=after)
+    found = replace(found, turns=[turn for turn in found.turns if turn.index >= after], wanted=None)
+    sides: dict[str, Any] = {"up": False, "down": True, "whole": False, "query": ""}
+    return page(request, "turns.html", session=found, **sides, **_links(memory))
+
+
+def _beside(memory: Memory, found: Conversation) -> dict[str, Any]:
+    """Return what stands beside a session: its turns, models, commits, how to resume it, the
+    sessions before and after it that changed the same files, and whether it may still go on."""
+    from memory_assets.recall.sessions.resume import resume_command
+    from memory_assets.recall.sessions.session import session_items, sessions_of_same_files
+
+    try:
+        resume = resume_command(memory, found.session_id)
+    except MemoryAssetsError:
+        resume = None
+    own = (memory.lake, found.project, found.session_id)
+    earlier, later = sessions_of_same_files(*own)
+    last = str(found.summary.get("ended_at") or found.turns[-1].time or "")
+    return {
+        "outline": memory.conversations.outline(found, _OUTLINED),
+        "models": memory.conversations.models(found),
+        "commits": session_items(*own, ("commits",), full=False),
+        "resume": resume,
+        "earlier": earlier,
+        "later": later,
+        "live": bool(last) and datetime.now(UTC) - datetime.fromisoformat(last) < _MAY_GO_ON,
+    }
 
 
 def turns_fragment(memory: Memory, request: Request) -> Response:
@@ -72,27 +108,16 @@ def session_markdown(memory: Memory, request: Request) -> Response:
     """Return a session, or one turn of it, as Markdown."""
     found = _window(memory, request, _ALL, first=0)
     only = _number(request, "turn")
-    return _plain_text("\n".join(_markdown(found, only)))
+    return _plain_text("\n".join(session_lines(found, session_title(found), only)))
 
 
 def session_export(memory: Memory, request: Request) -> Response:
     """Return a session as one HTML file that needs nothing else and runs nothing."""
     found = _window(memory, request, _ALL, first=0)
-    style = static_file("page.css").decode()
-    digest = b64encode(sha256(style.encode()).digest()).decode()
-    body = rendered(
-        "export.html",
-        session=found,
-        style=Markup(style),
-        policy=f"default-src 'none'; style-src 'sha256-{digest}'",
-        frame=framed(),
-        usage=_usage(memory, found),
-        **{**_title(found), "up": False, "down": False, "whole": True, "query": ""},
-        **_links(memory),
-    )
+    body = one_file(memory, [found])
     name = "".join(each for each in found.session_id if each.isalnum() or each in "-_")
     attached = {"content-disposition": f'attachment; filename="session-{name[:80]}.html"'}
-    return HTMLResponse(without_tag_links(body), headers={"cache-control": "no-store", **attached})
+    return HTMLResponse(body, headers={"cache-control": "no-store", **attached})
 
 
 def _window(
@@ -112,13 +137,6 @@ def _number(request: Request, name: str) -> int | None:
     return int(given)
 
 
-def _title(found: Conversation) -> dict[str, Any]:
-    from memory_assets.recall.rows import one_line
-
-    first = next((entry.text for turn in found.turns for entry in turn.entries), "")
-    return {"title": found.summary.get("title") or one_line(first, 80) or found.session_id}
-
-
 def _usage(memory: Memory, found: Conversation) -> dict[str, Any]:
     from memory_assets.recall.sessions.usage import session_usage
 
@@ -131,36 +149,3 @@ def _links(memory: Memory) -> dict[str, Any]:
 
 def _plain_text(text: str) -> Response:
     return PlainTextResponse(visible(text), headers={"cache-control": "no-store"})
-
-
-def _markdown(found: Conversation, only: int | None) -> Iterator[str]:
-    """Yield the lines of turns: prompts and prose in full, calls on one line each."""
-    if only is None:
-        yield f"# {inert(_title(found)['title'])}\n"
-        yield f"{found.agent}, project {found.project}, session {found.session_id}\n"
-    for turn in found.turns:
-        if only in (None, turn.index):
-            yield f"## Turn {turn.index}, {clock(turn.time)}\n"
-            for entry in turn.entries:
-                yield from _entry_markdown(entry)
-            yield from (
-                f"- {item.kind.removesuffix('s')}: {inert(item.text)}" for item in turn.beside
-            )
-            yield ""
-
-
-def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
-    from memory_assets.recall.rows import one_line
-
-    if entry.kind == "prompt":
-        yield "\n".join(f"> {line}" for line in inert(entry.text).splitlines()) + "\n"
-    elif entry.kind == "assistant_text":
-        yield f"{inert(entry.text)}\n"
-    elif entry.kind == "call":
-        failed = f" (failed: {one_line(entry.result or '', 120)})" if entry.failed else ""
-        yield f"{indent}- {inert(f'{entry.tool}: {entry.subject}{failed}')}"
-    elif entry.kind == "subagent":
-        yield f"{indent}- subagent {entry.agent_id}, {entry.calls} calls"
-        for each in entry.entries:
-            if each.kind in ("call", "subagent"):
-                yield from _entry_markdown(each, f"{indent}  ")

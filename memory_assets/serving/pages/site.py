@@ -26,16 +26,20 @@ from memory_assets.serving.pages.agent_pages import conversation_page, memories_
 from memory_assets.serving.pages.login import STATIC_PATH, SignIn
 from memory_assets.serving.pages.manual import MANUAL_PATH, manual_page
 from memory_assets.serving.pages.origin_pages import audit_page, health_page, tag_page
+from memory_assets.serving.pages.overview_page import overview_page, overview_part, side_list
+from memory_assets.serving.pages.palette import palette
 from memory_assets.serving.pages.project_pages import (
     document_page,
     project_page,
     projects_page,
+    sessions_file,
     sessions_page,
     timeline_page,
 )
 from memory_assets.serving.pages.rendering import STATIC, page, static_file
 from memory_assets.serving.pages.search_page import hits_fragment, observations_page, search_page
 from memory_assets.serving.pages.session_page import (
+    live_turns,
     record_text,
     session_export,
     session_markdown,
@@ -70,12 +74,18 @@ _Page = Callable[["Memory", Request], Response]
 _PAGES: dict[str, _Page] = {
     "/": search_page,
     "/page/hits": hits_fragment,
+    "/page/side": side_list,
+    "/page/overview": overview_page,
+    "/page/overview/parts": overview_part,
+    "/page/palette": palette,
     "/page/session/{id:path}": session_page,
     "/page/turns/{id:path}": turns_fragment,
+    "/page/live/{id:path}": live_turns,
     "/page/record/{id:path}": record_text,
     "/page/markdown/{id:path}": session_markdown,
     "/page/export/{id:path}": session_export,
     "/page/sessions": sessions_page,
+    "/page/sessions/file": sessions_file,
     "/page/projects": projects_page,
     "/page/usage": usage_page,
     "/page/project/{id:path}": project_page,

@@ -16,7 +16,7 @@ from memory_assets.requests.questions import UsageGroup, UsageRequest
 from memory_assets.serving.answer_lines import usage_notes
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.charts import heat_map
-from memory_assets.serving.pages.form import fields, given_arguments
+from memory_assets.serving.pages.form import fields, given_arguments, listed_values
 from memory_assets.serving.pages.project_pages import last_day
 from memory_assets.serving.pages.rendering import page
 
@@ -40,7 +40,7 @@ def usage_page(memory: Memory, request: Request) -> Response:
         status, shown["problem"] = status_of(error)[0], str(error)
         if status >= 500:
             raise
-    shown["fields"] = fields(UsageRequest, request.query_params)
+    shown["fields"] = fields(UsageRequest, request.query_params, listed_values(memory))
     shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
     return page(request, "usage.html", status, **shown)
 

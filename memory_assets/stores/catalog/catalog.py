@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,3 +75,30 @@ class Catalog:
                 self.sources.put(replace(source, gone_at=now()))
             for product in products:
                 self.products.adopt(product)
+
+    def mirror(
+        self,
+        project: str,
+        sources: Sequence[SourceRow],
+        products: Iterable[Product],
+        own: Collection[str],
+    ) -> set[str]:
+        """Make the rows of a project those of another memory's catalogue, but for the stages in
+        `own`, which are made here; return the sessions that went."""
+        theirs = {(each.stage, each.session_id): each for each in products}
+        with self.transaction():
+            before = {
+                (each.stage, each.session_id): each.made_at
+                for each in self.products.of_partition(project)
+            }
+            for key, product in theirs.items():
+                if before.get(key) != product.made_at:
+                    self.products.adopt(product)
+            for stage, session_id in before.keys() - theirs.keys():
+                if stage not in own:
+                    self.products.drop(stage, project, session_id)
+            self._connection.delete("sources", project=project)
+            for source in sources:
+                self.sources.put(replace(source, gone_at=now()))
+        there = {session_id for _, session_id in theirs}
+        return {session_id for _, session_id in before if session_id not in there}

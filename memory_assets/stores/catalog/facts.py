@@ -93,6 +93,8 @@ class DocumentFacts(TypedDict, total=False):
     """Keyed hash of the content."""
     skipped: str
     """Why nothing of the file is kept."""
+    domain: str
+    """Keyed hash of its service's domain."""
     chunks: int
     """Chunks of it; its rows are their passages."""
     by_name: int

@@ -81,6 +81,11 @@ class Products(CatalogPart):
         rows = self._connection.select("products", stage=stage, project=project)
         return {row["session_id"]: _product(row) for row in rows}
 
+    def of_partition(self, project: str) -> list[Product]:
+        """Return the products of all stages of a project, but for the checks' own notes."""
+        rows = self._connection.select("products", project=project)
+        return [_product(row) for row in rows if "/" not in row["stage"]]
+
     def hashes(self, stage: str, project: str) -> dict[str, tuple[str, str]]:
         """Return input and output hash of a stage's products by session, at a third of the cost
         of `of_project`."""

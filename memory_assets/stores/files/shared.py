@@ -16,6 +16,8 @@ from typing import TypeVar
 from memory_assets.errors import StoreBusy, StoreError, StoreReadOnly
 
 _State = TypeVar("_State")
+REPLICA_FILE = "replica.json"
+"""There in the data directory of a shard that was pulled (`stores/shard/replicas.py`)."""
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -68,6 +70,15 @@ def require_writable(directory: Path, why: str) -> None:
         raise StoreReadOnly(
             f"cannot write in {directory}, which is read-only here. {why} What is there can be "
             "searched as it is; run this where the directory can be written."
+        )
+
+
+def require_own(directory: Path) -> None:
+    """Raise `StoreReadOnly` if a data directory is a copy of another memory's shard."""
+    if (directory / REPLICA_FILE).exists():
+        raise StoreReadOnly(
+            f"{directory} is a copy of a shard, which `memory pull` writes and nothing else; set "
+            "MEMORY_DATA_DIR to the memory of this machine."
         )
 
 

@@ -216,6 +216,13 @@ class KeywordIndex:
         """Whether there are any rows of a kind."""
         return self._file.find("blocks", "MIN(block)", kind=kind) is not None
 
+    def rows_with_vectors(self, kind: str) -> int:
+        """Return the number of rows of a kind in blocks with vectors."""
+        rows = self._file.value(
+            "SELECT SUM(rows) FROM blocks JOIN vectors USING (block) WHERE kind = ?", kind
+        )
+        return int(rows or 0)
+
     def sessions(self, kind: str, project: str) -> set[str]:
         """Return the sessions of a project that have rows."""
         rows = self._file.select("blocks", "DISTINCT session_id", kind=kind, project=project)

@@ -238,9 +238,13 @@ class Lake:
         self.remove_sessions(project, ())
 
     def remove_project(self, project: str) -> None:
-        """Remove a project's directories, whatever is in them, and its lock."""
+        """Remove a project's directories, whatever is in them, and its lock. Of one that is a link
+        only the link goes: what else is where it leads is not ours."""
         for directory in self._directories_of(project):
-            shutil.rmtree(directory)
+            if directory.is_symlink():
+                directory.unlink()
+            else:
+                shutil.rmtree(directory)
         self.lock_path(project).unlink(missing_ok=True)
 
     def _directories_of(self, project: str) -> list[Path]:

@@ -387,9 +387,6 @@ def _shown(run: EndedRun) -> dict[str, Any]:
     return {"project": shown.pop("partition") or None, **shown, "seconds": took}
 
 
-PROCESS_TAG = "memory/process"
-
-
 def this_process() -> str:
     """Return the tag value that identifies this process: host, process id and start time,
     because process ids are reused."""

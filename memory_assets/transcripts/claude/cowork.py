@@ -6,7 +6,6 @@ directory that the records name is one of a virtual machine.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from memory_assets.transcripts.claude.reader import ClaudeCodeReader
 from memory_assets.transcripts.claude.records import ClaudeSession
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import derived_id, parse_time, text_field
+from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Session
 
@@ -79,11 +79,7 @@ def _homes(walk: Walk, folder: Path, depth: int) -> Iterator[Path]:
 
 def _about(home: Path) -> JsonObject:
     """Return the facts that stand beside a session's directory."""
-    try:
-        about = json.loads(home.with_name(f"{home.name}.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return about if isinstance(about, dict) else {}
+    return object_beside(home.with_name(f"{home.name}.json"))
 
 
 def _folder(about: JsonObject) -> str:

@@ -17,27 +17,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from memory_assets.errors import DamagedTranscript, printable, unreadable
+from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.blocks import blocks_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     count_field,
+    from_json,
     object_field,
+    objects_in,
+    parse_time,
     render_value,
     safe_id,
     text_field,
     type_name,
 )
+from memory_assets.transcripts.json_documents import beside, object_beside, text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.readers.chat_log import listed
 from memory_assets.transcripts.readers.cline_screen import (
     SUPERSEDED,
     USAGE,
@@ -45,7 +47,6 @@ from memory_assets.transcripts.readers.cline_screen import (
 )
 from memory_assets.transcripts.session import Frame
 from memory_assets.transcripts.stored import unfinished_last
-from memory_assets.transcripts.stored_session import moment
 
 _FOLDERS = ("tasks", "sessions")
 _SCREEN = ("ui_messages.json", "claude_messages.json")
@@ -77,7 +78,7 @@ class ClineReader(RenderingReader):
     """Reads the tasks of Cline."""
 
     agent = "cline"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("", "", "a request to the model, which repeats the talk", dropped=USAGE),
         LeftOut("", "", "a row as it came in, before it was whole", dropped=SUPERSEDED),
@@ -199,43 +200,28 @@ def _is_prompt(row: JsonObject) -> bool:
     return row["row"].get("say") in ("task", "user_feedback")
 
 
-def _json(path: Path) -> Any:
-    """Return what a file says; None if it is not there, or is no JSON."""
-    try:
-        return orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return None
-
-
 def _messages(path: Path) -> list[JsonObject]:
-    try:
-        found = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError:
-        found = None
-    except OSError as error:
-        raise unreadable(path, error) from error
+    found = from_json(text_of(path))
     if isinstance(found, dict):
         found = found.get("messages")
     if not isinstance(found, list):
         raise DamagedTranscript(f"{printable(path)}: {_NO_TASK}", _NO_TASK, _RESTORE)
-    return listed(found)
+    return objects_in(found)
 
 
 def _facts(path: Path) -> tuple[str, str, JsonObject]:
     """Return directory and title of a task, and what else is known of it, from what stands beside
     its messages."""
     if path.name.endswith(_MESSAGES):
-        manifest = _json(path.with_name(f"{path.name.removesuffix(_MESSAGES)}.json"))
-        about = manifest if isinstance(manifest, dict) else {}
+        about = object_beside(path.with_name(f"{path.name.removesuffix(_MESSAGES)}.json"))
         metadata = object_field(about, "metadata")
         more = {"started_at": about.get("started_at") or about.get("created_at")}
         more |= {"model": about.get("model"), "fork": metadata.get("fork")}
         return text_field(about, "cwd"), text_field(metadata, "title"), more
     folder = path.parent
-    item = _json(folder / _ITEM)
-    about = item if isinstance(item, dict) else {}
-    listing = _json(folder.parent.parent / "state" / "taskHistory.json") if not about else None
-    about = about or next((x for x in listed(listing) if x.get("id") == folder.name), {})
+    about = object_beside(folder / _ITEM)
+    listing = beside(folder.parent.parent / "state" / "taskHistory.json") if not about else None
+    about = about or next((x for x in objects_in(listing) if x.get("id") == folder.name), {})
     cwd = text_field(about, "workspace") or text_field(about, "cwdOnTaskInitialization")
     more = {"model": about.get("modelId")}
     return cwd or _directory_in(folder / _HISTORY), text_field(about, "task"), more
@@ -268,16 +254,11 @@ class TaskSession(ScreenSession):
             self._report.see_parent(origin or None)
             return self._resolve("session-header")
         if name == "session-state":
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "first-prompt"))
+            return self._titled(row, start, end, "first-prompt")
         own = row.get("id") or f"{row.get('ts')}/{role}/{self._report.records}"
         model = text_field(object_field(row, "modelInfo"), "id")
-        frame = self._frame(row, start, end, own, moment(row.get("ts")), model)
-        content = row.get("content")
-        blocks = (
-            [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
-        )
+        frame = self._frame(row, start, end, own, parse_time(row.get("ts")), model)
+        blocks = blocks_of(row.get("content"))
         is_summary = row.get("isSummary") is True
         if role == "user" and not is_summary:
             return self._resolve(self._from_user(blocks, frame))

@@ -12,18 +12,19 @@ from typing import Any
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.authorship import PERSON, authored
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.databases import from_json
 from memory_assets.transcripts.fields import (
     IMAGE,
     count_field,
+    from_json,
     object_field,
+    parse_time,
     render_value,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored_session import StoredSession
 
 USAGE, NOTICE, SUPERSEDED = "usage", "session-state", "superseded"
 PARTIAL = "partial"
@@ -74,7 +75,7 @@ class ScreenSession(StoredSession):
         key = f"{message.get('ts')}/{kind}"
         self._ids[key] += 1
         own = f"{key}/{self._ids[key]}"
-        frame = self._frame(message, start, end, own, moment(message.get("ts")))
+        frame = self._frame(message, start, end, own, parse_time(message.get("ts")))
         if row.get(SUPERSEDED):
             return self._resolve(SUPERSEDED)
         return self._resolve(self._row(kind, message, frame))

@@ -32,6 +32,7 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
+from memory_assets.transcripts.json_documents import text_beside
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
@@ -286,9 +287,5 @@ def _title_beside(path: Path) -> str:
     """Return the title in the file beside a session's events, "" if there is none."""
     if path.name != _EVENTS:
         return ""
-    try:
-        text = path.with_name("workspace.yaml").read_text("utf-8", "replace")
-    except OSError:
-        return ""
-    found = _TITLE.search(text)
+    found = _TITLE.search(text_beside(path.with_name("workspace.yaml")))
     return found.group(1).strip("\"'") if found else ""

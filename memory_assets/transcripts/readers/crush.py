@@ -9,21 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import IMAGE, object_field, safe_id, text_field, type_name
+from memory_assets.transcripts.fields import (
+    IMAGE,
+    from_json,
+    nanoseconds,
+    object_field,
+    objects_in,
+    parse_time,
+    safe_id,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.json_documents import beside
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds, unfinished_last
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
+from memory_assets.transcripts.stored_session import StoredSession
 
 _DATABASE = "crush.db"
 _FOLDER = ".crush"
@@ -43,7 +51,7 @@ class CrushReader(DatabaseReader):
     """Reads the sessions of Crush."""
 
     agent = "crush"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("message.*.parts.tool_result.data.metadata", "", "a result as it is shown"),
         LeftOut("message.*.parts.reasoning.data.signature", "", "signature of a thought"),
@@ -51,12 +59,18 @@ class CrushReader(DatabaseReader):
         LeftOut("file-version.path", "", "a file that was changed; the call names it"),
     )
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases of the listed projects, and of a project that is the root."""
         places = [root, root / _FOLDER, *_listed(root / _PROJECTS)]
         for path in dict.fromkeys(place / _DATABASE for place in places):
             if path.is_file():
                 yield path
+
+    def elsewhere(self, root: Path) -> Iterator[Path]:
+        """Yield the directories of the listed projects' databases."""
+        for folder in _listed(root / _PROJECTS):
+            if folder.is_dir():
+                yield folder
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the sessions with messages, without those that make titles."""
@@ -106,10 +120,7 @@ class CrushReader(DatabaseReader):
 
 def _listed(path: Path) -> Iterator[Path]:
     """Yield the data directories of the projects that the program lists."""
-    try:
-        found = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return
+    found = beside(path)
     projects = found.get("projects", found) if isinstance(found, dict) else found
     if isinstance(projects, dict):
         projects = list(projects.values())
@@ -127,9 +138,7 @@ def _is_finished(row: JsonObject) -> bool:
 
 
 def _parts(row: JsonObject) -> list[JsonObject]:
-    parts = row.get("parts")
-    listed = parts if isinstance(parts, list) else []
-    return [part for part in listed if isinstance(part, dict) and "type" in part]
+    return [part for part in objects_in(row.get("parts")) if "type" in part]
 
 
 class CrushSession(StoredSession):
@@ -146,10 +155,8 @@ class CrushSession(StoredSession):
         if name == "file-version":
             return self._resolve(name)
         if name == "session-state":
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
-        at, model = moment(row.get("created_at")), text_field(row, "model")
+            return self._titled(row, start, end)
+        at, model = parse_time(row.get("created_at")), text_field(row, "model")
         frame = self._frame(row, start, end, row.get("id"), at, model)
         return self._resolve(self._message(role, row, frame))
 
@@ -194,10 +201,8 @@ class CrushSession(StoredSession):
         if kind == "reasoning":
             return self._one(frame, "assistant", "thinking", text_field(data, "thinking"))
         if kind == "tool_call":
-            given = data.get("input")
-            arguments: Any = from_json(given)
             call_id, name = safe_id(data.get("id")), text_field(data, "name")
-            return [self._call(frame, call_id, name, given if arguments is None else arguments)]
+            return [self._call(frame, call_id, name, data.get("input"))]
         if kind == "tool_result":
             call_id, text = safe_id(data.get("tool_call_id")), text_field(data, "content")
             failed = data.get("is_error") is True

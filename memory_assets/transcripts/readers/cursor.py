@@ -20,22 +20,25 @@ from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.databases import LENGTH, Database, from_json, opened, token_of
+from memory_assets.transcripts.databases import LENGTH, Database, opened, token_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
+    from_json,
+    nanoseconds,
     object_field,
+    objects_in,
+    parse_time,
     render_value,
     safe_id,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.readers.chat_log import listed
-from memory_assets.transcripts.readers.workspaces import directory_of, path_of
+from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds, unfinished_last
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
+from memory_assets.transcripts.stored_session import StoredSession
 
 _DATABASE = "state.vscdb"
 _GLOBAL = Path("globalStorage", _DATABASE)
@@ -68,7 +71,7 @@ class CursorReader(DatabaseReader):
     """Reads the conversations of Cursor's editor."""
 
     agent = "cursor"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("bubble.bubble.*.richText", "", _SHOWN),
         LeftOut("bubble.bubble.richText", "", _SHOWN),
@@ -94,7 +97,7 @@ class CursorReader(DatabaseReader):
         super().__init__()
         self._kept: tuple[tuple[Path, str] | None, dict[str, JsonObject]] = (None, {})
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases in the editor's user data."""
         if (root / _GLOBAL).is_file():
             yield root / _GLOBAL
@@ -125,7 +128,9 @@ class CursorReader(DatabaseReader):
                 cwd = workspaces.get(row["id"], "")
             size = (row["bytes"] or 0) + (row["number"] or 0) + len(row["value"])
             parent = text_field(object_field(data, "subagentInfo"), "parentComposerId")
-            yield Member(str(row["id"]), cwd, size, nanoseconds(_updated(data)), parent)
+            window = named_by_hash(text_field(object_field(data, "workspaceIdentifier"), "id"))
+            updated = nanoseconds(_updated(data))
+            yield Member(str(row["id"]), cwd, size, updated, parent, stand_in=window)
 
     def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a conversation."""
@@ -159,12 +164,12 @@ class CursorReader(DatabaseReader):
 
 
 def _headers(data: JsonObject) -> list[JsonObject]:
-    return listed(data.get("fullConversationHeadersOnly"))
+    return objects_in(data.get("fullConversationHeadersOnly"))
 
 
 def _inline(data: JsonObject) -> list[JsonObject]:
     """Return the messages of a conversation that holds them itself."""
-    found = listed(data.get("conversation"))
+    found = objects_in(data.get("conversation"))
     by_id = object_field(data, "conversationMap")
     ordered = (by_id.get(text_field(header, "bubbleId")) for header in _headers(data))
     return found or [each for each in ordered if isinstance(each, dict)]
@@ -202,7 +207,7 @@ def _workspaces(path: Path) -> dict[str, str]:
                 data = _item(database, _COMPOSERS)
         except TranscriptError:
             continue
-        named = [text_field(each, "composerId") for each in listed(data.get("allComposers"))]
+        named = [text_field(each, "composerId") for each in objects_in(data.get("allComposers"))]
         selected = data.get("selectedComposerIds")
         named += selected if isinstance(selected, list) else []
         found |= {own: cwd for own in named if isinstance(own, str) and own}
@@ -219,10 +224,10 @@ def _item(database: Database, key: str) -> JsonObject:
 
 def _old_conversations(database: Database) -> dict[str, JsonObject]:
     """Return the conversations that a workspace's database holds whole, by their ids."""
-    composers = listed(_item(database, _COMPOSERS).get("allComposers"))
-    tabs = listed(_item(database, _CHATS).get("tabs"))
+    composers = objects_in(_item(database, _COMPOSERS).get("allComposers"))
+    tabs = objects_in(_item(database, _CHATS).get("tabs"))
     named = {text_field(each, "composerId"): each for each in composers if _inline(each)}
-    named |= {text_field(each, "tabId"): each for each in tabs if listed(each.get("bubbles"))}
+    named |= {text_field(each, "tabId"): each for each in tabs if objects_in(each.get("bubbles"))}
     return {own: each for own, each in named.items() if own}
 
 
@@ -230,11 +235,12 @@ def _old_members(database: Database, path: Path) -> Iterator[Member]:
     cwd = _folder_of(path)
     for own, data in _old_conversations(database).items():
         size = len(render_value(data))
-        yield Member(own, cwd, size, nanoseconds(_updated(data)))
+        updated = nanoseconds(_updated(data))
+        yield Member(own, cwd, size, updated, stand_in=named_by_hash(path.parent.name))
 
 
 def _bubbles_in(data: JsonObject) -> list[JsonObject]:
-    return listed(data.get("bubbles")) or _inline(data)
+    return objects_in(data.get("bubbles")) or _inline(data)
 
 
 def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator[JsonObject | None]:
@@ -273,12 +279,10 @@ class CursorSession(StoredSession):
             self._model = text_field(row, "model")
             return self._resolve("session-header")
         if name == "session-state":
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+            return self._titled(row, start, end)
         bubble = object_field(row, "bubble")
         timing = object_field(bubble, "timingInfo")
-        at = moment(bubble.get("createdAt")) or moment(timing.get("clientStartTime"))
+        at = parse_time(bubble.get("createdAt")) or parse_time(timing.get("clientStartTime"))
         model = text_field(object_field(bubble, "modelInfo"), "modelName")
         own = bubble.get("bubbleId") or bubble.get("id")
         frame = self._frame(bubble, start, end, own, at, model or text_field(bubble, "modelType"))
@@ -308,8 +312,7 @@ class CursorSession(StoredSession):
     def _tool(self, tool: JsonObject, frame: Frame) -> list[Record]:
         name, call_id = text_field(tool, "name"), safe_id(tool.get("toolCallId"))
         given = tool.get("rawArgs") or tool.get("params")
-        arguments = from_json(given)
-        made = [self._call(frame, call_id, name, given if arguments is None else arguments)]
+        made = [self._call(frame, call_id, name, given)]
         status = text_field(tool, "status")
         if status in ("completed", "error", "cancelled", "rejected") or tool.get("result"):
             texts = (_result(tool.get("result")), render_value(tool.get("error") or ""))
@@ -332,7 +335,7 @@ def _result(result: Any) -> str:
 def _selected(bubble: JsonObject) -> list[str]:
     """Return the files that a person attached to a prompt."""
     context = object_field(bubble, "context")
-    named = listed(context.get("fileSelections")) + listed(bubble.get("fileSelections"))
+    named = objects_in(context.get("fileSelections")) + objects_in(bubble.get("fileSelections"))
     uris = (object_field(each, "uri") for each in named)
     found = (text_field(uri, "fsPath") or path_of(text_field(uri, "external")) for uri in uris)
     return list(dict.fromkeys(filter(None, found)))

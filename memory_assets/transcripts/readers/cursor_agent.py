@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_assets.errors import unreadable
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.authorship import PERSON, authored, framed
@@ -30,6 +29,7 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
+from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
@@ -82,12 +82,8 @@ class CursorAgentReader(Reader):
         """Return the file, or the lines that its blocks give."""
         if not self.renders(source):
             return super().contents(source)
-        try:
-            text = source.path.read_text("utf-8", "replace")
-        except OSError as error:
-            raise unreadable(source.path, error) from error
-        version = f"{source.size}:{source.mtime_ns}"
-        return (Rendered.of(legacy_rows(text), version, source.path),)
+        rows, version = legacy_rows(text_of(source.path)), f"{source.size}:{source.mtime_ns}"
+        return (Rendered.of(rows, version, source.path),)
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CursorSession:
         """Return the state of reading a transcript."""

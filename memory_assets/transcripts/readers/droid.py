@@ -6,7 +6,6 @@ model stands in `<session id>.settings.json` beside it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
+from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import REPEATED_ID, UNKNOWN_TYPE, Frame, Outcome
@@ -149,8 +149,4 @@ class DroidSession(BlockSession):
 
 def _model_beside(path: Path) -> str:
     """Return the model in the settings beside a session, "" if there are none."""
-    try:
-        settings = json.loads(path.with_suffix(".settings.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return ""
-    return safe_name(text_field(settings, "model")) if isinstance(settings, dict) else ""
+    return safe_name(text_field(object_beside(path.with_suffix(".settings.json")), "model"))

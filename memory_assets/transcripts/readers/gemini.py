@@ -14,7 +14,6 @@ the same lines; a log of its name goes on from it, and has it all.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
@@ -41,7 +40,12 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
-from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
+from memory_assets.transcripts.json_documents import (
+    field_in_head,
+    object_beside,
+    rows_of_document,
+    text_beside,
+)
 from memory_assets.transcripts.lines import (
     JsonObject,
     Located,
@@ -300,10 +304,9 @@ def replayed(lines: Iterator[Located]) -> Replay:
             order = dict.fromkeys(now)
         elif _REWIND in line:
             to = mark(text_field(line, _REWIND))
-            known = list(order)
-            kept = known[: known.index(to) if to in order else 0]
-            replay.gone |= order.keys() - kept
-            order = dict.fromkeys(kept)
+            first = to if to in order else next(iter(order), 0)
+            while first in order:
+                replay.gone.add(order.popitem()[0])
         elif _SET not in line and (own := see(line, start)):
             order[own] = None
     replay.gone -= order.keys()
@@ -313,27 +316,17 @@ def replayed(lines: Iterator[Located]) -> Replay:
 def directory_of(folder: Path) -> str:
     """Return the directory that a folder of chats is of, "" while nothing says it: by the marker in
     the folder, or because its name or hash is that of a directory that the program lists."""
-    try:
-        return (folder / ".project_root").read_text("utf-8", "replace").strip()
-    except OSError:
-        pass
+    if marked := text_beside(folder / ".project_root").strip():
+        return marked
     home = folder.parent.parent
-    named = _listed(home / "projects.json").get("projects")
+    named = object_beside(home / "projects.json").get("projects")
     projects = named if isinstance(named, dict) else {}
     if found := next((path for path, slug in projects.items() if slug == folder.name), ""):
         return str(found)
-    for path in (*projects, *_listed(home / "trustedFolders.json")):
+    for path in (*projects, *object_beside(home / "trustedFolders.json")):
         if hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest() == folder.name:
             return str(path)
     return ""
-
-
-def _listed(path: Path) -> JsonObject:
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _is_session(path: str, logs: Set[str]) -> bool:

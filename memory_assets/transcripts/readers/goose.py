@@ -7,21 +7,26 @@ name last. `role: user` stands on tools' answers, too, and on what the program i
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from memory_assets.models import MACHINE_PROMPT, Record
+from memory_assets.models import MACHINE_PROMPT, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.content import Content, FileContent
-from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import SUFFIX, Identified, Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
+    count_field,
+    from_json,
+    nanoseconds,
     object_field,
+    objects_in,
     parse_time,
     render_value,
     safe_id,
@@ -30,13 +35,18 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored import DatabaseReader, Member
+from memory_assets.transcripts.stored_session import StoredSession
 
 _DATABASE = "sessions.db"
 _FOLDER = "sessions"
 _PERSONS = frozenset({"user", "terminal", "acp", "gateway"})
 """Types of sessions that a person talks in."""
+_COUNTS = (
+    *("total_tokens", "input_tokens", "output_tokens"),
+    *("cache_read_tokens", "cache_write_tokens"),
+)
+_ACCUMULATED = "accumulated_"
 _SILENT = ("redactedThinking", "toolConfirmationRequest", "actionRequired")
 """A tuple, as the type that is looked up can be any value."""
 
@@ -45,7 +55,7 @@ class GooseReader(DatabaseReader):
     """Reads the sessions of Goose."""
 
     agent = "goose"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("*.content.thinking.signature", "", "signature of a thought"),
         LeftOut("*.content.redactedThinking", "", "encrypted thoughts"),
@@ -58,7 +68,7 @@ class GooseReader(DatabaseReader):
         """Return whether any line is the header of a session."""
         return any(_is_header(line) for line in head_objects(head))
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory or the `sessions` in it."""
         for path in (root / _DATABASE, root / _FOLDER / _DATABASE):
             if path.is_file():
@@ -100,12 +110,18 @@ class GooseReader(DatabaseReader):
         own = "coalesce(message_id, id)" if "message_id" in columns else "id"
         sql = f"""SELECT {own} AS id, role, content_json, created_timestamp AS created,
             metadata_json FROM messages WHERE session_id = ? ORDER BY messages.id"""
+        requests = _requests(database, source.member)
+        told = len(requests)
         for row in database.rows(sql, source.member):
+            while requests and nanoseconds(requests[0]["created"]) < nanoseconds(row["created"]):
+                yield requests.popleft()
             content = from_json(row.pop("content_json"))
             metadata = from_json(row.pop("metadata_json"))
             yield {**row, "metadata": metadata, "content": content}
         yield None
-        yield {"session": session["id"], "name": title}
+        yield from requests
+        usage = {} if told else _accumulated(database, source.member)
+        yield {"session": session["id"], "name": title, **usage}
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions of the database, then those of files that it has not."""
@@ -137,6 +153,29 @@ class GooseReader(DatabaseReader):
         return project_of(directory), safe_id(path.stem), None, directory
 
 
+def _requests(database: Database, member: str) -> deque[JsonObject]:
+    """Return what each request of a session took, which versions since schema 14 keep."""
+    if not database.columns("usage_ledger").issuperset(("created_timestamp", "model", *_COUNTS)):
+        return deque()
+    sql = f"""SELECT id, created_timestamp AS created, model, {", ".join(_COUNTS)}
+        FROM usage_ledger WHERE session_id = ? ORDER BY created_timestamp, id"""
+    return deque(_usage(row, "") for row in database.rows(sql, member))
+
+
+def _accumulated(database: Database, member: str) -> JsonObject:
+    """Return what the whole session took, where nothing says it of each request."""
+    names = [f"{_ACCUMULATED}{name}" for name in _COUNTS]
+    if not database.columns("sessions").issuperset(names):
+        return {}
+    sql = f"SELECT updated_at AS created, {', '.join(names)} FROM sessions WHERE id = ?"
+    return next((_usage(row, _ACCUMULATED) for row in database.rows(sql, member)), {})
+
+
+def _usage(row: JsonObject, prefix: str) -> JsonObject:
+    counts = {name: row.pop(f"{prefix}{name}", None) for name in _COUNTS}
+    return {**row, "usage": counts}
+
+
 def _is_header(line: JsonObject) -> bool:
     return "working_dir" in line and "role" not in line
 
@@ -153,9 +192,13 @@ class GooseSession(StoredSession):
         role = text_field(row, "role")
         self._report.see_type(f"message/{type_name(role)}" if role else "session")
         if role:
-            at = moment(row.get("created"))
+            at = parse_time(row.get("created"))
             frame = self._frame(row, start, end, row.get("id"), at)
             return self._resolve(self._message(role, row, frame))
+        if "usage" in row and "session" not in row:
+            model, at = text_field(row, "model"), parse_time(row.get("created"))
+            frame = self._frame(row, start, end, f"usage/{row.get('id')}", at, model)
+            return self._resolve(self._with_tokens([], frame, _tokens(row)))
         name = text_field(row, "name") or text_field(row, "description")
         frame = self._frame(row, start, end, f"{row.get('id') or row.get('session')}/title", None)
         if _is_header(row):
@@ -165,21 +208,17 @@ class GooseSession(StoredSession):
             self._model = text_field(row, "model")
             if not name:
                 return self._resolve("session-header")
-        return self._resolve(self._one(frame, "system", "title", name, "ai-title"))
+        made = self._one(frame, "system", "title", name, "ai-title")
+        frame.timestamp = parse_time(row.get("created"))
+        return self._resolve(self._with_tokens(made, frame, _tokens(row)))
 
     def _message(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
-        content = row.get("content")
-        blocks = (
-            [each for each in content if isinstance(each, dict)]
-            if isinstance(content, list)
-            else []
-        )
         if role not in ("user", "assistant"):
             self._report.see_unknown(f"message/{type_name(role)}")
             return UNKNOWN_TYPE
         made: list[Record] = []
         texts: list[str] = []
-        for block in blocks:
+        for block in objects_in(row.get("content")):
             if role == "user" and block.get("type") in ("text", "image"):
                 texts.append(text_field(block, "text") or IMAGE)
             else:
@@ -221,3 +260,13 @@ class GooseSession(StoredSession):
         failed = result.get("status") == "error" or flagged
         text = render_value(result["error"]) if "error" in result else content_text(content)
         return self._answered(frame, safe_id(block.get("id")), text, is_error=failed)
+
+
+def _tokens(row: JsonObject) -> Tokens:
+    """Return the tokens in a row. What was cached is among the input, unless the total says that
+    it is not."""
+    counts = object_field(row, "usage")
+    total, given, output, read, written = (count_field(counts, name) for name in _COUNTS)
+    is_beside = total >= given + output + read + written
+    fresh = given if is_beside else max(given - read - written, 0)
+    return Tokens(fresh, output, read, written)

@@ -8,16 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from memory_assets.models import Record
+from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import object_field, safe_id, text_field, type_name
+from memory_assets.transcripts.fields import (
+    count_field,
+    from_json,
+    nanoseconds,
+    object_field,
+    parse_time,
+    safe_id,
+    text_field,
+    type_name,
+)
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored import DatabaseReader, Member
+from memory_assets.transcripts.stored_session import StoredSession
 
 _DATABASE = "state.db"
 _MEMBERS = f"""
@@ -27,6 +36,8 @@ SELECT sessions.id AS id, started_at, ended_at, count(*) AS number, max(messages
 FROM sessions JOIN messages ON messages.session_id = sessions.id
 GROUP BY sessions.id ORDER BY sessions.id
 """
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+"""What a whole session took, in the order of `Tokens`."""
 _COPIED = "copied-history"
 
 
@@ -34,9 +45,9 @@ class HermesReader(DatabaseReader):
     """Reads the sessions of Hermes."""
 
     agent = "hermes"
-    version = "1"
+    version = "2"
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory, and those of its profiles."""
         profiles = root / "profiles"
         folders = [Path(each.path) for each in walk.entries(profiles)] if profiles.is_dir() else []
@@ -54,11 +65,14 @@ class HermesReader(DatabaseReader):
 
     def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a session; messages that repeat those of the session before it are marked."""
-        sql = "SELECT id, model, parent_session_id, started_at, title FROM sessions WHERE id = ?"
+        counts = [name for name in _COUNTS if name in database.columns("sessions")]
+        facts = ", ".join(("id", "model", "parent_session_id", "started_at", "title", *counts))
+        sql = f"SELECT {facts} FROM sessions WHERE id = ?"
         session = next(database.rows(sql, source.member), None)
         if session is None:
             return
         title, parent = session.pop("title"), session["parent_session_id"]
+        usage = {name: session.pop(name) for name in counts}
         yield {"type": "session", **session}
         wanted = "id role content tool_call_id tool_calls tool_name timestamp reasoning"
         columns = database.columns("messages")
@@ -72,7 +86,7 @@ class HermesReader(DatabaseReader):
             marked = {"copied": True} if is_copy else {}
             yield {"type": "message", **row, "tool_calls": calls, **marked}
         yield None
-        yield {"type": "session-state", "id": session["id"], "title": title}
+        yield {"type": "session-state", "id": session["id"], "title": title, "usage": usage}
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> HermesSession:
         """Return the state of reading a session."""
@@ -92,13 +106,13 @@ class HermesSession(StoredSession):
             self._model = text_field(row, "model")
             return self._resolve("session-header")
         if name == "session-state":
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+            counts = object_field(row, "usage")
+            tokens = Tokens(*(count_field(counts, name) for name in _COUNTS))
+            return self._titled(row, start, end, tokens=tokens)
         if row.get("copied"):
             self._report.copied += 1
             return self._resolve(_COPIED)
-        frame = self._frame(row, start, end, str(row.get("id")), moment(row.get("timestamp")))
+        frame = self._frame(row, start, end, str(row.get("id")), parse_time(row.get("timestamp")))
         return self._resolve(self._message(role, row, frame))
 
     def _message(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
@@ -116,12 +130,8 @@ class HermesSession(StoredSession):
             for call in calls if isinstance(calls, list) else []:
                 if isinstance(call, dict):
                     function = object_field(call, "function")
-                    given = function.get("arguments")
-                    arguments = from_json(given)
                     name, call_id = text_field(function, "name"), safe_id(call.get("id"))
-                    made.append(
-                        self._call(frame, call_id, name, given if arguments is None else arguments)
-                    )
+                    made.append(self._call(frame, call_id, name, function.get("arguments")))
             return made
         if role == "tool":
             call_id = safe_id(row.get("tool_call_id"))

@@ -10,6 +10,7 @@ goes on (title). Parts are edited while they stream, so a message that is being 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +22,15 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
+    from_json,
+    nanoseconds,
     object_field,
+    objects_in,
+    parse_time,
     render_value,
     safe_id,
     text_field,
@@ -35,19 +40,13 @@ from memory_assets.transcripts.json_documents import document_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.readers.opencode_files import (
     is_of_tree,
-    listed,
     session_files,
     state_of_files,
     tree_messages,
 )
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
-from memory_assets.transcripts.stored import (
-    DatabaseReader,
-    Member,
-    nanoseconds,
-    unfinished_last,
-)
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
+from memory_assets.transcripts.stored_session import StoredSession
 
 _MEMBERS = f"""
 SELECT session.id AS id, session.parent_id AS parent, session.directory AS cwd,
@@ -75,8 +74,10 @@ class OpenCodeReader(DatabaseReader):
     """Reads the sessions of OpenCode."""
 
     agent = "opencode"
-    version = "1"
+    version = "2"
     names: tuple[str, ...] = ("opencode.db", "opencode-*.db")
+    variable = "OPENCODE_DB"
+    """The program's own variable that names another database."""
     left_out = (
         LeftOut("message.parts.tool.state.metadata", "1.0.0", _SHOWN),
         LeftOut("message.parts.tool.state.title", "1.0.0", _SHOWN),
@@ -96,11 +97,13 @@ class OpenCodeReader(DatabaseReader):
         LeftOut("session", "1.0.0", "the session's project and directory"),
     )
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the program's databases in a directory."""
+        named = root / os.environ.get(self.variable, "")
         for entry in walk.entries(root):
             path = Path(entry.path)
-            if any(path.match(name) for name in self.names) and walk.file_facts(entry):
+            is_own = path == named or any(path.match(name) for name in self.names)
+            if is_own and walk.file_facts(entry):
                 yield path
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
@@ -180,7 +183,9 @@ class OpenCodeReader(DatabaseReader):
             return
         document = document_of(source.path)
         if not is_of_tree(source.path):
-            yield from _rendered(object_field(document, "info"), listed(document, "messages"))
+            yield from _rendered(
+                object_field(document, "info"), objects_in(document.get("messages"))
+            )
             return
         yield from _rendered(document, list(tree_messages(source.path)))
 
@@ -194,6 +199,7 @@ class KiloReader(OpenCodeReader):
 
     agent = "kilo"
     names = ("kilo.db", "kilo-*.db")
+    variable = "KILO_DB"
 
 
 def _with_id(row: JsonObject) -> JsonObject:
@@ -248,9 +254,7 @@ class OpenCodeSession(StoredSession):
             )
             return self._resolve("session-header")
         if name == _STATE:
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+            return self._titled(row, start, end)
         times = object_field(info, "time")
         model = text_field(info, "modelID") or text_field(object_field(info, "model"), "modelID")
         frame = self._frame(
@@ -258,14 +262,14 @@ class OpenCodeSession(StoredSession):
             start,
             end,
             info.get("id"),
-            moment(times.get("created")),
+            parse_time(times.get("created")),
             model,
             info.get("parentID"),
         )
         return self._resolve(self._message(role, info, row, frame))
 
     def _message(self, role: str, info: JsonObject, row: JsonObject, frame: Frame) -> Outcome:
-        parts = listed(row, "parts")
+        parts = objects_in(row.get("parts"))
         if role == "user":
             return self._from_user(parts, frame, ABANDONED if row.get("reverted") else "")
         if role != "assistant":
@@ -304,7 +308,7 @@ class OpenCodeSession(StoredSession):
 
     def _part(self, part: JsonObject, frame: Frame, info: JsonObject, branch: str) -> list[Record]:
         kind, text = part.get("type"), text_field(part, "text")
-        began = moment(object_field(part, "time").get("start"))
+        began = parse_time(object_field(part, "time").get("start"))
         here = replace(frame, timestamp=began) if began else frame
         if kind == "text":
             if info.get("summary") is True:
@@ -324,7 +328,7 @@ class OpenCodeSession(StoredSession):
         """Return a call, and its result if it has one."""
         state, name = object_field(part, "state"), text_field(part, "tool")
         times, call_id = object_field(state, "time"), safe_id(part.get("callID"))
-        began, ended = moment(times.get("start")), moment(times.get("end"))
+        began, ended = parse_time(times.get("start")), parse_time(times.get("end"))
         called = replace(frame, timestamp=began or frame.timestamp)
         made = [self._call(called, call_id, name, state.get("input"))]
         status = state.get("status")

@@ -6,6 +6,7 @@ A session of the tree is `storage/session/<project>/<session>.json`, with a file
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,12 +36,6 @@ def session_files(walk: Walk, root: Path) -> Iterator[Path]:
 def is_of_tree(path: Path) -> bool:
     """Return whether a file is one of the tree."""
     return path.parent.parent.name == "session"
-
-
-def listed(document: JsonObject, name: str) -> list[JsonObject]:
-    """Return the objects of a list in an object."""
-    found = document.get(name)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _tree_files(session: Path) -> Iterator[tuple[Path, list[Path]]]:
@@ -75,17 +70,35 @@ def _readable(path: Path, otherwise: JsonObject) -> JsonObject | None:
 def state_of_files(path: Path) -> tuple[int, int] | None:
     """Return bytes of a session's files with their number, and the time of the newest; None if it
     is deleted."""
-    size = newest = 0
-    found = _tree_files(path) if is_of_tree(path) else ()
     try:
-        for each in (path, *(file for message, parts in found for file in (message, *parts))):
+        status = path.stat()
+        size, newest = status.st_size + 1, status.st_mtime_ns
+        for entry in _entries_of(path) if is_of_tree(path) else ():
             try:
-                status = each.stat()
+                status = entry.stat()
             except FileNotFoundError:
-                if each == path:
-                    return None
                 continue
             size, newest = size + status.st_size + 1, max(newest, status.st_mtime_ns)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError as error:
         raise unreadable(path, error) from error
     return size, newest
+
+
+def _entries_of(session: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield the files of a session's messages and of their parts, in any order: there may be ten
+    thousands, each of which is looked at once."""
+    storage = session.parent.parent.parent
+    parts = str(storage / "part")
+    for message in _scanned(str(storage / "message" / session.stem)):
+        yield message
+        yield from _scanned(f"{parts}{os.sep}{message.name.removesuffix('.json')}")
+
+
+def _scanned(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if entry.name.endswith(".json")]
+    except (FileNotFoundError, NotADirectoryError):
+        return []

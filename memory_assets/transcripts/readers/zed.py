@@ -18,13 +18,16 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.containers import MAX_RATIO, zstd_library
-from memory_assets.transcripts.databases import LENGTH, Database, from_json
+from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
     count_field,
+    from_json,
+    nanoseconds,
     object_field,
+    objects_in,
     parse_time,
     render_value,
     safe_id,
@@ -33,8 +36,8 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, nanoseconds
-from memory_assets.transcripts.stored_session import StoredSession, moment
+from memory_assets.transcripts.stored import DatabaseReader, Member
+from memory_assets.transcripts.stored_session import StoredSession
 
 _PLACES = (Path("threads.db"), Path("threads", "threads.db"))
 _COUNTS = (
@@ -50,7 +53,7 @@ class ZedReader(DatabaseReader):
     """Reads the threads of Zed's own agent."""
 
     agent = "zed"
-    version = "1"
+    version = "2"
     left_out = (
         LeftOut("message.body.User.content.Mention", "", "a file that was named; its name is kept"),
         LeftOut("message.body.*.context", "", "files that were attached"),
@@ -61,7 +64,7 @@ class ZedReader(DatabaseReader):
         LeftOut("message.body.Agent.tool_results", "", "a result as it is shown", opens="{"),
     )
 
-    def databases(self, walk: Walk, root: Path) -> Iterator[Path]:
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory."""
         for place in _PLACES:
             if (root / place).is_file():
@@ -148,22 +151,20 @@ class ZedSession(StoredSession):
             self._model = text_field(object_field(row, "model"), "model")
             return self._resolve("session-header")
         if name == "session-state":
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title, "ai-title"))
+            return self._titled(row, start, end)
         body: Any = row.get("body")
         if body == "Resume" or not isinstance(body, dict):
             return self._resolve("session-state")
         user = object_field(body, "User")
         own = user.get("id") or str(row.get("number"))
-        frame = self._frame(row, start, end, own, moment(body.get("created_at")))
+        frame = self._frame(row, start, end, own, parse_time(body.get("created_at")))
         usage = object_field(row, "usage")
         tokens = Tokens(*(count_field(usage, name) for name in _COUNTS))
         return self._resolve(self._with_tokens(self._message(body, user, frame), frame, tokens))
 
     def _message(self, body: JsonObject, user: JsonObject, frame: Frame) -> Outcome:
         if user:
-            return self._from_user(_listed(user, "content"), frame)
+            return self._from_user(objects_in(user.get("content")), frame)
         if agent := object_field(body, "Agent"):
             return self._from_agent(agent, frame)
         if "segments" in body:
@@ -187,7 +188,7 @@ class ZedSession(StoredSession):
     def _from_agent(self, agent: JsonObject, frame: Frame) -> list[Record]:
         made: list[Record] = []
         results = object_field(agent, "tool_results")
-        for block in _listed(agent, "content"):
+        for block in objects_in(agent.get("content")):
             if "Text" in block:
                 made += self._one(frame, "assistant", "assistant_text", text_field(block, "Text"))
             elif thought := object_field(block, "Thinking"):
@@ -204,7 +205,7 @@ class ZedSession(StoredSession):
     def _segments(self, body: JsonObject, frame: Frame) -> Outcome:
         """Return the records of a message of versions 0.1 and 0.2."""
         role = text_field(body, "role")
-        segments = _listed(body, "segments")
+        segments = objects_in(body.get("segments"))
         said = "".join(text_field(each, "text") for each in segments if each.get("type") == "text")
         if role == "user":
             return self._said(frame, authored(said))
@@ -215,10 +216,10 @@ class ZedSession(StoredSession):
             if each.get("type") == "thinking":
                 made += self._one(frame, "assistant", "thinking", text_field(each, "text"))
         made += self._one(frame, "assistant", "assistant_text", said)
-        for use in _listed(body, "tool_uses"):
+        for use in objects_in(body.get("tool_uses")):
             call_id = safe_id(use.get("id"))
             made.append(self._call(frame, call_id, text_field(use, "name"), use.get("input")))
-        for result in _listed(body, "tool_results"):
+        for result in objects_in(body.get("tool_results")):
             made.append(self._result(safe_id(result.get("tool_use_id")), result, frame))
         return made
 
@@ -228,8 +229,3 @@ class ZedSession(StoredSession):
             content = content.get("Text") or content
         text = content_text(content) if isinstance(content, str | list) else render_value(content)
         return self._answered(frame, call_id, text, is_error=result.get("is_error") is True)
-
-
-def _listed(value: JsonObject, name: str) -> list[JsonObject]:
-    found = value.get(name)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

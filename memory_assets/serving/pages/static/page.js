@@ -76,6 +76,43 @@ function watch() {
 watch();
 if (!location.hash) find(".wanted")?.scrollIntoView();
 
+// What goes on while the page is open: the list of sessions, and the turns of a session at work.
+function every(element, renew) {
+  setInterval(async () => {
+    if (document.hidden || !element.isConnected) return;
+    try {
+      await renew();
+    } catch {
+      // the server may have ended; the next time tells
+    }
+  }, 1000 * element.dataset.seconds);
+}
+
+function sameText(old, html) {
+  const made = document.createElement("div");
+  made.append(...parsed(html));
+  return made.textContent === old.textContent ? null : made;
+}
+
+for (const list of document.querySelectorAll("[data-live]")) {
+  every(list, async () => {
+    const made = sameText(list, await fetched(list.dataset.live));
+    if (made && !list.contains(document.activeElement)) list.replaceChildren(...made.childNodes);
+  });
+}
+
+for (const follow of document.querySelectorAll("[data-follow]")) {
+  every(follow, async () => {
+    const last = [...document.querySelectorAll(".turn")].at(-1);
+    if (!last) return;
+    const html = await fetched(`${follow.dataset.follow}?after=${last.id.slice(5)}`);
+    const nodes = parsed(html).filter((node) => node.nodeType === 1);
+    if (nodes.length === 1 && nodes[0].textContent === last.textContent) return;
+    if (nodes.length) last.replaceWith(...nodes);
+    watch();
+  });
+}
+
 // Light or dark: the server is told by a cookie, so that no page flashes.
 function theme() {
   const root = document.documentElement;
@@ -86,9 +123,51 @@ function theme() {
   document.cookie = `memory_theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=lax`;
 }
 
+// Where to go: pages, projects, sessions and files that fit what is typed.
+const where = find("#palette");
+const typed = find("#palette-text");
+let offering;
+async function offer() {
+  offering?.abort();
+  offering = new AbortController();
+  try {
+    const html = await fetched(`/page/palette?q=${encodeURIComponent(typed.value)}`, offering.signal);
+    find("#palette-offers").replaceChildren(...parsed(html));
+  } catch {
+    // the next letter asks again
+  }
+}
+typed.addEventListener("input", offer);
+where.addEventListener("keydown", (event) => {
+  const links = [...document.querySelectorAll("#palette-offers a")];
+  const now = links.indexOf(document.activeElement);
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (by) {
+    event.preventDefault();
+    (links[now + by] ?? typed).focus();
+  } else if (event.key === "Enter" && now < 0 && links.length) {
+    event.preventDefault();
+    links[0].click();
+  }
+});
+
 const keys = find("#keys");
 const deeds = {
   theme,
+  palette: () => {
+    if (where.open) return where.close();
+    where.showModal();
+    typed.select();
+    offer();
+  },
+  copyText: async (button) => {
+    try {
+      await navigator.clipboard.writeText(find(`#${button.dataset.from}`).textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(find(`#${button.dataset.from}`));
+    }
+  },
   keys: () => (keys.open ? keys.close() : keys.showModal()),
   copy: async (link) => {
     try {
@@ -126,6 +205,11 @@ const pressed = {
   "?": deeds.keys,
 };
 document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    deeds.palette();
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("input, select, textarea")) {
     if (event.key === "Escape") {

@@ -1,0 +1,81 @@
+"""`memory plugin`: the plugin for Claude Code as a directory that starts this installation.
+
+https://code.claude.com/docs/en/plugins-reference. The directory is a marketplace of one plugin
+besides, because Claude Code installs from marketplaces and keeps a copy of what it installs, which
+could not find this installation by a relative path.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, Any
+
+import typer
+
+from memory_assets.cli.installing.other_programs import memory_program, variables
+from memory_assets.errors import ConfigurationError
+from memory_assets.paths import PLUGIN_DIR
+from memory_assets.settings import Settings, load_settings
+
+MANIFEST = Path(".claude-plugin", "plugin.json")
+
+
+def plugin(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(help="Where to write it; otherwise into the data directory."),
+    ] = None,
+) -> None:
+    """Write the plugin for Claude Code.
+
+    It has the MCP server, a hook by which a new session begins with what is remembered, a skill
+    that says when to search, and the slash commands /memory:recall and /memory:resume-work. Prints
+    the two commands that install it.
+    """
+    settings = load_settings()
+    target = (directory or plugin_dir(settings)).expanduser().resolve()
+    write_plugin(settings, target)
+    typer.echo(f"The plugin is in {target}. Install it with:")
+    typer.echo(f"claude plugin marketplace add {quote(str(target))}")
+    typer.echo("claude plugin install memory@memory-assets")
+
+
+def plugin_dir(settings: Settings) -> Path:
+    """Return where the plugin is written unless a directory is named."""
+    return settings.data_dir / "claude-plugin"
+
+
+def write_plugin(settings: Settings, target: Path) -> None:
+    """Write the plugin, over an earlier one.
+
+    Raises:
+        ConfigurationError: something else is in the directory, or it cannot be written.
+    """
+    if target.exists() and not (target / MANIFEST).is_file() and any(target.iterdir()):
+        raise ConfigurationError(f"{target} holds something else; name another directory")
+    environment = variables(settings)
+    given = "".join(f"{name}={quote(value)} " for name, value in environment.items())
+    try:
+        shutil.copytree(PLUGIN_DIR, target, dirs_exist_ok=True)
+        server = _read(target / ".mcp.json")
+        server["mcpServers"]["memory"] |= {"command": memory_program(), "env": environment}
+        _write(target / ".mcp.json", server)
+        hooks = _read(target / "hooks" / "hooks.json")
+        for group in hooks["hooks"]["SessionStart"]:
+            for hook in group["hooks"]:
+                said = hook["command"].removeprefix("memory ")
+                hook["command"] = f"{given}{quote(memory_program())} {said}"
+        _write(target / "hooks" / "hooks.json", hooks)
+    except OSError as error:
+        raise ConfigurationError(f"{target} cannot be written: {error.strerror}") from None
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2) + "\n", "utf-8")

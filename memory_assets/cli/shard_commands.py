@@ -1,0 +1,166 @@
+"""`memory push`, `memory pull` and `memory sync`: this memory goes to its shard, those of other
+machines come here (docs/scale.md)."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memory_assets.cli.printing import rendering
+from memory_assets.cli.request_options import Json
+from memory_assets.cli.run_traces import erase_traces
+from memory_assets.errors import ConfigurationError, MemoryAssetsError
+from memory_assets.settings import Settings, load_settings
+from memory_assets.status import counted
+from memory_assets.stores.stores import require_memory
+
+if TYPE_CHECKING:
+    from memory_assets.shards.pull import Pulled
+    from memory_assets.shards.push import Pushed
+    from memory_assets.stores.shard.objects import Objects
+    from memory_assets.stores.shard.shard import Shard
+
+_UNNAMED = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def push(
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Also if another memory wrote the shard: take its place."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Push this memory to its shard.
+
+    Sends what the shard lacks of the redacted tables to MEMORY_SHARD, where other machines can pull
+    it. Transcripts and keys stay here.
+    """
+    pushed = _push(load_settings(), replace_other=replace)
+    rendering.print_answer({"pushed": asdict(pushed)}, json, _sent(pushed))
+
+
+def pull(
+    addresses: Annotated[
+        list[str] | None,
+        typer.Argument(help="`s3://bucket/prefix` or a directory; else MEMORY_SHARD."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Pull the shards of other memories.
+
+    Brings what changed in all shards below the addresses to this machine, where `memory search
+    --over` searches them. Its own shard is left out.
+    """
+    settings = load_settings()
+    pulled = [
+        each
+        for address in addresses or [_address(settings)]
+        for each in _pull(settings, load_settings(shard=address).shard or address)
+    ]
+    rendering.print_answer({"pulled": [*map(asdict, pulled)]}, json, _brought(pulled))
+
+
+def sync(json: Json = False) -> None:
+    """Pull the shards of other machines, then push this one.
+
+    What a second machine of one person does every day; `memory ingest` does it, too, where
+    MEMORY_SHARD is set.
+    """
+    settings = load_settings()
+    pulled = _pull(settings, _address(settings))
+    pushed = _push(settings)
+    answer = {"pulled": [*map(asdict, pulled)], "pushed": asdict(pushed)}
+    rendering.print_answer(answer, json, [*_brought(pulled), *_sent(pushed)])
+
+
+def pull_before(settings: Settings) -> None:
+    """Pull before an ingest, where MEMORY_SHARD is set; what fails is said, and stops nothing."""
+    _try(settings, lambda: _brought(_pull(settings, _address(settings))))
+
+
+def push_after(settings: Settings) -> None:
+    """Push after an ingest or a forgetting, where MEMORY_SHARD is set; what fails is said."""
+    _try(settings, lambda: _sent(_push(settings)))
+
+
+def _try(settings: Settings, share: Callable[[], Iterator[str]]) -> None:
+    if settings.shard is None:
+        return
+    try:
+        lines = list(share())
+    except MemoryAssetsError as error:
+        lines = [f"warning: {error} The next `memory sync` tries again."]
+    rendering.print_lines(lines, stderr=True)
+
+
+def own_shard(settings: Settings) -> tuple[Objects, Shard]:
+    """Return where the shards of this memory's owner are, and its own.
+
+    Raises:
+        ConfigurationError: MEMORY_SHARD is not set, or cannot be used.
+    """
+    from memory_assets.stores.shard.objects import open_objects
+    from memory_assets.stores.shard.shard import Shard
+
+    objects = open_objects(_address(settings))
+    name = settings.shard_name or _UNNAMED.sub("-", platform.node()).strip("-.")
+    return objects, Shard(objects, name[:63] or "memory")
+
+
+def _address(settings: Settings) -> str:
+    if settings.shard is None:
+        raise ConfigurationError("set MEMORY_SHARD: s3://bucket/prefix, or a directory")
+    return settings.shard
+
+
+def _push(settings: Settings, *, replace_other: bool = False) -> Pushed:
+    from memory_assets.pipeline.stage.components import components_of
+    from memory_assets.shards.push import push as push_memory
+    from memory_assets.stores.shard.replicas import replicas_of
+
+    require_memory(settings.data_dir)
+    objects, shard = own_shard(settings)
+    others = replicas_of(settings.data_dir, objects.url)
+    return push_memory(
+        components_of(settings),
+        shard,
+        erase_traces=partial(erase_traces, settings),
+        replace_other=replace_other,
+        forgotten=frozenset(name for each in others for name in each.forgotten),
+    )
+
+
+def _pull(settings: Settings, address: str) -> list[Pulled]:
+    from memory_assets.shards.pull import pull as pull_shards
+    from memory_assets.stores.shard.objects import open_objects
+
+    own = own_shard(settings)[1].url if settings.shard else ""
+    return pull_shards(settings, open_objects(address), but=own)
+
+
+def _sent(pushed: Pushed) -> Iterator[str]:
+    if pushed.forgotten:
+        sessions = counted(pushed.forgotten, "session")
+        yield f"{sessions} forgotten here, too, as on another machine."
+    if not pushed.projects and not pushed.swept:
+        yield f"{pushed.url}: as it was."
+        return
+    yield f"{pushed.url}: {_amount(pushed)} sent, {counted(pushed.swept, 'object')} deleted."
+
+
+def _brought(pulled: list[Pulled]) -> Iterator[str]:
+    if not pulled:
+        yield "No other shards."
+    for each in pulled:
+        what = f"{_amount(each)} fetched" if each.projects else "as it was"
+        yield f"{each.url}: {'deleted, here too' if each.gone else what}."
+
+
+def _amount(done: Any) -> str:
+    return f"{counted(done.projects, 'project')}, {done.bytes / 1e6:.2f} MB"

@@ -1,0 +1,72 @@
+"""The domain of each service, as a file of the workspace says it.
+
+Read are YAML and JSON files at most three directories deep that are called `domains`, `services`,
+`service-catalog` or `catalog-info`: a list or mapping `domains` whose entries have `services`, or
+entries that have a name and a `domain` (Backstage has it in `spec`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from memory_assets.documents.document import Malformed, Source
+from memory_assets.documents.structure import Node, read
+from memory_assets.embedding import load_word_pieces
+
+_METADATA = re.compile(
+    r"(?:[^/]+/){0,3}(?:domains?|services?|service-catalog|catalog-info)\.(?:ya?ml|json)", re.I
+)
+_MAX_BYTES = 1_000_000
+_NAMES = ("service", "name", "id", "key")
+
+
+def domains_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """Return service -> domain of a workspace with these files. A file that cannot be read or
+    parsed says nothing; the first one that names a service counts."""
+    domains: dict[str, str] = {}
+    for path in sorted(
+        filter(_METADATA.fullmatch, paths), key=lambda path: (path.count("/"), path)
+    ):
+        try:
+            content = (root / path).read_bytes()[:_MAX_BYTES]
+            roots = read(Source(path, content.decode(), load_word_pieces()))
+        except (OSError, UnicodeDecodeError, Malformed):
+            continue
+        for node in roots:
+            for service, domain in _stated(node, ""):
+                domains.setdefault(service, domain)
+    return domains
+
+
+def _stated(node: Node, domain: str) -> Iterator[tuple[str, str]]:
+    """Yield the services that a node names, with their domains; `domain` is the one around it."""
+    spec, metadata = node.get("spec"), node.get("metadata")
+    own = node.text("domain") or (spec.text("domain") if spec else "")
+    name = _name(node) or (metadata.text("name") if metadata else "")
+    if own and name:
+        yield name, own
+    for key, value in node.items():
+        if key.value == "domains":
+            for domain_name, child in _named(value):
+                yield from _stated(child, domain_name)
+        elif key.value == "services" and (domain or own):
+            yield from ((service, domain or own) for service, _ in _named(value))
+        elif value.kind != "scalar":
+            yield from _stated(value, domain)
+    if node.kind == "sequence":
+        for child in node.children:
+            yield from _stated(child, domain)
+
+
+def _named(node: Node) -> Iterator[tuple[str, Node]]:
+    """Yield the entries of a mapping or list by their names."""
+    yield from ((key.value, value) for key, value in node.items())
+    for child in node.children if node.kind == "sequence" else ():
+        if name := child.value or _name(child):
+            yield name, child
+
+
+def _name(node: Node) -> str:
+    return next(filter(None, (node.text(key) for key in _NAMES)), "")

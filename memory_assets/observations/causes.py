@@ -1,0 +1,77 @@
+"""Causes and findings that the agent states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from memory_assets.models import Turn
+from memory_assets.observations.moments import asked_in
+from memory_assets.redacted_text import RedactedText
+from memory_assets.session_analysis.phrases import Phrase
+from memory_assets.session_analysis.scores import cause_score, states_nothing
+from memory_assets.session_analysis.statements import POINTS_BACK, Said, in_context, readable
+
+_LEAST_SCORE = 3.0
+_LABELLED = re.compile(r"\W*(?:[Tt]he )?(?:[Rr]oot [Cc]ause|[Pp]roblem|[Bb]ug|[Cc]ause): (?=\S)")
+_HEADING = Phrase(r"^\W*(?:the )?(?:root cause|problem|bug|cause|what (?:was|went) wrong)\W*$")
+_SAID_BEFORE = Phrase(r"\b(?:that|this) (?:is|was) a (?:real )?bug\W*$")
+"""What makes the sentence that it introduces one that states a fault."""
+_FINDING = Phrase(
+    r"\broot cause\b(?! anal)"
+    r"|\b(?:the|your|our|my) (?:(?:real|actual|main|core|underlying|only|other) )?"
+    r"(?:problem|issue|bug|cause|culprit)\b.{0,40}?\b(?:is|was|lies|comes)\b"
+    r"|\bturn(?:s|ed) out\b|\bcaused by\b|\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b"
+    r"|\bthis explains\b|\bthe fix (?:is|was)\b|\bthe reason .{3,60} is\b|\bculprit\b"
+)
+_ABOUT_CHECKS = Phrase(r"\blint\w*\b|\btests?\b.{0,20}\bfail|\bfail\w*\b.{0,20}\btests?\b")
+"""Requests to make checks green: what is found then is about the checks."""
+
+
+def is_about_checks(turn: Turn) -> bool:
+    """Return True if a turn was asked to make linters or tests pass."""
+    return _ABOUT_CHECKS.search(asked_in(turn)) is not None
+
+
+def cause(turn: Turn, said: Sequence[Said]) -> Said | None:
+    """Return the sentence of a turn that states most plainly why something of the product is or was
+    as it is; None if there is none, or the agent looked at nothing before it."""
+    if is_about_checks(turn):
+        return None
+    looked = next((one.seq for one in turn.records if one.kind == "tool_result"), None)
+    if looked is None:
+        return None
+    scored = [
+        (_score(one), -place, one)
+        for place, one in enumerate(said)
+        if not one.recap
+        and (_FINDING.search(one.plain) or _is_introduced(one))
+        and readable(one.plain)
+        and one.record.seq > looked
+        and not POINTS_BACK.match(cause_of(one))
+    ]
+    score, _, best = max(scored, key=lambda each: each[:2], default=(0.0, 0, None))
+    return best if score >= _LEAST_SCORE else None
+
+
+def _score(one: Said) -> float:
+    """Return the score of a cause; one that is introduced as such is one in any words."""
+    if _is_introduced(one) and not states_nothing(one.plain):
+        return cause_score(one) + _LEAST_SCORE
+    return cause_score(one)
+
+
+def _is_introduced(one: Said) -> bool:
+    sentence = one.sentence
+    return (
+        _LABELLED.match(one.plain) is not None
+        or (not sentence.item and _HEADING.match(sentence.heading) is not None)
+        or _SAID_BEFORE.search(sentence.before) is not None
+    )
+
+
+def cause_of(one: Said) -> RedactedText:
+    """Return a sentence that states a cause without its label, after the one it points to."""
+    text = in_context(one)
+    label = _LABELLED.match(text)
+    return text.cut(label.end()) if label else text

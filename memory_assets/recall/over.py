@@ -1,0 +1,202 @@
+"""A search over several memories: this one, and shards that were pulled to this machine.
+
+Scores of two memories cannot be compared: how rare a word is, and how far a hit is above others,
+depends on what else is there. The probability that a hit answers can (`search/confidence.py`): it
+is fitted on memories of all sizes. So hits are merged by it. Nothing is written, and no request
+leaves the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from memory_assets.errors import MemoryAssetsError, NotFound, StoreError, UnknownName
+from memory_assets.recall.search.answer import Answer, Coverage, Hit
+from memory_assets.recall.searchable import Searchable
+from memory_assets.requests.search import SearchRequest
+from memory_assets.settings import Settings
+from memory_assets.stores.shard.replicas import Replica, is_below, replicas_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory_assets.embedding import Embedder
+
+OWN, ALL = "this memory", "all"
+
+
+T = TypeVar("T", bound=Searchable)
+
+
+class Others(Generic[T]):
+    """The replicas on this machine as memories, each opened once, and with one model for all."""
+
+    def __init__(self, own: T, opened: Callable[[Settings], T]) -> None:
+        self._own, self._open = own, opened
+        self._opened: dict[str, T] = {}
+
+    def named(self, over: Sequence[str]) -> dict[str, T]:
+        """Return the memories that are meant, by name: all, those whose shard is below an address,
+        or whose address ends so. The own one is among them if its shard would be, and with `all`.
+
+        Raises:
+            UnknownName: nothing is meant; lists what could be.
+        """
+        replicas = replicas_of(self._own.data_dir)
+        chosen = {
+            each.url: each for each in replicas if any(_is_meant(each.url, name) for name in over)
+        }
+        memories = {_label(url): self._memory(each) for url, each in sorted(chosen.items())}
+        shard = self._own.settings.shard
+        if self._own.has_catalog and any(
+            name == ALL or (shard is not None and is_below(shard, name)) for name in over
+        ):
+            memories = {OWN: self._own, **memories}
+        if memories:
+            return memories
+        there = ", ".join(_label(each.url) for each in replicas) or "none"
+        raise UnknownName(
+            f"no memory {', '.join(over)} was pulled to this machine (there are: {there}); run "
+            "`memory pull ADDRESS` first"
+        )
+
+    def pulled(self) -> Iterator[T]:
+        """Yield the memories that were pulled, each opened when it is asked for."""
+        yield from map(self._memory, replicas_of(self._own.data_dir))
+
+    def search(self, request: SearchRequest) -> Answer:
+        """Return the best hits of several memories; `metadata.memory` has the name of each one's.
+
+        Raises:
+            MemoryAssetsError: none of the memories can answer.
+        """
+        answers: dict[str, Answer] = {}
+        failed: dict[str, MemoryAssetsError] = {}
+        memories, alone = self.named(request.over or ()), replace(request, over=None)
+        for name, memory in memories.items():
+            try:
+                answers[name] = memory.found(alone)
+            except (NotFound, UnknownName, StoreError) as error:
+                failed[name] = error
+        if not answers:
+            raise next(iter(failed.values()))
+        # A project or session that a memory does not have is no failure of it.
+        said = {name: str(each) for name, each in failed.items() if isinstance(each, StoreError)}
+        answer = merged(answers, request, said)
+        places: dict[str, list[int]] = {}
+        for place, hit in enumerate(answer.hits):
+            places.setdefault(str(hit.metadata["memory"]).split(", ")[0], []).append(place)
+        hits = dict(enumerate(answer.hits))
+        for name, mine in places.items():
+            told = memories[name].with_later([hits[place] for place in mine], alone)
+            hits.update(zip(mine, told, strict=True))
+        return replace(answer, hits=tuple(hits.values()))
+
+    def _memory(self, replica: Replica) -> T:
+        if replica.url not in self._opened:
+            settings = replace(
+                self._own.settings,
+                data_dir=replica.directory,
+                vector_backend="none",
+                tenant=None,
+                shard=None,
+            )
+            memory = self._open(settings)
+            vars(memory)["embedder"] = self._embedder
+            self._opened[replica.url] = memory
+        return self._opened[replica.url]
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        return _Remembering(lambda: self._own.embedder)
+
+
+class _Remembering:
+    """An embedder that is loaded when it is needed, and keeps the vectors of the last questions,
+    which every memory asks for."""
+
+    def __init__(self, load: Callable[[], Embedder]) -> None:
+        self._load = load
+        self._embedded = lru_cache(maxsize=64)(lambda texts: load().embed(texts))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._load(), name)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors: NDArray[np.float32] = self._embedded(tuple(texts))
+        return vectors
+
+
+def merged(
+    answers: Mapping[str, Answer], request: SearchRequest, failed: Mapping[str, str]
+) -> Answer:
+    """Return the answers of several memories, by name, as one. What is in several, as where one
+    person's machines have the same transcripts, is one hit, of all of them."""
+    hits: dict[tuple[str, str], Hit] = {}
+    for name, answer in answers.items():
+        for hit in answer.hits:
+            key = hit.id, str(hit.text)
+            known = hits.get(key)
+            there = [*str(known.metadata["memory"]).split(", ")] if known else []
+            best = max(filter(None, (known, hit)), key=_probability)
+            metadata = {**best.metadata, "memory": ", ".join([*there, name])}
+            hits[key] = replace(best, metadata=metadata)
+    by_time = request.sort == "date" or not any(hit.score for hit in hits.values())
+    ranked = sorted(hits.values(), key=lambda hit: (-_probability(hit), -hit.score, hit.id))
+    if by_time:
+        from memory_assets.recall.search.newest import newest_first
+
+        ranked = newest_first(ranked)
+    first, every = next(iter(answers.values())), list(answers.values())
+    missing = set.intersection(*(set(each.missing) for each in every))
+    asked = [word for each in every for word in each.corrected]
+    corrected = {  # a word that another memory knows is none that is nowhere
+        word: to
+        for each in every
+        for word, to in each.corrected.items()
+        if asked.count(word) == len(every)
+    }
+    degraded = next((each.degraded for each in every if each.degraded), None)
+    return replace(
+        first,
+        hits=tuple(ranked[: request.n]),
+        coverage=_together([each.coverage for each in every]),
+        degraded=degraded,
+        reason="; ".join(_reasons(answers, failed)) or None,
+        older=sum(each.older for each in every),
+        machine=sum(each.machine for each in every),
+        corrected=corrected,
+        missing=tuple(word for word in first.missing if word in missing),
+        filters={**first.filters, "over": ", ".join(answers)},
+    )
+
+
+def _reasons(answers: Mapping[str, Answer], failed: Mapping[str, str]) -> Iterator[str]:
+    yield from (f"{name}: {each.reason}" for name, each in answers.items() if each.reason)
+    yield from (f"{name} was not searched: {reason}" for name, reason in failed.items())
+
+
+def _together(parts: Sequence[Coverage]) -> Coverage:
+    counts = ("sessions", "turns", "rows", "indexed", "quarantined", "waiting")
+    return Coverage(
+        **{name: sum(getattr(each, name) for each in parts) for name in counts},
+        as_of=min((each.as_of for each in parts if each.as_of), default=""),
+        ingest=next((each.ingest for each in parts if each.ingest), ""),
+        held_back=tuple(line for each in parts for line in each.held_back),
+    )
+
+
+def _probability(hit: Hit) -> float:
+    return float(hit.why.get("answers", 0.0))
+
+
+def _is_meant(url: str, name: str) -> bool:
+    return name == ALL or is_below(url, name) or f"/{url}".endswith(f"/{name}")
+
+
+def _label(url: str) -> str:
+    return "/".join(url.split("/")[-2:])

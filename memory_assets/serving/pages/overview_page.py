@@ -1,0 +1,94 @@
+"""What the first page shows before anything is asked: what was done when, what it took, the files
+that change most, what was decided, fixed and left open; and the newest sessions beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from memory_assets.requests.search import SearchRequest
+from memory_assets.serving.pages.charts import heat_map, hour_bars, stacked_weeks
+from memory_assets.serving.pages.project_pages import last_day
+from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.pages.search_page import newest_sessions
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+
+_ROWS, _FILES, _NOTED, _OPEN, _OPEN_PROJECTS = 6, 10, 6, 6, 8
+
+
+def side_list(memory: Memory, request: Request) -> Response:
+    """Return the newest sessions alone, as a list that is renewed while the page is open."""
+    return page(request, "side.html", newest=newest_sessions(memory))
+
+
+def overview_page(memory: Memory, request: Request) -> Response:
+    """Return the overview as a page, for whom no script loads it into the first one."""
+    return page(request, "overview.html", **_overview(memory))
+
+
+def overview_part(memory: Memory, request: Request) -> Response:
+    """Return the overview alone."""
+    return page(request, "overview_parts.html", **_overview(memory))
+
+
+def _overview(memory: Memory) -> dict[str, Any]:
+    from memory_assets.recall.sessions.activity import activity, most_changed_files
+    from memory_assets.recall.sessions.usage import usage_over_time
+
+    projects = activity(memory)
+    days: Counter[date] = Counter()
+    hours: Counter[int] = Counter()
+    for each in projects:
+        days.update(each.turns_by_day)
+        hours.update(each.turns_by_hour)
+    last = last_day(days)
+    roots = {each.project: each.root for each in projects}
+    usage = usage_over_time(memory)
+    return {
+        "heat": heat_map(days, last, "turns", _sessions_of_day),
+        "hours": hour_bars(hours, "turns"),
+        "tokens": stacked_weeks(usage.tokens_by_week, last, "tokens"),
+        "dollars": stacked_weeks(usage.dollars_by_week, last, "dollars"),
+        "models": usage.models[:_ROWS],
+        "projects": usage.projects[:_ROWS],
+        "files": most_changed_files(memory, _FILES),
+        "decided": _newest_of_type(memory, "decision"),
+        "fixed": _newest_of_type(memory, "bugfix"),
+        "open": _left_open(memory, [each.project for each in projects[:_OPEN_PROJECTS]]),
+        "roots": roots,
+    }
+
+
+def _sessions_of_day(day: date) -> str:
+    """Return the address of the sessions that were going on on a day."""
+    return f"/page/sessions?since={day}&until={day + timedelta(days=1)}"
+
+
+def _newest_of_type(memory: Memory, kind: str) -> list[dict[str, Any]]:
+    asked = SearchRequest.given("http", {"in": "observations", "type": kind, "sort": "date"})
+    hits = memory.search(asked).to_dict()["hits"][:_NOTED]
+    return [{**hit, "address": f"/page/session/{quote(hit['id'])}"} for hit in hits]
+
+
+def _left_open(memory: Memory, projects: list[str]) -> list[dict[str, Any]]:
+    """Return what was left open in the newest projects, the newest first."""
+    from memory_assets.recall.sessions.recent_work import left_open
+
+    found = [(project, each) for project in projects for each in left_open(memory, project)]
+    found.sort(key=lambda pair: str(pair[1].ended_at or ""), reverse=True)
+    return [
+        {
+            "project": project,
+            "text": each.text,
+            "ended_at": each.ended_at.isoformat() if each.ended_at else None,
+            "address": f"/page/session/{quote(each.turn)}",
+        }
+        for project, each in found[:_OPEN]
+    ]

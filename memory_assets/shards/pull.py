@@ -1,0 +1,179 @@
+"""Pulling: shards become memories on this machine, which can be searched there.
+
+A replica gets the files of the lake and the rows of the catalogue as they are in the shard, and
+makes its keyword index from them, of what changed: no vector is made, and nothing is redacted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from memory_assets.errors import NotFound, StoreDamaged
+from memory_assets.pipeline.indexes.keywords import index_keywords, keywords_path
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import Settings
+from memory_assets.shards.push import LOCAL_STAGES
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import Product, SourceRow
+from memory_assets.stores.files.shared import locked, replace_text
+from memory_assets.stores.files.sqlite import compact
+from memory_assets.stores.lake.parquet_files import staged
+from memory_assets.stores.lake.partition import NAME
+from memory_assets.stores.lake.schemas import TABLES
+from memory_assets.stores.lake.segments import HASHED
+from memory_assets.stores.shard.objects import Objects
+from memory_assets.stores.shard.replicas import Replica, replica_at, replicas_of
+from memory_assets.stores.shard.shard import Head, Manifest, Shard, shards_below
+from memory_assets.stores.stores import CATALOG_FILE
+
+_FILE = re.compile(r"(?P<table>[a-z_]+)/(?P<name>(?!\.)[^/\\\0]+\.parquet)")
+_TRIES = 5
+_AT_ONCE = 8
+
+
+@dataclass
+class Pulled:
+    """What a pull brought of a shard: its generation, the projects that changed, files and bytes;
+    `gone`: the shard is no more, and its replica was deleted."""
+
+    url: str
+    generation: int = 0
+    projects: int = 0
+    files: int = 0
+    bytes: int = 0
+    gone: bool = False
+
+
+def pull(settings: Settings, objects: Objects, but: str = "") -> list[Pulled]:
+    """Bring all shards below an address to this machine, `but` the one with that address, and
+    delete the replicas of those that are no more; return what came of each."""
+    pulled = [pull_shard(settings, shard) for shard in shards_below(objects) if shard.url != but]
+    Catalog(settings.data_dir / CATALOG_FILE).close()  # a machine that has no memory of its own
+    there = {each.url for each in pulled}
+    for replica in replicas_of(settings.data_dir, objects.url):
+        if replica.url not in there:
+            replica.remove()
+            pulled.append(Pulled(replica.url, replica.generation, gone=True))
+    return pulled
+
+
+def pull_shard(settings: Settings, shard: Shard) -> Pulled:
+    """Bring a shard to this machine as it is now: one request if it is as it was.
+
+    Raises:
+        StoreError: the shard cannot be read, or the replica not be written.
+        StoreBusy: another process pulls it.
+    """
+    replica = replica_at(settings.data_dir, shard.url)
+    pulled = Pulled(shard.url, shard.generation())
+    if pulled.generation == replica.generation:
+        return pulled
+    directory, wait = replica.directory, settings.lock_timeout_seconds
+    own = replace(settings, data_dir=directory, vector_backend="none", tenant=None)
+    components = Components(own)
+    with locked(directory / "pull.lock", wait, f"another process pulls {shard.url}"):
+        replica = replica_at(settings.data_dir, shard.url)
+        try:
+            for _ in range(_TRIES):
+                head = shard.head() or Head(0, "")
+                try:
+                    _bring(components, shard, replica, head, pulled)
+                except NotFound:  # it was swept: there is a newer head
+                    continue
+                replica.generation, replica.written_at = head.generation, head.written_at
+                replica.forgotten = sorted(head.forgotten)
+                pulled.generation = head.generation
+                return pulled
+        finally:
+            components.catalog.close()
+            replica.note()
+    raise StoreDamaged(f"{shard.url} names objects that are not there")
+
+
+def _bring(
+    components: Components, shard: Shard, replica: Replica, head: Head, pulled: Pulled
+) -> None:
+    """Make a replica's projects those of a head."""
+    went = False
+    for project in sorted(replica.manifests.keys() - head.projects.keys()):
+        components.lake.remove_project(project)
+        went |= bool(_note(components, Manifest(project, {}, (), ())))
+        del replica.manifests[project], replica.files[project]
+    for project, key in sorted(head.projects.items()):
+        if replica.manifests.get(project) == key:
+            continue
+        manifest = Manifest.of(shard.get(key))
+        replica.files[project] = _files(
+            components, shard, manifest, replica.files.get(project, {}), pulled
+        )
+        went |= bool(_note(components, manifest))
+        replica.manifests[project] = key
+        pulled.projects += 1
+    if went:
+        compact(components.catalog.path)
+        compact(keywords_path(components))
+
+
+def _files(
+    components: Components,
+    shard: Shard,
+    manifest: Manifest,
+    before: Mapping[str, str],
+    pulled: Pulled,
+) -> dict[str, str]:
+    """Make the lake's files of a project those of its manifest; return their keys. New files come
+    first, then those that take another one's place, so that each session is in one at any time."""
+    wanted = {name: key for name, (key, _) in manifest.files.items()}
+    paths = {name: _path(components, manifest.project, name) for name in wanted}
+    new = [name for name, key in wanted.items() if before.get(name) != key]
+    new.sort(key=lambda name: paths[name].exists())
+    with components.project_lock(manifest.project), ThreadPoolExecutor(_AT_ONCE) as threads:
+        contents = threads.map(lambda name: shard.get(wanted[name]), new)
+        for name, content in zip(new, contents, strict=True):
+            _write(paths[name], manifest.project, content)
+            pulled.files += 1
+            pulled.bytes += len(content)
+        for name in before.keys() - wanted.keys():
+            _path(components, manifest.project, name).unlink(missing_ok=True)
+    return wanted
+
+
+def _write(path: Path, project: str, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if HASHED in path.parent.name and not (path.parent / NAME).exists():
+        replace_text(path.parent / NAME, project)
+    with staged(path) as staging:
+        staging.write_bytes(content)
+        staging.replace(path)
+
+
+def _path(components: Components, project: str, name: str) -> Path:
+    """Return where a file of a manifest belongs; a manifest is what another machine wrote."""
+    match = _FILE.fullmatch(name)
+    if match is None or match["table"] not in TABLES:
+        raise StoreDamaged(f"a manifest of {project} names no file of the lake: {name!r}")
+    return components.lake.partition_dir(TABLES[match["table"]], project) / match["name"]
+
+
+def _note(components: Components, manifest: Manifest) -> set[str]:
+    """Make the catalogue's rows and the keyword index those of a manifest; return the sessions
+    that went."""
+    project = manifest.project
+    products = [Product(*values) for values in manifest.products]
+    sources = list(_sources(project, manifest.sources))
+    went = components.catalog.mirror(project, sources, products, LOCAL_STAGES)
+    index_keywords(components, project)
+    return went
+
+
+def _sources(project: str, rows: Any) -> Iterator[SourceRow]:
+    for agent, session_id, agent_id, reader_version, facts in rows:
+        yield SourceRow(
+            *(agent, project, session_id, agent_id, "", 0, 0, "", reader_version, None, facts),
+            directory="",
+        )

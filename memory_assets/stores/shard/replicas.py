@@ -1,0 +1,69 @@
+"""The shards that were brought to this machine: each is a data directory of its own, to be searched
+and never to be written but by the next `memory pull`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+
+from memory_assets.stores.files.shared import REPLICA_FILE, replace_text
+
+FOLDER = "shards"
+"""Where in the data directory of a memory the replicas are."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9.]+")
+
+
+@dataclass
+class Replica:
+    """A shard as it is on this machine. `manifests` has the key of each project's manifest, `files`
+    that of each file of a project, `forgotten` the sessions that its head names as forgotten."""
+
+    directory: Path
+    url: str
+    generation: int = 0
+    written_at: str = ""
+    manifests: dict[str, str] = field(default_factory=dict)
+    files: dict[str, dict[str, str]] = field(default_factory=dict)
+    forgotten: list[str] = field(default_factory=list)
+
+    def note(self) -> None:
+        """Note it in its directory."""
+        values = {**asdict(self), "directory": None}
+        replace_text(self.directory / REPLICA_FILE, json.dumps(values))
+
+    def remove(self) -> None:
+        """Delete all of it."""
+        shutil.rmtree(self.directory)
+
+
+def replica_at(data_dir: Path, url: str) -> Replica:
+    """Return the replica of a shard in a memory's data directory; an empty one if there is none."""
+    words = _UNSAFE.sub("-", "-".join(url.split("/")[-2:])).strip("-.")[-40:]
+    name = f"{words}-{blake2b(url.encode(), digest_size=4).hexdigest()}"
+    directory = data_dir / FOLDER / name
+    return _read(directory) or Replica(directory, url)
+
+
+def replicas_of(data_dir: Path, below: str = "") -> list[Replica]:
+    """Return the replicas in a data directory, by address; of the shards below an address."""
+    notes = (data_dir / FOLDER).glob(f"*/{REPLICA_FILE}")
+    known = filter(None, (_read(path.parent) for path in notes))
+    return sorted((each for each in known if is_below(each.url, below)), key=lambda each: each.url)
+
+
+def is_below(url: str, prefix: str) -> bool:
+    """Whether an address is another one, or below it."""
+    return not prefix or f"{url}/".startswith(f"{prefix.rstrip('/')}/")
+
+
+def _read(directory: Path) -> Replica | None:
+    try:
+        values = json.loads((directory / REPLICA_FILE).read_text("utf-8"))
+        return Replica(**{**values, "directory": directory})
+    except (OSError, ValueError, TypeError):
+        return None

@@ -1,0 +1,192 @@
+"""Aider: a text for each project, `.aider.chat.history.md`, below a directory that the user names.
+
+The file is only appended to. `# aider chat started at <local time>` begins a run, which is a
+session; lines that begin with `#### ` are the user's, `> ` the program's output, and all others the
+model's answer, its edits included. There are no ids, and only a run has a time. Tokens, the model
+and the files that were changed are taken from the program's output.
+
+A run renders to its start, and a line for each block of such lines; the last may still grow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+from uuid import NAMESPACE_URL, uuid5
+
+from memory_assets.models import Record, Tokens
+from memory_assets.transcripts.authorship import PERSON, Origin, authored
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.databases import token_of
+from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.fields import text_field, type_name
+from memory_assets.transcripts.json_documents import text_of
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
+from memory_assets.transcripts.stored import ContainerReader, Member, deleted
+from memory_assets.transcripts.stored_session import StoredSession
+
+_FILE = ".aider.chat.history.md"
+_START = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\n]*\n?", re.M)
+_USER, _OUTPUT = re.compile(r"####(?: |$)"), re.compile(r">(?: |$)")
+_ASKING = re.compile(r"/(?:ask|code|architect)\s+(?=\S)")
+"""Commands behind which a person asks for something."""
+_MODEL = re.compile(r"(?:Main model|Model): (\S+)")
+_EDITED = re.compile(r"Applied edit to (\S.*)")
+_TOKENS = re.compile(r"Tokens: (\S{1,20}) sent, (?:[^\n]{0,200}, )?(\S{1,20}) received")
+_FACTORS = {"k": 1_000, "M": 1_000_000}
+
+
+class _Run(NamedTuple):
+    """A run of the program: its id, when it began (local time), its text, whether it is the last
+    of its file."""
+
+    id: str
+    start: str
+    text: str
+    is_last: bool
+
+
+class AiderReader(ContainerReader):
+    """Reads Aider's histories."""
+
+    agent = "aider"
+    version = "1"
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether this begins with the start of a run."""
+        return _START.match(head.decode("utf-8", "replace").lstrip()) is not None
+
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
+        """Yield the histories in a directory and below it."""
+        for folder in walk.folders(root):
+            if (path := folder / _FILE).is_file():
+                yield path
+
+    def members_of(self, path: Path) -> Iterator[Member]:
+        """Yield the runs in which the user wrote anything."""
+        written = int(token_of(path).split(":")[1])
+        for run in _runs(path):
+            if any(kind == "user" for kind, _ in _blocks(run.text)):
+                mtime_ns = written if run.is_last else _nanoseconds(run.start)
+                yield Member(run.id, str(path.parent), len(run.text), mtime_ns)
+
+    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+        """Yield a run."""
+        run = next((each for each in _runs(source.path) if each.id == source.member), None)
+        if run is None:
+            raise deleted(source.path)
+        yield {"type": "run", "id": run.id, "start": run.start, "cwd": str(source.path.parent)}
+        blocks = [
+            {"type": kind, "place": place, "text": text}
+            for place, (kind, text) in enumerate(_blocks(run.text))
+        ]
+        yield from blocks[:-1]
+        yield None
+        yield from blocks[-1:]
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> AiderSession:
+        """Return the state of reading a run."""
+        return AiderSession(source, report)
+
+
+def _runs(path: Path) -> list[_Run]:
+    """Return the runs in a history. An id is made of the directory's name, the start, and the
+    number among runs of one second."""
+    pieces = _START.split(text_of(path))[1:]
+    runs: list[_Run] = []
+    met: dict[str, int] = {}
+    for start, body in zip(pieces[::2], pieces[1::2], strict=True):
+        met[start] = met.get(start, 0) + 1
+        own = uuid5(NAMESPACE_URL, f"aider:{path.parent.name}:{start}:{met[start]}")
+        runs.append(_Run(str(own), start, body, False))
+    return [*runs[:-1], *(run._replace(is_last=True) for run in runs[-1:])]
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the blocks of a run, each with whose it is; blank lines between them are nobody's."""
+    kind = ""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        own = "user" if _USER.match(line) else "output" if _OUTPUT.match(line) else "answer"
+        if own == "answer" and not line.strip() and kind != "answer":
+            continue
+        if own != kind and lines:
+            yield kind, "\n".join(lines).strip()
+            lines = []
+        kind = own
+        lines.append(line[5:].rstrip() if own == "user" else line[2:] if own == "output" else line)
+    if lines and (last := "\n".join(lines).strip()):
+        yield kind, last
+
+
+def _moment(start: str) -> datetime | None:
+    """Return when a run began: its time is this machine's."""
+    try:
+        return datetime.fromisoformat(start).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _nanoseconds(start: str) -> int:
+    at = _moment(start)
+    return int(at.timestamp() * 1e9) if at else 0
+
+
+class AiderSession(StoredSession):
+    """The state of reading one run."""
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s of a block."""
+        name = type_name(row.get("type"))
+        self._report.see_type(name)
+        if name == "run":
+            began = _moment(text_field(row, "start"))
+            self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=began)
+            return self._resolve("session-header")
+        place = f"{self._source.session_id}/{row.get('place')}"
+        frame = self._frame(row, start, end, place, None)
+        return self._resolve(self._block(name, text_field(row, "text"), frame))
+
+    def _block(self, name: str, text: str, frame: Frame) -> Outcome:
+        if name == "user":
+            return self._typed(text, frame)
+        if name == "answer":
+            return self._one(frame, "assistant", "assistant_text", text)
+        if name == "output":
+            return self._output(text, frame)
+        self._report.see_unknown(name)
+        return UNKNOWN_TYPE
+
+    def _typed(self, text: str, frame: Frame) -> list[Record]:
+        if text.startswith("/") and not _ASKING.match(text):
+            return self._said(frame, authored(text, Origin("machine", "local-command")))
+        if text.startswith("!"):
+            call = Call("shell", (), text[1:].strip())
+            return [self._called(frame, "", call, text, "user", subtype="user-shell")]
+        return self._said(frame, authored(text, PERSON))
+
+    def _output(self, text: str, frame: Frame) -> list[Record]:
+        """Return what the program printed: the files that it changed, and all of it."""
+        if model := _MODEL.search(text):
+            self._model = model.group(1)
+        made: list[Record] = []
+        for path in dict.fromkeys(each.strip() for each in _EDITED.findall(text)):
+            made.append(self._called(frame, "", Call("edit", (path,)), f"path: {path}"))
+        made += self._one(frame, "system", "system", text, "local-command-output")
+        counts = [tuple(map(_count, each)) for each in _TOKENS.findall(text)]
+        sent, received = (sum(each[at] for each in counts) for at in (0, 1))
+        told = self._with_tokens(made, frame, Tokens(sent, received))
+        return told if isinstance(told, list) else made
+
+
+def _count(shown: str) -> int:
+    """Return a number as the program shows it ("2.1k")."""
+    factor = _FACTORS.get(shown[-1], 1)
+    try:
+        return int(float(shown.rstrip("kM").replace(",", "")) * factor)
+    except ValueError:
+        return 0

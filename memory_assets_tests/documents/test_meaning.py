@@ -1,0 +1,162 @@
+"""Chunks that say what they are of: entries of lists, diagrams, channels, decisions, classes."""
+
+from __future__ import annotations
+
+from memory_assets.documents import Section
+from memory_assets.documents.chunk import sections
+from memory_assets.documents.diagrams import plantuml
+from memory_assets.documents.document import Source
+from memory_assets.embedding import load_word_pieces
+
+PARAGRAPH = "The gateway retries a request twice before it gives up and answers 503. " * 20
+
+
+def _headings(chunks: list[Section]) -> list[str]:
+    return [chunk.heading for chunk in chunks]
+
+
+def _ticket(name: str, words: int = 30) -> str:
+    return f"  - id: {name}\n    title: Retry {name}\n    text: {'late order ' * words}\n"
+
+
+def test_named_entries_of_a_list_are_chunks_headed_by_key_and_name() -> None:
+    """The line of the key is on the first; a short one is no less one."""
+    text = "tickets:\n" + _ticket("ABC-12") + _ticket("ABC-13", 2) + _ticket("ABC-14")
+    chunks = sections("plan.yaml", text)
+    assert _headings(chunks) == ["tickets[ABC-12]", "tickets[ABC-13]", "tickets[ABC-14]"]
+    assert chunks[0].text.startswith("tickets:\n  - id: ABC-12")
+    assert chunks[1].text == _ticket("ABC-13", 2).rstrip("\n")
+
+
+def test_entries_of_a_list_in_json_are_found_alike() -> None:
+    """By id, name, key or title; entries that have none stay with their key."""
+    entry = '{"name": "pay", "owner": "team-a", "text": "' + "late order " * 40 + '"}'
+    text = '{"services": [\n' + f"{entry},\n{entry.replace('pay', 'ship')}" + '],\n"n": 1}'
+    assert _headings(sections("services.json", text)) == [
+        "services[pay]",
+        "services[ship] / n",
+    ]
+    nameless = "rules:\n" + "  - allow: a\n    deny: b\n    text: c\n" * 3
+    assert _headings(sections("rules.yaml", nameless)) == ["rules"]
+
+
+def test_a_long_mapping_is_cut_at_its_own_keys() -> None:
+    """Each headed by the way to it; a short one is one chunk as it was."""
+    job = "    steps: " + "checkout and test " * 60 + "\n"
+    text = "name: CI\njobs:\n" + "".join(f"  {name}:\n{job}" for name in ("build", "test", "ship"))
+    assert _headings(sections("ci.yaml", text)) == ["name / jobs.build", "jobs.test", "jobs.ship"]
+    assert _headings(sections("ci.yaml", "on: push\njobs:\n  a: {x: 1}\n  b: {x: 2}\n")) == [
+        "on / jobs"
+    ]
+
+
+def test_a_key_of_one_line_is_no_chunk_by_itself() -> None:
+    """It joins what follows; the last one what is before it."""
+    long = f"text: {'late order ' * 60}\n"
+    chunks = sections("a.yaml", f"name: pay\n{long}owner: team\n")
+    assert _headings(chunks) == ["name / text / owner"]
+    assert chunks[0].text.startswith("name: pay\n")
+
+
+def test_a_heading_alone_joins_the_section_after_it() -> None:
+    """Its own words stay in the heading of what follows."""
+    text = f"# Guide\n\n{PARAGRAPH}\n\n## Flows\n\n## Cancel\n\n{PARAGRAPH}\n"
+    assert _headings(sections("guide.md", text)) == ["Preamble", "Flows / Cancel"]
+
+
+def test_a_diagram_is_one_chunk_with_its_title_and_participants_beside_it() -> None:
+    """However long it is; what says how it looks is in no chunk."""
+    messages = "".join(f"orders -> billing: step {n} of the payment\n" for n in range(60))
+    text = (
+        "@startuml flow\n!include style.iuml\nskinparam {\n  color red\n}\n"
+        "title Cancel an **order**\n"
+        f'participant "Order Service" as orders\nactor billing\n{messages}@enduml\n'
+    )
+    (chunk,) = sections("flow.puml", text)
+    assert chunk.heading == "Cancel an order"
+    assert chunk.context == "Order Service, billing: Cancel an order"
+    assert "skinparam" not in chunk.text and "include" not in chunk.text
+    assert "step 59" in chunk.text and chunk.line_end == 69
+
+
+def test_each_diagram_of_a_file_is_a_chunk() -> None:
+    """Headed by its name; the file's name where it has none."""
+    one = "@startuml {}\nA -> B: hello\n@enduml\n"
+    chunks = sections("both.puml", one.format("first") + one.format(""))
+    assert _headings(chunks) == ["first", "both"]
+
+
+def test_a_hostile_diagram_takes_time_in_proportion() -> None:
+    """Styles that never end, a hundred thousand times."""
+    text = "@startuml\n" + "<style>\nskinparam {\n" * 20_000
+    assert len(list(plantuml(Source("a.puml", text, load_word_pieces())))) == 1
+
+
+def test_messages_and_operations_name_the_address_of_their_channel() -> None:
+    """Also the schema that a message refers to, and none that no channel uses."""
+    text = """asyncapi: 3.0.0
+channels:
+  placed:
+    address: orders.placed
+    messages:
+      event: {$ref: '#/components/messages/OrderPlaced'}
+operations:
+  onPlaced:
+    action: receive
+    channel: {$ref: '#/channels/placed'}
+components:
+  messages:
+    OrderPlaced:
+      payload: {$ref: '#/components/schemas/Order'}
+  schemas:
+    Order: {type: object}
+    Other: {type: object}
+"""
+    contexts = {chunk.heading: chunk.context for chunk in sections("events.yaml", text)}
+    assert contexts["RECEIVE onPlaced"] == "events on orders.placed: RECEIVE onPlaced"
+    assert contexts["Message: OrderPlaced"].startswith("events on orders.placed: ")
+    assert contexts["Schema: Order"].startswith("events on orders.placed: ")
+    assert contexts["Schema: Other"] == "events: Schema: Other"
+
+
+def test_a_section_of_several_decisions_in_a_file_says_of_which() -> None:
+    """Whether they are first- or second-level headings."""
+    record = "{0} ADR-{1}: Use {2}\n\n{0}# Context\n\n{3}\n\n{0}# Decision\n\n{3}\n\n"
+    for mark in ("#", "##"):
+        text = "".join(record.format(mark, *each, PARAGRAPH) for each in ((1, "NATS"), (2, "S3")))
+        title = "# Decisions\n\n" if mark == "##" else ""
+        contexts = [chunk.context for chunk in sections("adr/all.md", title + text)]
+        assert contexts[-4:] == [
+            "ADR-1: Use NATS: Context",
+            "ADR-1: Use NATS: Decision",
+            "ADR-2: Use S3: Context",
+            "ADR-2: Use S3: Decision",
+        ]
+
+
+def test_asciidoc_is_cut_at_its_headings() -> None:
+    """Not at what looks like one within a block."""
+    listing = "----\n== not this\n----\n"
+    text = (
+        f"= Guide\n\n{PARAGRAPH}\n\n== Roles\n\n{listing}{PARAGRAPH}\n\n== Limits\n\n{PARAGRAPH}\n"
+    )
+    chunks = sections("guide.adoc", text)
+    assert _headings(chunks) == ["Preamble", "Roles", "Limits"]
+    assert chunks[1].context == "Guide: Roles"
+
+
+def test_a_method_is_embedded_with_its_class_and_file() -> None:
+    """A function that stands alone has nothing to be told."""
+    body = "\n".join(f"        total += line_{n}.amount" for n in range(60))
+    text = f"class Cart:\n    def total(self):\n{body}\n\n    def clear(self):\n{body}\n"
+    assert [chunk.context for chunk in sections("shop/cart.py", text)] == [
+        "cart: Cart / Cart.total",
+        "cart: Cart.clear",
+    ]
+    assert [chunk.context for chunk in sections("a.py", "def run():\n    pass\n")] == [""]
+
+
+def test_what_is_embedded_by_its_name_is_one_chunk() -> None:
+    """A drawing of ten thousand lines fills no page of hits."""
+    (chunk,) = sections("logo.svg", "<svg>\n" + "<path d='M0 0'/>\n" * 10_000 + "</svg>\n")
+    assert (chunk.chunk_type, chunk.line_start, chunk.line_end) == ("full_file", 1, 10_002)

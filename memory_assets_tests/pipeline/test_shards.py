@@ -1,0 +1,371 @@
+"""A memory in a shard, and on another machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.errors import StoreBusy, StoreDamaged, StoreMismatch, StoreReadOnly
+from memory_assets.pipeline.checks.checks import verify_project
+from memory_assets.pipeline.ingest.passes import PASSES, Task, run_task
+from memory_assets.pipeline.removal.forget import forget
+from memory_assets.pipeline.removal.selection import SessionOnRecord
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.recall.memory import Memory
+from memory_assets.settings import load_settings
+from memory_assets.shards.pull import Pulled, pull
+from memory_assets.shards.push import Pushed, push
+from memory_assets.stores.catalog.facts import ProductFacts
+from memory_assets.stores.files.shared import require_own
+from memory_assets.stores.lake.schemas import TABLES
+from memory_assets.stores.shard.objects import DirectoryObjects
+from memory_assets.stores.shard.replicas import replicas_of
+from memory_assets.stores.shard.shard import Head, Manifest, Shard
+from memory_assets_tests.kills import killed_at
+from memory_assets_tests.loaded_engines import give
+from memory_assets_tests.pipeline.conftest import NEW_TURN, SampleMemory
+
+QUESTION = "why is the integration test flaky"
+
+
+class Requests:
+    """A directory of objects, which counts requests; a process may be killed at each."""
+
+    def __init__(self, root: Path) -> None:
+        self._objects = DirectoryObjects(root)
+        self.url = self._objects.url
+        self.number = 0
+
+    def request(self) -> None:
+        """Count a request, before it is made."""
+        self.number += 1
+
+    def create(self, key: str, content: bytes) -> bool:
+        self.request()
+        return self._objects.create(key, content)
+
+    def get(self, key: str) -> bytes:
+        self.request()
+        return self._objects.get(key)
+
+    def keys(self, prefix: str) -> list[str]:
+        self.request()
+        return self._objects.keys(prefix)
+
+    def folders(self, prefix: str) -> list[str]:
+        self.request()
+        return self._objects.folders(prefix)
+
+    def delete(self, keys: Iterable[str]) -> None:
+        self.request()
+        self._objects.delete(keys)
+
+
+class Machine:
+    """A memory that is pushed, and another machine that pulls."""
+
+    def __init__(self, memory: SampleMemory, root: Path) -> None:
+        memory.reopen(vector_backend="none")
+        self.memory, self.root = memory, root
+        self.objects = Requests(root / "objects")
+        self.shard = Shard(self.objects, "laptop")
+
+    def push(self, shard: Shard | None = None, **given: Any) -> Pushed:
+        """Push the memory."""
+        return push(
+            self.memory.components, shard or self.shard, erase_traces=lambda names: 0, **given
+        )
+
+    def pull(self, into: str = "other") -> Pulled:
+        """Pull the one shard there is."""
+        settings = load_settings(data_dir=self.root / into)
+        (pulled,) = pull(settings, self.objects)
+        return pulled
+
+    def replica(self, of: str = "other") -> Components:
+        """The replica on the other machine."""
+        (replica,) = replicas_of(self.root / of)
+        settings = load_settings(data_dir=replica.directory, vector_backend="none")
+        components = Components(settings)
+        give(components, self.memory.engines)
+        return components
+
+    def go_on(self) -> None:
+        """Let a session have a turn more, and take it in."""
+        self.memory.append(self.memory.flaky, *NEW_TURN)
+        for part in PASSES:
+            assert list(run_task(self.memory.components, Task(self.memory.harbor, part.assets)))
+
+    def forget(self, session_id: str) -> None:
+        """Forget a session of the memory's project."""
+        session = SessionOnRecord(self.memory.harbor, session_id)
+        forget(self.memory.components, [session], erase_traces=lambda names: 0)
+
+    def assert_equal(self, of: str = "other") -> None:
+        """The replica has the rows, and the row hashes of the keyword index, of the memory."""
+        replica = self.replica(of)
+        assert lake_of(replica) == lake_of(self.memory.components)
+        assert hashes_of(replica) == hashes_of(self.memory.components)
+
+
+@pytest.fixture
+def machine(memory: SampleMemory, tmp_path: Path) -> Iterator[Machine]:
+    """A memory with vectors and without collections, which is not pushed yet."""
+    yield Machine(memory, tmp_path / "shards")
+
+
+def lake_of(components: Components) -> dict[tuple[str, ...], object]:
+    """Every row of the lake, by table and project."""
+    lake = components.lake
+    return {
+        (table.name, project, session): lake.read(table, project, session).to_pylist()
+        for table in TABLES.values()
+        for project in lake.projects(table)
+        for session in lake.sessions(table, project)
+    }
+
+
+def hashes_of(components: Components) -> set[tuple[str, str]]:
+    """The ids and hashes of all rows of the keyword index."""
+    with closing(sqlite3.connect(components.data_dir / "keywords.db")) as index:
+        return set(index.execute("SELECT id, row_hash FROM rows"))
+
+
+def test_a_pulled_shard_is_the_memory_that_was_pushed(machine: Machine) -> None:
+    """Rows, hashes, verdicts of all checks with their counts, and answers by meaning to the same
+    scores."""
+    machine.push()
+    machine.pull()
+    machine.assert_equal()
+    memory, replica = machine.memory, machine.replica()
+    projects = memory.components.catalog.projects()
+    assert replica.catalog.projects() == projects
+    for project in sorted(projects):
+        assert told(verify_project(replica, project)) == told(
+            verify_project(memory.components, project)
+        )
+    there, here = (
+        Memory(each.settings).search(QUESTION, n=5) for each in (replica, memory.components)
+    )
+    assert [(hit.id, hit.score) for hit in there.hits] == [(hit.id, hit.score) for hit in here.hits]
+    assert there.reason is None and "meaning" in there.hits[0].why
+    with pytest.raises(StoreReadOnly):
+        require_own(replica.data_dir)
+
+
+def told(verified: Iterable[Any]) -> list[tuple[str, ...]]:
+    """What checks said, in order; but how much they had to look at, which differs by what they
+    looked at before."""
+    counts = ("rows", "missing", "extra", "vectors", "secrets_found")
+    return [
+        (each.subject, each.name, str([each.verdict.passed, *map(each.verdict.counts.get, counts)]))
+        for each in verified
+    ]
+
+
+def test_only_what_changed_travels(machine: Machine) -> None:
+    """Nothing where nothing changed, by one request of who pulls; of a new turn the files of its
+    session, and the manifest of its project."""
+    everything = machine.push().files
+    machine.pull()
+    assert (machine.push().files, machine.pull().files) == (0, 0)
+    before = machine.objects.number
+    assert machine.pull().projects == 0
+    assert machine.objects.number - before <= 3  # two folders to find it, and its heads
+    machine.go_on()
+    pushed, pulled = machine.push(), machine.pull()
+    assert (pushed.generation, pushed.projects, pulled.projects) == (2, 1, 1)
+    assert 0 < pushed.files == pulled.files < everything
+    machine.assert_equal()
+
+
+def test_a_shard_has_no_path_and_no_key_of_the_machine(machine: Machine) -> None:
+    """Neither where transcripts and repositories lie, nor what was not redacted."""
+    catalog = machine.memory.components.catalog
+    made = catalog.products.of_stage("session_commits").values()
+    for product in made:
+        facts = ProductFacts(**{**product.facts, "repository": "/code/repository"})
+        catalog.products.put(replace(product, facts=facts))
+    machine.push()
+    head = machine.shard.head()
+    assert head is not None
+    manifests = [Manifest.of(machine.shard.get(key)) for key in head.projects.values()]
+    text = head.to_bytes().decode() + str(manifests)
+    assert str(machine.memory.root) not in text and ".jsonl" not in text
+    assert "/code/repository" in str(list(catalog.products.of_stage("session_commits").values()))
+    assert "/code/repository" not in text
+    key = machine.memory.components.install_key.hex()  # its bytes are 0 to 31 here, as elsewhere
+    objects = (path for path in (machine.root / "objects").rglob("*") if path.is_file())
+    assert not any(key.encode() in path.read_bytes() for path in objects)
+
+
+def test_a_push_that_is_killed_at_any_request_leaves_the_shard_whole(machine: Machine) -> None:
+    """Before, between and after the blobs, and at each request of the swap and the sweep: a new
+    machine pulls all of one generation; the next push takes effect, and leaves no object that its
+    head does not need."""
+    machine.push()
+    before = lake_of(machine.memory.components)
+    machine.go_on()
+    after = lake_of(machine.memory.components)
+    state, objects = machine.memory.data_dir / "shard.json", machine.root / "objects"
+    shutil.copy(state, machine.root / "state")
+    shutil.copytree(objects, machine.root / "saved")
+    begun = machine.objects.number
+    machine.push()
+    requests = machine.objects.number - begun
+    outcomes = []
+    for number in (*range(4), *range(4, requests, 6), *range(requests - 7, requests)):
+        shutil.rmtree(objects)
+        shutil.copytree(machine.root / "saved", objects)
+        shutil.copy(machine.root / "state", state)
+        machine.memory.close()
+        code = killed_at(Requests, "request", number, lambda: finished(machine))
+        assert code == -signal.SIGKILL
+        machine.memory.reopen(vector_backend="none")
+        if number in (0, 10) or number >= requests - 6:
+            name = f"after-{number}"
+            if not (machine.root / name).exists():
+                machine.pull(name)
+                outcomes.append(lake_of(machine.replica(name)))
+                assert outcomes[-1] in (before, after)
+        assert machine.push().generation == 2
+        assert_swept(machine)
+    assert outcomes[0] == before and outcomes[-1] == after
+
+
+def finished(machine: Machine) -> None:
+    """Push in a fork, and end it."""
+    machine.memory.reopen(vector_backend="none")
+    machine.push()
+    os._exit(0)
+
+
+def assert_swept(machine: Machine) -> None:
+    """There are the head, and what it names, and nothing else."""
+    head = machine.shard.head()
+    assert head is not None
+    manifests = list(head.projects.values())
+    files = {
+        key
+        for manifest in manifests
+        for key, _ in Manifest.of(machine.shard.get(manifest)).files.values()
+    }
+    there = {key.removeprefix("laptop/") for key in machine.objects.keys("")}
+    assert there == {f"heads/{head.generation:012d}", *manifests, *files}
+
+
+def test_a_pull_that_is_killed_is_completed_by_the_next(machine: Machine) -> None:
+    """At some of its requests; what a search finds meanwhile is what has come."""
+    machine.push()
+    machine.pull()
+    machine.go_on()
+    machine.push()
+    saved = machine.root / "saved"
+    shutil.copytree(machine.root / "other", saved)
+    for number in range(2, 200, 9):
+        shutil.rmtree(machine.root / "other")
+        shutil.copytree(saved, machine.root / "other")
+        code = killed_at(Requests, "request", number, lambda: os._exit(machine.pull().gone))
+        machine.pull()
+        machine.assert_equal()
+        if code == 0:
+            break
+    assert number >= 20 and code == 0
+
+
+def test_of_two_writers_of_one_shard_one_commits_and_nothing_is_lost(machine: Machine) -> None:
+    """The other one is told, at the swap or before; with a name of its own both are there."""
+
+    class Slow(Requests):
+        def create(self, key: str, content: bytes) -> bool:
+            if "/heads/" in key:  # somebody else is faster
+                Shard(machine.objects, "laptop").swap_head(Head(1, "now"))
+            return super().create(key, content)
+
+    with pytest.raises(StoreBusy, match="MEMORY_SHARD_NAME"):
+        machine.push(Shard(Slow(machine.root / "objects"), "laptop"))
+    with pytest.raises(StoreMismatch, match="MEMORY_SHARD_NAME"):
+        machine.push()
+    theirs = machine.shard.head()
+    assert theirs is not None and not theirs.projects
+    assert machine.push(Shard(machine.objects, "desk")).projects
+    assert machine.shard.head() == theirs
+    assert machine.push(replace_other=True).generation == 2
+
+
+def test_a_forgotten_session_leaves_the_shard_and_its_replicas(machine: Machine) -> None:
+    """No byte of it is in the objects after the next push, nor on the other machine after its next
+    pull; others stay as they were."""
+    memory = machine.memory
+    machine.push()
+    machine.pull()
+    machine.forget(memory.fork)
+    assert machine.push().swept > 0
+    assert_swept(machine)
+    machine.pull()
+    machine.assert_equal()
+    for root in (machine.root / "objects", machine.root / "other"):
+        holding = [
+            path
+            for path in root.rglob("*")
+            if path.is_file() and memory.fork.encode() in path.read_bytes()
+        ]
+        assert holding == []
+
+
+def test_what_was_forgotten_does_not_come_back_from_elsewhere(
+    machine: Machine, tmp_path: Path
+) -> None:
+    """A copy of the memory from before, under a name of its own or over the shard itself, forgets
+    the session with its first push; so does another machine with the same transcript."""
+    memory = machine.memory
+    memory.close()
+    shutil.copytree(memory.data_dir, tmp_path / "backup")
+    memory.reopen(vector_backend="none")
+    machine.push()
+    machine.forget(memory.fork)
+    machine.push()
+    head = machine.shard.head()
+    assert head is not None and len(head.forgotten) == 1
+    shutil.rmtree(memory.data_dir)
+    shutil.copytree(tmp_path / "backup", memory.data_dir)
+    memory.reopen(vector_backend="none")
+    desk = Shard(machine.objects, "desk")
+    assert machine.push(desk, forgotten=head.forgotten).forgotten == 1
+    assert memory.fork not in {session for *_, session in lake_of(memory.components)}
+    assert machine.push(replace_other=True).forgotten == 0
+    for shard in (desk, machine.shard):
+        head = shard.head()
+        assert head is not None and len(head.forgotten) == 1
+        manifest = Manifest.of(shard.get(head.projects[memory.harbor]))
+        assert memory.fork not in str(manifest)
+
+
+def test_a_shard_that_was_deleted_is_deleted_where_it_was_pulled(machine: Machine) -> None:
+    """A person leaves: their shard goes, then each replica."""
+    machine.push()
+    machine.pull()
+    machine.shard.delete()
+    assert machine.pull().gone
+    assert replicas_of(machine.root / "other") == []
+
+
+@pytest.mark.parametrize(
+    "name", ["turn_chunks/../../catalog.db", "../x.parquet", "unknown/a.parquet", "turn_chunks/a"]
+)
+def test_a_manifest_cannot_name_a_file_outside_of_the_lake(machine: Machine, name: str) -> None:
+    """Another machine wrote it."""
+    blob = machine.shard.put_blob(1, b"x")
+    manifest = machine.shard.put_blob(1, Manifest("p", {name: (blob, 1)}, [], []).to_bytes())
+    machine.shard.swap_head(Head(1, "now", {"p": manifest}))
+    with pytest.raises(StoreDamaged, match="no file of the lake"):
+        machine.pull()

@@ -1,0 +1,246 @@
+"""A search over several memories, pulled to a machine that has none of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from memory_assets.errors import UnknownName
+from memory_assets.pipeline.ingest.passes import PASSES, Task, run_task
+from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.recall.memory import Memory
+from memory_assets.requests.questions import GetRequest, ShowRequest
+from memory_assets.requests.search import SearchRequest
+from memory_assets.serving.http_api import build_app
+from memory_assets.serving.tool_answers import answer_tool
+from memory_assets.settings import Settings, load_settings
+from memory_assets.shards.pull import pull
+from memory_assets.shards.push import push
+from memory_assets.stores.shard.objects import open_objects
+from memory_assets.stores.shard.replicas import replicas_of
+from memory_assets.stores.shard.shard import Shard
+from memory_assets_tests.conftest import forget_own_settings
+from memory_assets_tests.loaded_engines import give
+
+PLANTED = {
+    "alice/laptop": [
+        ("where does the kangaroo of the lighthouse sleep?", "In the lamp room of the lighthouse."),
+        ("who repairs the tide clock on the pier?", "Ebbe repairs the tide clock every spring."),
+    ],
+    "bob/desk": [
+        ("which paint does the harbour crane need?", "The harbour crane needs red lead paint."),
+    ],
+    "carol/desk": [],
+}
+"""What only one of three people asked, and the answers."""
+PLAIN = {
+    "alice/laptop": ("report", "the daily report counts each question twice in winter"),
+    "bob/desk": ("lighthouse", "the page of the lighthouse has a broken link"),
+    "carol/desk": ("clock", "a clock in the header of the page, on the pier of the site"),
+}
+"""What each works on: the words of others' questions, where these are the only ones known."""
+QUESTIONS = {
+    "where does the kangaroo of the lighthouse sleep": "alice/laptop",
+    "who repairs the tide clock on the pier": "alice/laptop",
+    "which paint does the harbour crane need": "bob/desk",
+}
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """A machine to which the memories of three people were pulled."""
+    root = tmp_path_factory.mktemp("team")
+    engines: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        forget_own_settings(patch, root / "home")
+        objects = open_objects(str(root / "objects"))
+        for name, asked in PLANTED.items():
+            word, said = PLAIN[name]
+            turns = [
+                (f"please look at the {word}, part {at}", f"{said} ({at})") for at in range(22)
+            ]
+            components = _memory(root / name, [*turns[:11], *asked, *turns[11:]], engines)
+            push(components, Shard(objects, name), erase_traces=lambda names: 0)
+        settings = load_settings(data_dir=root / "machine", vector_backend="none")
+        assert len(pull(settings, objects)) == 3
+        yield settings
+
+
+def _memory(root: Path, turns: Sequence[tuple[str, str]], engines: dict[str, Any]) -> Components:
+    """Return a memory of one session."""
+    session = f"{abs(hash(str(root))) % 10**8:08d}-0000-4000-8000-000000000001"
+    lines = []
+    for at, (asked, answered) in enumerate(turns):
+        for role, text in (("user", asked), ("assistant", answered)):
+            content = text if role == "user" else [{"type": "text", "text": text}]
+            lines.append(
+                {
+                    "type": role,
+                    "uuid": f"{at:08d}-{len(role):04d}-4000-8000-000000000000",
+                    "sessionId": session,
+                    "cwd": "/home/mara/code/site",
+                    "timestamp": f"2026-03-01T{at // 60 + 8:02}:{at % 60:02}:00.000Z",
+                    "message": {"id": f"m{at}", "role": role, "content": content},
+                }
+            )
+    folder = root / "projects" / "-home-mara-code-site"
+    folder.mkdir(parents=True)
+    (folder / f"{session}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    components = Components(
+        load_settings(
+            data_dir=root / "data",
+            projects_dir=root / "projects",
+            codex_dir=root / "none",
+            pi_dir=root / "none",
+            vector_backend="none",
+        )
+    )
+    give(components, engines)
+    for project in on_disk.find_sources(components):
+        for part in PASSES:
+            assert list(run_task(components, Task(project, part.assets)))
+    engines.update((name, getattr(components, name)) for name in ("redactor", "embedder"))
+    return components
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_exact_turn_is_first_whoever_has_it(team: Settings, question: str) -> None:
+    """Merged by probability, and its hit names the memory; by score a stranger's turn, which has
+    the one word that its memory knows, would be as good."""
+    answer = Memory(team).search(question, over=("all",), n=5)
+    assert answer.hits[0].metadata["memory"] == QUESTIONS[question]
+    assert question in str(answer.hits[0].text) and not answer.hits[0].weak
+    assert answer.reason is None and answer.coverage.turns == 69
+
+
+def test_merged_by_score_a_stranger_would_come_before(team: Settings) -> None:
+    """A memory that knows one word of three finds it whole; one that knows all finds two."""
+    asked = "kangaroo lighthouse question"
+
+    def best(question: str, by: Callable[[Any], float]) -> str:
+        hits = Memory(team).search(question, over=("all",), mode="keyword", n=50).hits
+        return str(max(hits, key=by).metadata["memory"])
+
+    assert best(asked, lambda hit: hit.score) == "bob/desk"
+    assert best(asked, lambda hit: float(hit.why["answers"])) == "alice/laptop"
+
+
+@pytest.mark.parametrize(
+    ("over", "memories"),
+    [
+        ("all", {"alice/laptop", "bob/desk", "carol/desk"}),
+        ("alice", {"alice/laptop"}),
+        ("bob/desk,carol/desk", {"bob/desk", "carol/desk"}),
+        ("desk", {"bob/desk", "carol/desk"}),
+        ("OBJECTS", {"alice/laptop", "bob/desk", "carol/desk"}),
+        ("OBJECTS/alice", {"alice/laptop"}),
+    ],
+)
+def test_memories_are_named_by_address_or_its_end(
+    team: Settings, over: str, memories: set[str]
+) -> None:
+    """All, a prefix, or the last parts of an address; nothing else is asked."""
+    named = over.replace("OBJECTS", str(team.data_dir.parent / "objects"))
+    if over == "alice":
+        named = str(team.data_dir.parent / "objects" / "alice")
+    answer = Memory(team).ask(SearchRequest.given("http", {"q": "page", "over": named}))
+    assert set(answer["filters"]["over"].split(", ")) == memories
+    assert {hit["metadata"]["memory"] for hit in answer["hits"]} <= memories
+
+
+def test_a_memory_that_is_not_there_is_an_error_that_lists_those_that_are(team: Settings) -> None:
+    """The end of a name is a whole part of it."""
+    for name in ("nobody", "esk", "laptop/alice"):
+        with pytest.raises(UnknownName, match="alice/laptop, bob/desk, carol/desk"):
+            Memory(team).search("page", over=(name,))
+
+
+def test_one_damaged_memory_does_not_keep_the_others_from_answering(
+    team: Settings, tmp_path: Path
+) -> None:
+    """The answer says which one was not searched."""
+    settings = replace(team, data_dir=tmp_path / "machine")
+    shutil.copytree(team.data_dir, settings.data_dir)
+    broken = next(each for each in replicas_of(settings.data_dir) if "bob" in each.url)
+    for path in broken.directory.glob("keywords.db*"):
+        path.write_bytes(b"no database" * 1_000)
+    answer = Memory(settings).search("page", over=("all",))
+    assert answer.reason is not None and "bob/desk was not searched" in answer.reason
+    assert "carol/desk" in {hit.metadata["memory"] for hit in answer.hits}
+
+
+def test_a_filter_that_a_memory_lacks_leaves_it_out(team: Settings) -> None:
+    """A session is of one memory, a project of all three here."""
+    hit = Memory(team).search("kangaroo", over=("all",), n=1).hits[0]
+    session = str(hit.metadata["session_id"])
+    answer = Memory(team).search("lighthouse", over=("all",), session=session, n=3)
+    assert {each.metadata["memory"] for each in answer.hits} == {"alice/laptop"}
+    with pytest.raises(UnknownName):
+        Memory(team).search("lighthouse", over=("all",), project="nowhere")
+    every = Memory(team).search("part", over=("all",), project="site", n=60)
+    assert {each.metadata["memory"] for each in every.hits} == set(PLAIN)
+
+
+def test_the_newest_of_all_come_first_without_a_question(team: Settings) -> None:
+    """By time, whatever the memory."""
+    hits = Memory(team).search("", over=("all",), sort="date", n=30).hits
+    times = [hit.metadata["timestamp"] for hit in hits]
+    assert times == sorted(times, reverse=True) and len(hits) == 30
+    assert len({hit.metadata["memory"] for hit in hits}) > 1
+
+
+def test_what_two_machines_have_is_one_hit_of_both(team: Settings, tmp_path: Path) -> None:
+    """The same transcripts in two homes of one person."""
+    settings = replace(team, data_dir=tmp_path / "machine")
+    shutil.copytree(team.data_dir, settings.data_dir)
+    first = next(each for each in replicas_of(settings.data_dir) if "alice" in each.url)
+    shutil.copytree(first.directory, first.directory.with_name("other"))
+    other = replace(first, directory=first.directory.with_name("other"))
+    other.url = first.url.replace("laptop", "tower")
+    other.note()
+    hits = Memory(settings).search("kangaroo", over=("all",), n=50).hits
+    assert hits[0].metadata["memory"] == "alice/laptop, alice/tower"
+    assert len({hit.id for hit in hits}) == len(hits)
+
+
+def test_a_hit_can_be_shown_from_its_memory(team: Settings) -> None:
+    """By its id, as a hit of the own memory, also by the tool of MCP."""
+    memory = Memory(team)
+    hit = memory.search("kangaroo", over=("all",), n=1).hits[0]
+    (shown,) = memory.ask(ShowRequest(hit.id))["rows"]
+    assert "lamp room" in str(shown)
+    structured, text = answer_tool(memory, "get", GetRequest((hit.id,)))
+    assert "lamp room" in text
+    structured, text = answer_tool(memory, "recall", SearchRequest("kangaroo", n=1, over=("all",)))
+    assert structured["hits"][0]["memory"] == "alice/laptop" and "in alice/laptop" in text
+
+
+def test_http_searches_over_memories(team: Settings) -> None:
+    """`over` is a parameter of /search; an unknown name is not found."""
+    client = TestClient(build_app(team), base_url="http://127.0.0.1")
+    found = client.get("/search", params={"q": "tide clock on the pier", "over": "all"}).json()
+    assert found["hits"][0]["metadata"]["memory"] == "alice/laptop"
+    assert client.get("/search", params={"q": "x", "over": "nobody"}).status_code == 404
+
+
+def test_nothing_is_written(team: Settings) -> None:
+    """No file below the machine's directory changes by a search."""
+    before = _files(team.data_dir)
+    Memory(team).search("tide clock", over=("all",))
+    assert _files(team.data_dir) == before
+
+
+def _files(root: Path) -> dict[Path, int]:
+    return {
+        path: path.stat().st_mtime_ns
+        for path in root.rglob("*")
+        if path.is_file() and path.suffix not in (".db-shm", ".db-wal")
+    }

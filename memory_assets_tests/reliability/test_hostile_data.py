@@ -1,0 +1,112 @@
+"""A data directory with files of somebody else: nothing in them is executed, nothing outside is
+deleted, and what cannot be used is named."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.transcript_files import write_claude
+
+SESSION = "77777777-aaaa-4aaa-8aaa-000000000001"
+
+
+class _Touches:
+    """Unpickled, it creates a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> dict[str, str]:
+    """A memory of one session, without vectors."""
+    claude = tmp_path / "claude" / "projects"
+    write_claude(claude, SESSION, "/home/mira/boat", "varnish the oars", "twice")
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path / "home"),
+        "MEMORY_DATA_DIR": str(tmp_path / "memory"),
+        "MEMORY_EMBEDDER": "none",
+        "MEMORY_PROJECTS_DIR": str(claude),
+    }
+    assert run_here(environment, "ingest").returncode == 0
+    return environment
+
+
+def _segment(machine: dict[str, str]) -> Path:
+    (path,) = Path(machine["MEMORY_DATA_DIR"]).glob("lake/redacted_records/*/*.parquet")
+    return path
+
+
+def test_a_pickle_in_a_table_is_not_loaded(machine: dict[str, str], tmp_path: Path) -> None:
+    """Arrow's extension types once held pickles that reading a file loaded; `verify` names the
+    table as altered."""
+    touched, path = tmp_path / "touched", _segment(machine)
+    table = pq.read_table(path)
+    planted: dict[bytes | str, bytes | str] = {
+        b"ARROW:extension:name": b"arrow.py_extension_type",
+        b"ARROW:extension:metadata": pickle.dumps(_Touches(touched)),
+    }
+    at = table.schema.get_field_index("text")
+    field = table.schema.field(at).with_metadata(planted)
+    pq.write_table(table.set_column(at, field, table.column(at)), path)
+    for command in (["search", "oars"], ["show", f"{SESSION}:0"], ["ingest"]):
+        run_here(machine, *command)
+    verified = run_here(machine, "verify", "--deep")
+    assert verified.returncode == 4 and not touched.exists()
+
+
+def test_a_trigger_in_the_catalogue_loads_no_library(machine: dict[str, str]) -> None:
+    """The ingest that would set it off says which file cannot be used."""
+    catalogue = Path(machine["MEMORY_DATA_DIR"]) / "catalog.db"
+    with sqlite3.connect(catalogue) as connection:
+        connection.execute(
+            "CREATE TRIGGER planted AFTER INSERT ON products"
+            " BEGIN SELECT load_extension('/tmp/planted.so'); END"
+        )
+    connection.close()
+    root = Path(machine["MEMORY_PROJECTS_DIR"])
+    write_claude(root, SESSION, "/home/mira/boat", "varnish the oars", "twice", "thrice")
+    ingested = run_here(machine, "ingest")
+    assert ingested.returncode == 1
+    assert "catalog.db (OperationalError: unsafe use of load_extension())" in ingested.stdout
+
+
+def test_modules_in_the_data_directory_are_not_imported(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    """Not by a command that is started there, either."""
+    data = Path(machine["MEMORY_DATA_DIR"])
+    for name in ("sitecustomize", "json", "sqlite3", "chromadb"):
+        (data / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\n")
+    program = Path(sys.executable).with_name("memory")
+    subprocess.run([program, "search", "oars"], env=machine, cwd=data, check=True, timeout=60)
+    assert not (tmp_path / "imported").exists()
+
+
+def test_what_is_beside_a_linked_partition_stays(machine: dict[str, str], tmp_path: Path) -> None:
+    """Forgetting a project deletes its own files where a link leads, and the link, but nothing else
+    there; a database that is a link to another file leaves that as it is."""
+    outside, partition = tmp_path / "outside", _segment(machine).parent
+    partition.rename(outside)
+    partition.symlink_to(outside)
+    (outside / "letter.txt").write_text("dear")
+    keywords = Path(machine["MEMORY_DATA_DIR"]) / "keywords.db"
+    keywords.unlink()
+    keywords.symlink_to(outside / "letter.txt")
+    assert run_here(machine, "search", "oars").returncode == 1
+    assert run_here(machine, "forget", "--project", "boat", "--yes").returncode == 0
+    assert [path.name for path in outside.iterdir()] == ["letter.txt"]
+    assert (outside / "letter.txt").read_text() == "dear" and not partition.exists()
