@@ -88,11 +88,7 @@ def status(settings: Settings) -> dict[str, Any]:
             unlisted=len(disk.unlisted),
             read=sum(counts["sessions"] for counts in agents.values()),
             of_other_models=_of_other_models(catalog, settings, versions) if vectors else {},
-            missing=[
-                *_unread(text, disk),
-                *_failed_checks(catalog, data_dir),
-                *_failed_runs(data_dir),
-            ],
+            missing=[*_unread(text, disk), *_failed(catalog, data_dir)],
         ),
         "account": text.to_dict() | disk.others.to_dict(),
         "freshness": _freshness(disk, stages, vectors=vectors),
@@ -193,17 +189,14 @@ def _unread(text: TextAccount, disk: Disk) -> Iterator[str]:
         yield f"{sentence}. `memory status --json` lists all (`account`)."
 
 
-def _failed_checks(catalog: Catalog, data_dir: Path) -> Iterator[str]:
-    """Yield a line if a check of a project on record failed when it last ran."""
+def _failed(catalog: Catalog, data_dir: Path) -> Iterator[str]:
+    """Yield a line if a check of a project on record failed when it last ran, and one if the last
+    ingest of a project did, so that nobody knows what is missing."""
     failed = failed_checks(data_dir, catalog.projects())
     if failed:
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         project, check = failed[0]
         yield f"A check failed: {check} of {project}{more}. `memory verify` says what it found."
-
-
-def _failed_runs(data_dir: Path) -> Iterator[str]:
-    """Yield a line if the last ingest of a project failed, so that nobody knows what is missing."""
     if (data_dir / LEDGER).exists():
         with closing(ledger_of(data_dir)) as ledger:
             failing = ledger.failing()
