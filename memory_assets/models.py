@@ -412,7 +412,7 @@ class SessionCommit:
     verified: Annotated[bool, "Whether git was asked and knows the commit."]
     from_commit: Annotated[str, "The session's own commit that this one repeats."]
     replaced_by: Annotated[
-        str, "The session's commit that took its place, or `reset`; empty if it stayed."
+        str, "What took its place: a SHA, `amended` if git said none, `reset`; empty if it stayed."
     ]
     pull_request: Annotated[RedactedText, "Address of the pull request, if any."]
     files: Annotated[tuple[RedactedText, ...], "Files of the commit, relative to the repository."]

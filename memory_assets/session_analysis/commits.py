@@ -32,7 +32,7 @@ _LISTED = re.compile(
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
 _LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
-RESET = "reset"
+RESET, AMENDED = "reset", "amended"
 _BACK = re.compile(r"(?:HEAD|@)(?:~(\d*)|\^)")
 _ROUTINE = Phrase(
     r"^\W*(?:release|merge|initial commit|init\b|wip\b|checkpoint|fixup!|squash!|tmp\b|temp\b|"
@@ -103,7 +103,8 @@ def commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
 
 def replaced_commits(session: SessionTurns) -> Mapping[str, str]:
     """Return the SHA of each commit that a session replaced, as long as git printed it, with that
-    of the one that took its place: `RESET` where a reset took it back, "" where no SHA is known."""
+    of the one that took its place: `RESET` where a reset took it back, `AMENDED` where git said no
+    SHA."""
     return session.once(_history)[1]
 
 
@@ -123,7 +124,7 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
             if not made and stayed and not record.is_error and _amends_quietly(command):
                 earlier = stayed.popitem()[1]
                 same = MadeCommit(_listed(earlier.made.subject, record), earlier.made.subject)
-                gone[earlier.made.sha] = same.sha
+                gone[earlier.made.sha] = same.sha or AMENDED
                 stayed[same.subject] = CommitCall(same, turn, record, earlier.message)
             replaced = stayed.popitem()[1] if amended and stayed else None
             for one in made:
@@ -132,7 +133,7 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
                 message = replaced.message if replaced is not None and not told else command
                 stayed[one.subject] = CommitCall(one, turn, record, message)
                 if replaced is not None:
-                    gone[replaced.made.sha] = one.sha
+                    gone[replaced.made.sha] = one.sha or AMENDED
     kept = {call.made.sha for call in stayed.values()}
     return list(stayed.values()), {old: new for old, new in gone.items() if old and old not in kept}
 

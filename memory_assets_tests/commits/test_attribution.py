@@ -64,6 +64,12 @@ def test_a_commit_that_the_session_amended_says_what_took_its_place(
         new: "",
         gone: "reset",
     }
+    quietly = (
+        "git commit -q --amend --no-edit",
+        lambda: shop.git("commit", "-q", "--amend", "-m", "x"),
+    )
+    session.run(*quietly)
+    assert session.claims()[new].replaced_by == "amended"
     said = {one.sha: one.replaced_by for one in session.claims(asked=False).values()}
     assert [new.startswith(by) and bool(by) for sha, by in said.items() if old.startswith(sha)]
 
