@@ -53,8 +53,8 @@ test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY_DEV) $(AXE)
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-# What takes half a minute a test and is left out of the former; and property tests on
-# examples that are new each time.
+# What is left out of the former: what takes half a minute a test, and rows of which it runs the most
+# telling; and property tests on examples that are new each time.
 test-long: $(READY_DEV)
 	$(BIN)/python -m pytest -m long
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=seeking

@@ -33,24 +33,32 @@ class Agent:
     user directories of VS Code and its relatives; `{NAME:default}` is what that variable names, or
     the default, `{NAME:}/..` the directory of the file that it names. A place that a platform lacks
     is left out.
-
-    `layout` is where transcripts lie below a directory, in words. In `folders` every file should be
-    a transcript; `other_files` are names of files and ends of paths that are none, each with its
-    reason. `of_lines`: whether every session is a file of lines; `of_others`: whether they are made
-    of other agents' sessions, of which they have the ids. `resume` is the command that resumes a
-    session: `{session}` is its id, `{path}` its file.
     """
 
     name: str
     title: str
     layout: str
+    """Where transcripts lie below a directory, in words."""
     places: tuple[str, ...] = ()
     variables: tuple[Variable, ...] = ()
     folders: frozenset[str] = frozenset()
+    """Directories in which every file should be a transcript."""
     other_files: tuple[tuple[str, str], ...] = ()
+    """Names of files and ends of paths that are none, each with its reason."""
     resume: tuple[str, ...] = ()
+    """The command that resumes a session: `{session}` is its id, `{path}` its file."""
+    resumes: str = ""
+    """What is in the place of a session that the command resumes, where it does not resume all."""
     of_lines: bool = False
+    """Whether every session is a file of lines."""
     of_others: bool = False
+    """Whether they are made of other agents' sessions, of which they have the ids."""
+    watched: frozenset[str] = frozenset()
+    """Directories in which alone its sessions are, where much else changes below its places; none:
+    anywhere."""
+    in_projects: bool = False
+    """Whether its places are projects, which are looked through once a minute instead of being
+    watched with all that is installed in them."""
 
 
 CLAUDE_CODE = Agent(
@@ -210,6 +218,7 @@ _OTHERS = (
         ("{share}/kilo", "{KILO_DB:}/..", "{code}/globalStorage/kilocode.kilo-code"),
         other_files=(("snapshot/*", WORKSPACE), ("log/*", LOG)),
         resume=("kilo", "--session", "{session}"),
+        resumes="#",
     ),
     Agent(
         "crush",
@@ -251,6 +260,7 @@ _OTHERS = (
         "Copilot Chat of VS Code",
         "workspaceStorage/ID/chatSessions/SESSION.jsonl",
         ("{code}",),
+        watched=frozenset({"chatSessions", "emptyWindowChatSessions", "transferredChatSessions"}),
     ),
     Agent(
         "cursor",
@@ -263,6 +273,8 @@ _OTHERS = (
             "{CURSOR_CONFIG_DIR:~/.cursor}/projects",
         ),
         folders=frozenset({"agent-transcripts"}),
+        resume=("cursor-agent", "--resume={session}"),
+        resumes="store.db#",
         other_files=(("agent-tools/*", "the rest of an output that the model did not see"),),
     ),
     Agent(
@@ -289,8 +301,14 @@ _OTHERS = (
         ("{share}/devin/cli/transcripts",),
     ),
     # Texts in the projects themselves: only below a directory that the user names (MEMORY_ROOTS).
-    Agent("aider", "Aider", "PROJECT/.aider.chat.history.md"),
-    Agent("specstory", "SpecStory", "PROJECT/.specstory/history/SESSION.md", of_others=True),
+    Agent("aider", "Aider", "PROJECT/.aider.chat.history.md", in_projects=True),
+    Agent(
+        "specstory",
+        "SpecStory",
+        "PROJECT/.specstory/history/SESSION.md",
+        of_others=True,
+        in_projects=True,
+    ),
 )
 AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE_CODE, CODEX, PI, *_OTHERS)}
 """By name, in the order in which they are read."""

@@ -411,6 +411,9 @@ class SessionCommit:
     score: Annotated[float, "How far the claim can be trusted, 0 to 1."]
     verified: Annotated[bool, "Whether git was asked and knows the commit."]
     from_commit: Annotated[str, "The session's own commit that this one repeats."]
+    replaced_by: Annotated[
+        str, "The session's commit that took its place, or `reset`; empty if it stayed."
+    ]
     pull_request: Annotated[RedactedText, "Address of the pull request, if any."]
     files: Annotated[tuple[RedactedText, ...], "Files of the commit, relative to the repository."]
     timestamp: Annotated[datetime | None, "When the session made it."]

@@ -255,6 +255,8 @@ def _platform_directories() -> dict[str, Sequence[str]]:
     local = os.environ.get("LOCALAPPDATA", "") if sys.platform == "win32" else ""
     roaming = apps if sys.platform == "win32" else ""
     code = [f"{apps}/{name}/User" for name in _CODE] if apps else []
+    if portable := os.environ.get("VSCODE_PORTABLE"):
+        code.append(f"{portable}/user-data/User")
     listed = {"config": config, "share": share, "apps": apps, "local": local, "appdata": roaming}
     return {
         **{name: (path,) if path else () for name, path in listed.items()},

@@ -59,10 +59,6 @@ class RecordIdentity:
             return int.from_bytes(bytes.fromhex(record_uuid[2:18]), "little")
         return int.from_bytes(self._id(_mark(record_uuid)), "little")
 
-    def id_of_mark(self, marked: int) -> int:
-        """Return `id_of` of an id, given its `mark`."""
-        return int.from_bytes(self._id(marked.to_bytes(8, "little")), "little")
-
     def family_of(self, record_uuid: str) -> int:
         """Return the signed 64 bits that are equal for all files that begin with this record (a
         session and its forks)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -185,6 +186,8 @@ def forget_own_settings(patch: pytest.MonkeyPatch, home: Path) -> None:
         if name.startswith(("MEMORY_", "DAGSTER_")) and name != "MEMORY_BENCH_DATA":
             patch.delenv(name)
     variables = [each.name for agent in AGENTS.values() for each in agent.variables]
+    places = " ".join(place for agent in AGENTS.values() for place in agent.places)
+    variables += ["VSCODE_PORTABLE", *re.findall(r"{([A-Z_]+):", places)]
     for name in (*variables, "XDG_CONFIG_HOME", "XDG_DATA_HOME", *ALIASES):
         patch.delenv(name, raising=False)
 

@@ -105,6 +105,7 @@ def test_a_platform_has_no_places_of_another(monkeypatch: pytest.MonkeyPatch) ->
         ("CLINE_DATA_DIR", "cline", ""),
         ("CLINE_SESSION_DATA_DIR", "cline", ""),
         ("OPENCLAW_STATE_DIR", "openclaw", "agents"),
+        ("VSCODE_PORTABLE", "vscode-copilot", "user-data/User"),
     ],
 )
 def test_the_agents_own_variables_move_them(

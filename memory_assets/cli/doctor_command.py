@@ -224,6 +224,18 @@ def _chroma(name: str, settings: Settings) -> Finding:
     return Finding(name, wrong is None, wrong or "our own server, stopped", remedy if wrong else "")
 
 
+def _shard(name: str, settings: Settings) -> Finding:
+    if settings.shard is None:
+        return Finding(name, True, "none (MEMORY_SHARD is not set)")
+    from memory_assets.cli.shard_commands import own_shard
+    from memory_assets.stores.shard.replicas import replicas_of
+
+    own = own_shard(settings)[1]
+    head, pulled = own.head(), len(replicas_of(settings.data_dir))
+    state = f"pushed {head.written_at}" if head else "not pushed yet"
+    return Finding(name, True, f"{own.url}, {state}; {counted(pulled, 'other')} pulled")
+
+
 def _git(name: str, settings: Settings) -> Finding:
     remedy = "Install git: without it, sessions are not linked to commits."
     try:
@@ -303,6 +315,7 @@ _LOOKS: dict[str, Callable[[str, Settings], Finding]] = {
     "embedding model": _embedding,
     "Chroma": _chroma,
     "qdrant": _qdrant,
+    "shard": _shard,
     "telemetry": _telemetry,
     "git": _git,
     "memory": _memory,

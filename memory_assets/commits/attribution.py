@@ -32,6 +32,7 @@ from memory_assets.commits.work import (
     telling_line,
     trailer_names,
 )
+from memory_assets.session_analysis.commits import replaced_commits
 
 _LATEST = timedelta(days=14)
 """How long after a session's last line a commit can still be claimed by its lines."""
@@ -49,7 +50,7 @@ def attribute(work: SessionWork, repository: Repository | None) -> list[Claim]:
     links = [_linked(link) for link in _distinct_pull_requests(work.pull_requests)]
     first = work.first_at
     if repository is None or first is None:
-        return _strongest([*printed, *links])
+        return _marked(_strongest([*printed, *links]), work)
     there = repository.commits(first - timedelta(days=1))
     by_sha = {commit.sha: commit for commit in there}
     claims = _own_in_repository(work, repository, there)
@@ -60,7 +61,7 @@ def attribute(work: SessionWork, repository: Repository | None) -> list[Claim]:
     claims += _by_pull_request(work.pull_requests, there)
     proven = {claim.sha for claim in claims}
     claims += _by_lines(work, repository, [one for one in there if one.sha not in proven])
-    return _strongest([*claims, *links])
+    return _marked(_strongest([*claims, *links]), work)
 
 
 def _own_in_repository(
@@ -254,6 +255,23 @@ def _strongest(claims: Iterable[Claim]) -> list[Claim]:
     return sorted(
         best.values(), key=lambda claim: (claim.turn.turn_index, claim.sha, claim.pull_request)
     )
+
+
+def _marked(claims: Iterable[Claim], work: SessionWork) -> list[Claim]:
+    """Return claims, those on commits that the session replaced with what took their place, by the
+    longest SHA that is claimed."""
+    claims = list(claims)
+    whole = {claim.sha for claim in claims if claim.sha}
+    marks = {
+        _longest(old, whole): _longest(new, whole)
+        for old, new in replaced_commits(work.session).items()
+    }
+    return [replace(one, replaced_by=marks.get(one.sha, "") if one.sha else "") for one in claims]
+
+
+def _longest(sha: str, whole: Iterable[str]) -> str:
+    """Return the SHA that is claimed and begins with a short one; the short one if none does."""
+    return next((one for one in whole if sha and one.startswith(sha)), sha)
 
 
 Confirmed = tuple[Claim, RepositoryCommit]

@@ -14,7 +14,7 @@ from memory_assets.models import Turn
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import EMPTY
 
-ATTRIBUTION_VERSION = "commits-3"
+ATTRIBUTION_VERSION = "commits-4"
 """Changes whenever the same session and repository would give other claims."""
 
 
@@ -79,6 +79,7 @@ class Claim:
     branch: RedactedText = EMPTY
     pull_request: RedactedText = EMPTY
     from_commit: str = ""
+    replaced_by: str = ""
     known: RepositoryCommit | None = None
 
 

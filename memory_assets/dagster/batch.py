@@ -9,17 +9,13 @@ the same materializations and check evaluations, for each project's partition.
 # No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
 # run time (dagster#26837).
 
-from collections.abc import Iterator
-
 import dagster as dg
 
 from memory_assets.dagster.op_events import OpEvents
 from memory_assets.dagster.partitions import add_keys
-from memory_assets.dagster.resources import MemoryParam, MemoryResource, memory_resource
+from memory_assets.dagster.resources import MemoryParam, WorkersParam
 from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS
-from memory_assets.pipeline.ingest.workers import Workers
-from memory_assets.settings import Settings
 from memory_assets.stores.runs.names import (
     BATCH_JOB_TAGS,
     BATCH_OPS,
@@ -36,20 +32,6 @@ class BatchConfig(dg.Config):
     """The projects to bring up to date: partition keys."""
     limit: int | None = None
     """The most new or changed files to read, newest first; None: all."""
-
-
-@dg.resource(required_resource_keys={"memory"}, description="The processes of one batch.")
-def workers(context: dg.InitResourceContext) -> Iterator[Workers]:
-    """Open the processes that run the steps of a batch, for the length of the run."""
-    memory: MemoryResource = context.resources.memory
-    opened = Workers(memory.components())
-    try:
-        yield opened
-    finally:
-        opened.close()
-
-
-WorkersParam = dg.ResourceParam[Workers]
 
 
 _BATCH = dg.Out(io_manager_key="of_this_process")
@@ -97,14 +79,3 @@ def make_vectors(context: dg.OpExecutionContext, run: BatchRun) -> None:
 def ingest_batch() -> None:
     """Run the passes one after the other."""
     make_vectors(make_summaries(index_words()))
-
-
-def batch_resources(settings: Settings | None = None) -> dict[str, dg.ResourceDefinition]:
-    """Return the resources of a run, on the memory of `settings` or, without, of the
-    environment. Assets hand each other nothing, so that a run can go on where another failed; what
-    the ops of a batch hand each other stays in memory, and a batch is repeated whole."""
-    return {
-        "memory": memory_resource(settings),
-        "workers": workers,
-        "of_this_process": dg.mem_io_manager,
-    }

@@ -6,4 +6,4 @@ from memory_assets.dagster.undocumented import run_code_server
 ORIGIN = "memory_assets.dagster.run_origin"
 
 if __name__ == "__main__":
-    run_code_server(ORIGIN, __spec__.name)
+    run_code_server(ORIGIN)

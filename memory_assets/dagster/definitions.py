@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import dagster as dg
 
-from memory_assets.dagster.agent_memory_sensor import agent_memory_sensor
-from memory_assets.dagster.assets.agent_memory import AGENT_TABLES
 from memory_assets.dagster.assets.collections import (
     COLLECTIONS,
     agent_keyword_index,
     keyword_index,
     workspace_keyword_index,
 )
-from memory_assets.dagster.assets.gateway_costs import gateway_costs
-from memory_assets.dagster.assets.kept_memories import kept_memories
-from memory_assets.dagster.assets.known_secrets import known_secrets
-from memory_assets.dagster.assets.memory_status import memory_status
-from memory_assets.dagster.assets.raw_sessions import raw_sessions
-from memory_assets.dagster.assets.redacted_records import redacted_records
-from memory_assets.dagster.assets.retained_sessions import retained_sessions
+from memory_assets.dagster.assets.maintenance import (
+    gateway_costs,
+    kept_memories,
+    known_secrets,
+    memory_status,
+    retained_sessions,
+)
+from memory_assets.dagster.assets.sources import (
+    AGENT_TABLES,
+    raw_sessions,
+    redacted_records,
+    workspace_documents,
+)
 from memory_assets.dagster.assets.tables import TABLES
-from memory_assets.dagster.assets.workspace_documents import workspace_documents
-from memory_assets.dagster.batch import batch_resources, ingest_batch
-from memory_assets.dagster.documented import documented
+from memory_assets.dagster.batch import ingest_batch
 from memory_assets.dagster.ingests import ingests_sensor, record_ingests
 from memory_assets.dagster.jobs import (
     JOBS,
@@ -32,11 +36,19 @@ from memory_assets.dagster.jobs import (
     upkeep_schedule,
 )
 from memory_assets.dagster.partitions import agent_memory, projects, workspaces
-from memory_assets.dagster.sensors import projects_directory_sensor
+from memory_assets.dagster.resources import resources
+from memory_assets.dagster.sensors import (
+    agent_memory_sensor,
+    projects_directory_sensor,
+    workspaces_sensor,
+)
 from memory_assets.dagster.superseded_runs import prune_superseded_runs, superseded_runs_schedule
-from memory_assets.dagster.workspace_sensor import workspaces_sensor
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES
+from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
+from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.private_files import create_private_files, keep_temporary_files
 from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.runs.names import AGENT_MEMORY_PARTITIONS, WORKSPACE_PARTITIONS
 
 _PARTITIONED = (
     raw_sessions,
@@ -57,13 +69,44 @@ ASSETS = tuple(asset for asset in _PARTITIONED if asset.partitions_def == projec
 """The assets of one project."""
 
 
+_OF_PARTITIONS = {WORKSPACE_PARTITIONS: "workspace", AGENT_MEMORY_PARTITIONS: "agent-memory"}
+_PAGES = {
+    "raw_sessions": "completeness",
+    "redacted_records": "redaction",
+    "redaction_audit": "redaction",
+    "known_secrets": "redaction",
+    "turn_chunks": "chunking",
+    "user_prompts": "chunking",
+    "session_summaries": "summaries",
+    "observations": "observations",
+    "session_commits": "commits",
+    "retrieved_documents": "mcp",
+    "session_usage": "usage",
+    **{index.embeddings.name: "retrieval" for index in INDEXES},
+    **{index.stage: "chroma" for index in INDEXES},
+    KEYWORD_INDEX: "retrieval",
+    "retained_sessions": "retention",
+    "memory_status": "completeness",
+    "gateway_costs": "gateway",
+    "kept_memories": "agent-memory",
+    **{
+        name: _OF_PARTITIONS[step.partitions]
+        for name, step in STEPS.items()
+        if step.partitions in _OF_PARTITIONS
+    },
+}
+"""The file of docs/ about each asset."""
+_OTHERS = "contracts"
+"""The file that has every table."""
+
+
 def build_defs(settings: Settings | None = None) -> dg.Definitions:
     """Return the whole graph, on the memory of `settings` or, without, of the environment.
 
     No resource takes run configuration.
     """
     return dg.Definitions(
-        assets=documented(
+        assets=_documented(
             [
                 *_PARTITIONED,
                 known_secrets,
@@ -88,9 +131,31 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
             agent_memory_sensor,
             ingests_sensor,
         ],
-        resources=batch_resources(settings),
+        resources=resources(settings),
         executor=dg.in_process_executor,
     )
+
+
+def _documented(
+    assets: Iterable[dg.AssetsDefinition | dg.AssetSpec], settings: Settings
+) -> list[dg.AssetsDefinition | dg.AssetSpec]:
+    """Return assets with the owners and tags of the settings, whose descriptions end with a link to
+    docs/, which `memory dev` serves."""
+    tags = dict(pair.split("=", 1) for pair in settings.asset_tags)
+
+    def said(spec: dg.AssetSpec) -> dg.AssetSpec:
+        page = _PAGES.get(spec.key.to_user_string(), _OTHERS)
+        link = f"More: [docs/{page}.md](/docs/{page}.md)"
+        return spec.replace_attributes(
+            description=f"{spec.description}\n\n{link}",
+            owners=list(settings.asset_owners),
+            tags={**tags, **spec.tags},
+        )
+
+    return [
+        said(asset) if isinstance(asset, dg.AssetSpec) else asset.map_asset_specs(said)
+        for asset in assets
+    ]
 
 
 create_private_files()

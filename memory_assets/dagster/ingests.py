@@ -15,9 +15,9 @@ from typing import Any
 
 import dagster as dg
 
-from memory_assets.dagster.instance_runs import runs_by_id
+from memory_assets.dagster.instance_runs import runs_by_id, runs_under_way
 from memory_assets.dagster.op_events import OpEvents
-from memory_assets.dagster.partitions import requests_to_add, runs_under_way
+from memory_assets.dagster.partitions import requests_to_add
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.ingest.noted_run import note_run_ends

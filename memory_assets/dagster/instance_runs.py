@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import dagster as dg
 
@@ -11,6 +11,19 @@ from memory_assets.stores.runs.ledger import ENDED, KEPT, EndedRun, RunLedger, i
 from memory_assets.stores.runs.names import projects_of
 
 _AT_ONCE = 500
+UNDER_WAY = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
+"""Statuses of runs that wait or work."""
+
+
+def runs_under_way(instance: dg.DagsterInstance, job: str | None = None) -> Sequence[dg.DagsterRun]:
+    """Return the runs of a job (None: of all) that are queued or in progress."""
+    statuses = [dg.DagsterRunStatus(status) for status in UNDER_WAY]
+    return instance.get_runs(dg.RunsFilter(job_name=job, statuses=statuses))
+
+
+def busy_partitions(instance: dg.DagsterInstance, job: str | None = None) -> set[str]:
+    """Return the partitions of those runs, which need no other."""
+    return {name for run in runs_under_way(instance, job) for name in projects_of(run)}
 
 
 def ended_runs(instance: dg.DagsterInstance) -> Iterator[dg.RunRecord]:

@@ -3,10 +3,11 @@ each project, one for each workspace, and one for what agents wrote about each p
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 
 import dagster as dg
 
+from memory_assets.dagster.instance_runs import busy_partitions
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.runs.names import (
@@ -14,7 +15,6 @@ from memory_assets.stores.runs.names import (
     PARTITIONS,
     WORKSPACE_PARTITIONS,
     is_valid_key,
-    projects_of,
 )
 from memory_assets.stores.workspaces import is_workspace
 
@@ -25,8 +25,6 @@ _BY_NAME = {str(each.name): each for each in (projects, workspaces, agent_memory
 DEFINITIONS = tuple(_BY_NAME)
 """The names of the definitions."""
 
-UNDER_WAY = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
-"""Statuses of runs that wait or work."""
 PartitionsRequest = dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest
 _ADD_BATCH = 500
 """Keys added in one statement; 36,000 of them broke SQLite (dagster#16260)."""
@@ -83,14 +81,3 @@ def _definition_of(name: str) -> str:
     if is_workspace(name):
         return WORKSPACE_PARTITIONS
     return AGENT_MEMORY_PARTITIONS if is_agent_memory(name) else PARTITIONS
-
-
-def runs_under_way(instance: dg.DagsterInstance, job: str | None = None) -> Sequence[dg.DagsterRun]:
-    """Return the runs of a job (None: of all) that are queued or in progress."""
-    statuses = [dg.DagsterRunStatus(status) for status in UNDER_WAY]
-    return instance.get_runs(dg.RunsFilter(job_name=job, statuses=statuses))
-
-
-def busy_partitions(instance: dg.DagsterInstance, job: str | None = None) -> set[str]:
-    """Return the partitions of those runs, which need no other."""
-    return {name for run in runs_under_way(instance, job) for name in projects_of(run)}

@@ -1,7 +1,7 @@
-"""The [resource](https://docs.dagster.io/guides/build/external-resources) `memory`: the settings
-of this process, and the stores and engines that a run opens with them.
+"""The [resources](https://docs.dagster.io/guides/build/external-resources): `memory`, the settings
+of this process with the stores and engines that a run opens, and `workers`, its processes.
 
-It has no run configuration. The data directory, Chroma's address and the retention policy
+They have no run configuration. The data directory, Chroma's address and the retention policy
 come from the process's environment and memory.toml only, so that nobody who can launch a run,
 in the launchpad or by GraphQL, can change them.
 """
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
+from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.engines import redaction_settings
 from memory_assets.redaction import ruleset_version
@@ -68,3 +69,28 @@ def present_ruleset_version() -> str:
     [code version](https://docs.dagster.io/guides/build/assets/asset-versioning-and-caching) of
     redacted_records, by which Dagster shows partitions as out of date."""
     return ruleset_version(redaction_settings(load_settings()))
+
+
+@dg.resource(required_resource_keys={"memory"}, description="The processes of one batch.")
+def workers(context: dg.InitResourceContext) -> Iterator[Workers]:
+    """Open the processes that run the steps of a batch, for the length of the run."""
+    memory: MemoryResource = context.resources.memory
+    opened = Workers(memory.components())
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+WorkersParam = dg.ResourceParam[Workers]
+
+
+def resources(settings: Settings | None = None) -> dict[str, dg.ResourceDefinition]:
+    """Return the resources of a run, on the memory of `settings` or, without, of the
+    environment. Assets hand each other nothing, so that a run can go on where another failed; what
+    the ops of a batch hand each other stays in memory, and a batch is repeated whole."""
+    return {
+        "memory": memory_resource(settings),
+        "workers": workers,
+        "of_this_process": dg.mem_io_manager,
+    }

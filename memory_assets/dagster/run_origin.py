@@ -1,4 +1,5 @@
-"""What the process imports from which the daemon's runs are forked: all that a run needs.
+"""What the process imports and loads from which the daemon's runs are forked: all that a run needs
+and that a fork can share.
 
 Imported by the fork server of the code server alone. `memory dev` ends its children by SIGTERM, to
 which a run answers by ending in order. The fork server, which tells the code server how each run
@@ -7,10 +8,20 @@ ended, must live as long as they do: it ignores the signal, and ends when the co
 
 from __future__ import annotations
 
+import importlib
 import signal
+from contextlib import suppress
 
 import memory_assets.dagster.definitions  # noqa: F401
 from memory_assets.dagster.undocumented import import_for_runs
+from memory_assets.embedding import DEFAULT_EMBEDDER
+from memory_assets.pipeline.checks.kingfisher import load_if_compiled
+from memory_assets.settings import load_settings
 
 import_for_runs()
+# .3 CPU s of each run. Neither starts a thread, which a fork would lack.
+load_if_compiled()
+if load_settings().embedder == DEFAULT_EMBEDDER:
+    with suppress(ImportError):  # a run that embeds says what to install
+        importlib.import_module("onnxruntime")
 signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Dagster sets a handler of its own in each run

@@ -1,25 +1,37 @@
-"""The [sensor](https://docs.dagster.io/guides/automate/sensors) of the agents' directories: it adds
-a partition for each new project, and requests a run of each project that has work."""
+"""The [sensors](https://docs.dagster.io/guides/automate/sensors) of the agents' directories, of
+workspaces, and of what agents write themselves: each adds partitions for what is new, removes those
+of what is gone, and requests runs of what has work."""
 
 import json
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import dagster as dg
 
 from memory_assets.dagster.batch import ingest_batch
-from memory_assets.dagster.jobs import ingest_project, recheck_known_secrets
+from memory_assets.dagster.instance_runs import busy_partitions, runs_under_way
+from memory_assets.dagster.jobs import (
+    index_agent_memory,
+    index_workspace,
+    ingest_project,
+    recheck_known_secrets,
+)
 from memory_assets.dagster.partitions import (
-    busy_partitions,
+    PartitionsRequest,
+    agent_memory,
     projects,
     requests_to_add,
     requests_to_remove,
-    runs_under_way,
+    workspaces,
 )
 from memory_assets.dagster.resources import MemoryParam
-from memory_assets.errors import no_text_in_errors
+from memory_assets.errors import ConfigurationError, no_text_in_errors
+from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan_each
+from memory_assets.pipeline.plan.workspaces import plan_workspace
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan.on_disk import (
     TranscriptsOnDisk,
@@ -30,13 +42,16 @@ from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.runs.names import (
+    AGENT_MEMORY_JOB,
     INGEST_BATCH,
     INGEST_JOB,
     RECHECK_JOB,
+    WORKSPACE_JOB,
     batch_config,
     batch_tags,
     is_valid_key,
 )
+from memory_assets.stores.workspaces import Workspaces
 
 # Dagster itself passes this argument, which is in beta, for every sensor.
 warnings.filterwarnings("ignore", message="Parameter `owners`", category=dg.BetaWarning)
@@ -49,6 +64,8 @@ that they are superseded and the history does not grow."""
 _MOST_SECONDS = 86_400.0
 """Longest wait for other work, whose runs fail: each keeps 0.9 MB for 30 days."""
 _MOST_DOUBLINGS = 16
+_TRIED_AGAIN_SECONDS = 3_600.0
+"""Work of workspaces and agents' memory that a run left undone is asked for again after so long."""
 _MOST_FILES = 10
 """New or changed files that a run of the assets of one partition takes in. With more a batch has
 words before vectors, and several processes; and runs of two partitions cost twice what their batch
@@ -215,3 +232,78 @@ class _State:
                 **batch_tags(names),
             },
         )
+
+
+@dg.sensor(
+    job=index_workspace,
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+)
+@no_text_in_errors()
+def workspaces_sensor(context: dg.SensorEvaluationContext, memory: MemoryParam) -> dg.SensorResult:
+    """Request a run for each workspace with changed files. A tick costs a stat for each file."""
+    components = memory.components()
+    known = Workspaces(memory.settings.data_dir)
+    missing = []
+    for root in memory.settings.workspaces:
+        try:
+            known.add(Path(root))
+        except ConfigurationError as error:
+            missing.append(str(error))
+    there = {workspace.partition for workspace in known.all()} | components.catalog.projects()
+    gone = requests_to_remove(context.instance, workspaces, there)
+    busy = busy_partitions(context.instance, WORKSPACE_JOB) | components.runs.busy_partitions()
+    plans = []
+    for workspace in known.all():
+        if workspace.partition in busy:
+            continue
+        try:
+            work = plan_workspace(components, workspace)
+        except ConfigurationError as error:
+            missing.append(str(error))
+            continue
+        if work is not None:
+            plans.append(work)
+    reason = "; ".join(missing) or "every workspace is up to date"
+    return _requested(context.instance, plans, gone, reason)
+
+
+@dg.sensor(
+    job=index_agent_memory,
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+)
+@no_text_in_errors()
+def agent_memory_sensor(
+    context: dg.SensorEvaluationContext, memory: MemoryParam
+) -> dg.SensorResult:
+    """Request a run for each partition with something new. A tick costs a few queries."""
+    components = memory.components()
+    gone = requests_to_remove(context.instance, agent_memory, written(components))
+    busy = busy_partitions(context.instance, AGENT_MEMORY_JOB) | components.runs.busy_partitions()
+    plans = [work for work in plan_agent_memory(components) if work.project not in busy]
+    return _requested(context.instance, plans, gone, "what agents wrote is up to date")
+
+
+def _requested(
+    instance: dg.DagsterInstance,
+    plans: Sequence[ProjectPlan],
+    gone: Sequence[PartitionsRequest],
+    reason: str,
+) -> dg.SensorResult:
+    """Return the request of a run for each plan, and of the partitions that are new or `gone`;
+    where there is no plan, the reason."""
+    attempt = int(time.time() / _TRIED_AGAIN_SECONDS)
+    added = requests_to_add(instance, [work.project for work in plans])
+    return dg.SensorResult(
+        run_requests=[
+            dg.RunRequest(
+                run_key=f"{work.project}:{work.fingerprint}:{attempt}",
+                partition_key=work.project,
+                tags={"memory/reason": work.reason},
+            )
+            for work in plans
+        ],
+        skip_reason=None if plans else reason,
+        dynamic_partitions_requests=[*added, *gone],
+    )

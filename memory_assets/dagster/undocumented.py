@@ -3,8 +3,8 @@
 - `PooledSqliteEventLogStorage`: a run of a small project costs a third less CPU, and of a run that
   is deleted nothing stays on disk. Taken out of dagster.yaml, all else works.
 - `run_code_server`: a run begins in a process that has imported Dagster and the assets, which is
-  most of what a run for one more turn costs. With a Dagster that lacks the names, or elsewhere than
-  on Linux, where a fork may be unsafe, each run starts a new Python, as Dagster has it.
+  most of what a run for one more turn costs. Elsewhere than on Linux, where a fork may be unsafe,
+  each run starts a new Python, as Dagster has it.
 - `webserver_app`: Dagster's webserver has no access control, accepts any Host and Origin, and runs
   GraphQL mutations sent by GET; no option of it or of dagster.yaml changes that. So `memory dev`
   wraps its application.
@@ -133,10 +133,9 @@ def import_for_runs() -> None:
         importlib.import_module(module)
 
 
-def run_code_server(origin: str, entry: str) -> None:
+def run_code_server(origin: str) -> None:
     """Run Dagster's command line, with its code server's runs forked, by multiprocessing's
-    `forkserver`, from a process that has imported the module `origin`. `entry`: the module that
-    calls this function, which Dagster starts again for the assets."""
+    `forkserver`, from a process that has imported the module `origin`."""
     from dagster import _cli
     from dagster._grpc import server
 
@@ -149,8 +148,7 @@ def run_code_server(origin: str, entry: str) -> None:
                 self._mp_ctx = forking  # type: ignore[assignment]
 
     replaced: Any = server
-    if sys.platform == "linux" and hasattr(server, "get_python_environment_entry_point"):
-        replaced.get_python_environment_entry_point = lambda python: [python, "-m", entry]
+    if sys.platform == "linux":
         replaced.DagsterApiServer = ForkingServer
     command: Any = _cli
     command.main()

@@ -1,9 +1,9 @@
-"""Observations: fixes, features, changes, decisions and discoveries, without an LLM.
+"""Observations: commits, changes, causes and decisions of a session, without an LLM.
 
 Belongs here: selecting moments of a session, their type (bugfix, feature, refactor, change,
 decision, discovery) and their text. Does not: finding commands, errors, files and sentences
-(`session_analysis/`), reading, redacting, storing. The observations of a turn depend only on
-this turn and earlier ones, so a session that grows keeps its observations and their ids.
+(`session_analysis/`), reading, redacting, storing. A session that grows keeps its observations and
+their ids, but for those that a later turn settles: what is committed, replaced or denied.
 benchmarks/notes/observations.md has the measured errors.
 """
 

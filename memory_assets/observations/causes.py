@@ -9,7 +9,7 @@ from memory_assets.models import Turn
 from memory_assets.observations.moments import asked_in
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import Phrase
-from memory_assets.session_analysis.scores import cause_score
+from memory_assets.session_analysis.scores import cause_score, states_nothing
 from memory_assets.session_analysis.statements import POINTS_BACK, Said, in_context, readable
 
 _LEAST_SCORE = 3.0
@@ -24,26 +24,6 @@ _FINDING = Phrase(
     r"|\bturn(?:s|ed) out\b|\bcaused by\b|\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b"
     r"|\bthis explains\b|\bthe fix (?:is|was)\b|\bthe reason .{3,60} is\b|\bculprit\b"
 )
-_NO_FINDING = Phrase(
-    r"^\W*(?:fix(?:es)?\b|the fix (?:is|was) (?:working|correct|complete|good|sound)\b|"
-    r"(?:worse|also|however|instead|additionally|plus|then)\b)|"
-    r"^\W*(?:now )?I (?:can )?(?:now )?(?:see|understand)\b|"
-    r"^\W*(?:I(?:'ve)? )?found the (?:root )?(?:cause|issue|problem|bug)\b(?: and \w+ it)?\W*$|"
-    r"\b(?:issue|problem|bug) (?:description|report|statement|number)\b|\bI was\b|\bthe user\b"
-    r"|\bissue is (?:really )?(?:after|about|asking|tracking)\b"
-    r"|\bthe (?:fix|solution) (?:is|was) (?:already|now|just|not|to|simpl\w+|straightforward)\b"
-    r"|\bthat's why (?:we|I)\b|^\W*(?:note|so|but|and)\b.{0,20}$"
-    r"|\b(?:root cause|culprit|fix)(?: is| was)? (?:real|clear|confirmed|in place|found|here)\b"
-)
-_OF_THE_MOMENT = Phrase(
-    r"\b(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?(?:'s)?|specs?|mocks?|assertions?|scripts?)\b|"
-    r"_test\b|\.(?:spec|test)\.|\blint\w*\b|\bunused\b|\btypos?\b|\bPID \d|\bsandbox\w*\b|"
-    r"\bbackground (?:task|process)\b|\bthis session\b|\bmy (?:environment|execution|change|edit|"
-    r"regex|command|previous|earlier|own)\b|"
-    r"\bI (?:forgot|used|missed|accidentally|added|wrote|made)\b|"
-    r"\b(?:we|I)(?:'re| are|'m| am) (?:creating|trying|running|using)\b"
-)
-"""What is over when the work is: the agent's own tests, edits and environment."""
 _ABOUT_CHECKS = Phrase(r"\blint\w*\b|\btests?\b.{0,20}\bfail|\bfail\w*\b.{0,20}\btests?\b")
 """Requests to make checks green: what is found then is about the checks."""
 
@@ -62,18 +42,23 @@ def cause(turn: Turn, said: Sequence[Said]) -> Said | None:
     if looked is None:
         return None
     scored = [
-        (cause_score(one) + (_LEAST_SCORE if _is_introduced(one) else 0), -place, one)
+        (_score(one), -place, one)
         for place, one in enumerate(said)
         if not one.recap
         and (_FINDING.search(one.plain) or _is_introduced(one))
         and readable(one.plain)
-        and not _NO_FINDING.search(one.plain)
-        and not _OF_THE_MOMENT.search(one.plain)
         and one.record.seq > looked
         and not POINTS_BACK.match(cause_of(one))
     ]
     score, _, best = max(scored, key=lambda each: each[:2], default=(0.0, 0, None))
     return best if score >= _LEAST_SCORE else None
+
+
+def _score(one: Said) -> float:
+    """Return the score of a cause; one that is introduced as such is one in any words."""
+    if _is_introduced(one) and not states_nothing(one.plain):
+        return cause_score(one) + _LEAST_SCORE
+    return cause_score(one)
 
 
 def _is_introduced(one: Said) -> bool:

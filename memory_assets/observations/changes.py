@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.causes import cause, cause_of, is_about_checks
@@ -21,7 +20,12 @@ from memory_assets.observations.moments import (
 )
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.commits import CommitCall, commits_that_stayed
+from memory_assets.session_analysis.commits import (
+    CommitCall,
+    commits_that_stayed,
+    is_routine,
+    says_little,
+)
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import (
     Phrase,
@@ -33,7 +37,7 @@ from memory_assets.session_analysis.phrases import (
 )
 from memory_assets.session_analysis.scores import done_score
 from memory_assets.session_analysis.sentences import sentences
-from memory_assets.session_analysis.statements import Said
+from memory_assets.session_analysis.statements import Said, without_colon
 
 TURNS_OF_A_COMMIT = 12
 _FEWEST_LETTERS = 12
@@ -43,7 +47,6 @@ _TITLE_PARTS = 2
 _LONGEST_REPORT = 220
 _OUTSIDE = ("/", "~", "..")
 """How paths begin of files that are not the project's."""
-_SHORTEST_LEAD = 50
 _CAUSE_LIMIT = 100
 _ENDING = re.compile(r"[.:; ]+\Z")
 _BODY = re.compile(
@@ -53,28 +56,6 @@ _BODY = re.compile(
     re.DOTALL,
 )
 _TRAILER = Phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)")
-_ALWAYS_ROUTINE = Phrase(
-    r"^\W*(?:release|merge|initial commit|init\b|wip\b|checkpoint|fixup!|squash!|tmp\b|temp\b|"
-    r"v?\d+\.\d+|style|"
-    r"sync(?:ed)?\b.*\b(?:sessions?|conversations?|journals?|logs|transcripts?)|"
-    r".*\b(?:(?:un(?:used|necessary|needed)|redundant|missing) (?:\w+ )*(?:imports?|casts?|"
-    r"variables?|parameters?)|(?:clarify|fix|update|add|remove)\w* (?:\w+ )?comments?|"
-    r"for debugging|barrel)\b|"
-    r".*\bv?\d+\.\d+\S* in (?:the )?changelog|"
-    r"(?:chore|build|ci)(?:\([^)]*\))?!?: ?(?:release|bump|version|prepare release)|"
-    r"(?:fix|update|run|apply|correct)? ?(?:the )?(?:lint\w*|format\w*|gofmt|prettier|typos?)\b)"
-)
-"""How subjects begin of commits that nobody asks for later."""
-_SAYS_LITTLE = Phrase(
-    r"^\W*(?:\w+(?:\([^)]*\))?!?: ?)?(?:bump|clarif\w+|improve\w*|updat\w+|refine|document\w*|"
-    r"polish|tweak|address|sync|minor|small|various|misc\w*|clean ?up|cleanup|regenerat\w+|apply|"
-    r"more|(?:comprehensive )?(?:repository|various|several) improvements|"
-    r"add (?:\w+ ){0,3}(?:comments?|tests?|docs?|documentation|links?|badges?)|"
-    r"\w+ (?:pr |review |code )*(?:feedback|comments?|suggestions?))\b"
-    r"|\breview (?:follow-?ups?|items|nits|fixes)\b"
-    r"|\b(?:align\w*|indent\w*|spacing|padding|colou?rs?|wording)\b"
-)
-"""How subjects begin that need the rest of the message to tell anything."""
 _DOCUMENTS = Phrase(r"^\W*(?:docs?|tests?|chore)(?:\([^)]*\))?!?:")
 _DEED = re.compile(
     r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then|successfully) )*"
@@ -102,7 +83,6 @@ _EMPTY_DEED = Phrase(
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
 )
 """Reports that name nothing that lasts."""
-_CUT_OFF = re.compile(r"\b(?:now|to|that|by|with|for|and|so|it|as|of|in|the)\W*$")
 _BY_THE_WAY = Phrase(
     r"^\W*(?:I(?:'ve| have)? )?(?:also\b|\w+ (?:also|that|this|it|these|those|them)\b)"
 )
@@ -222,11 +202,11 @@ def _commit(
 def _is_kept(session: SessionTurns, moment: Moment, *, holds: bool) -> bool:
     """Return True if a commit tells something: its subject says what was done to the product, and
     the next prompt does not object to it, or its message or a cause says why."""
-    if _ALWAYS_ROUTINE.match(moment.title):
+    if is_routine(moment.title):
         return False
     if any(part and not part.startswith("Asked: ") for part in moment.narrative):
         return True
-    if not holds or _DOCUMENTS.match(moment.title) or _SAYS_LITTLE.search(moment.title):
+    if not holds or _DOCUMENTS.match(moment.title) or says_little(moment.title):
         return False
     return moment.type != "change" or not only_documents(touched(session, moment.records).modified)
 
@@ -292,7 +272,7 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
     """Return the sentences that say what was done to what, the most telling first."""
     scored = [
         (done_score(one), -place, one)
-        for place, one in enumerate(map(_without_colon, said))
+        for place, one in enumerate(map(without_colon, said))
         if not one.recap
     ]
     best = sorted((each for each in scored if each[0] >= least), key=lambda each: each[:2])
@@ -300,16 +280,8 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
         one.text
         for _, _, one in reversed(best)
         if len(one.text) <= _LONGEST_REPORT
-        and not _CUT_OFF.search(one.plain)
         and (_DEED.match(one.plain) or _NOW_SO.match(one.plain))
         and NAME.search(one.plain)
         and not _EMPTY_DEED.search(one.plain)
         and not _BY_THE_WAY.match(one.plain)
     ]
-
-
-def _without_colon(one: Said) -> Said:
-    """Return a sentence that leads in a list as one of its own, if it is long enough."""
-    if not one.plain.endswith(":") or len(one.plain) < _SHORTEST_LEAD:
-        return one
-    return replace(one, text=one.text.cut(0, len(one.text) - 1), plain=one.plain[:-1])

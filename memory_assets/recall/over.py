@@ -76,16 +76,25 @@ class Others(Generic[T]):
         """
         answers: dict[str, Answer] = {}
         failed: dict[str, MemoryAssetsError] = {}
-        for name, memory in self.named(request.over or ()).items():
+        memories, alone = self.named(request.over or ()), replace(request, over=None)
+        for name, memory in memories.items():
             try:
-                answers[name] = memory.search(replace(request, over=None))
+                answers[name] = memory.found(alone)
             except (NotFound, UnknownName, StoreError) as error:
                 failed[name] = error
         if not answers:
             raise next(iter(failed.values()))
         # A project or session that a memory does not have is no failure of it.
         said = {name: str(each) for name, each in failed.items() if isinstance(each, StoreError)}
-        return merged(answers, request, said)
+        answer = merged(answers, request, said)
+        places: dict[str, list[int]] = {}
+        for place, hit in enumerate(answer.hits):
+            places.setdefault(str(hit.metadata["memory"]).split(", ")[0], []).append(place)
+        hits = dict(enumerate(answer.hits))
+        for name, mine in places.items():
+            told = memories[name].with_later([hits[place] for place in mine], alone)
+            hits.update(zip(mine, told, strict=True))
+        return replace(answer, hits=tuple(hits.values()))
 
     def _memory(self, replica: Replica) -> T:
         if replica.url not in self._opened:

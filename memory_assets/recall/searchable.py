@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.paths import NO_COLLECTIONS
 from memory_assets.recall.ids import may_be_id
-from memory_assets.recall.search.answer import Answer, Coverage, together, with_held_back
+from memory_assets.recall.search.answer import Answer, Coverage, Hit, together, with_held_back
 from memory_assets.requests.search import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import Settings
@@ -104,6 +104,15 @@ class Searchable(Stores):
             StoreError: what the mode asks for cannot be used.
         """
         request = query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
+        answer = self.found(request)
+        return replace(answer, hits=tuple(self.with_later(answer.hits, request)))
+
+    def with_later(self, hits: Sequence[Hit], request: SearchRequest) -> Sequence[Hit]:
+        """Return hits with what came of them later, but those of an exact search."""
+        return hits if request.literal is not None else self._searcher.with_later(hits)
+
+    def found(self, request: SearchRequest) -> Answer:
+        """Return what `search` does, without what came of the hits later."""
         named = self.projects_named(request.project)
         request = self._named(replace(request, project=named[0] if named else None), named)
         answer = self._in_projects(request, named)

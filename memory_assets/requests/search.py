@@ -118,14 +118,10 @@ class SearchRequest(Arguments):
     concept: Concept | None = argument(None, "Only observations with this concept.")
     type: ObservationType | None = argument(None, "Only observations of this type.")
     file_type: str | None = argument(
-        None, "Only documents of this type: markdown, openapi, python.", max_length=100, **_UNLISTED
+        None, "Only documents of this type: markdown, openapi, python.", max_length=100
     )
-    service: str | None = argument(
-        None, "Only documents of this service.", max_length=500, **_UNLISTED
-    )
-    domain: str | None = argument(
-        None, "Only documents of this domain.", max_length=500, **_UNLISTED
-    )
+    service: str | None = argument(None, "Only documents of this service.", max_length=500)
+    domain: str | None = argument(None, "Only documents of this domain.", max_length=500)
     n: int = argument(
         10, "Number of hits.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_HITS
     )

@@ -33,6 +33,16 @@ class OpenedMemory:
         except StoreError:
             return ()
 
+    def has_workspaces(self) -> bool:
+        """Return whether documents of a workspace are on record, or will be."""
+        from memory_assets.errors import StoreError
+        from memory_assets.status.workspaces import has_workspaces
+
+        try:
+            return has_workspaces(self._settings.data_dir)
+        except StoreError:
+            return False
+
     def get(self) -> Memory:
         """Return the memory, or raise `NotFound` if nothing was ever ingested."""
         from memory_assets.recall import open_memory

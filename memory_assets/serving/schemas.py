@@ -12,7 +12,7 @@ from pydantic import Field, create_model
 from memory_assets import __version__
 from memory_assets.requests.arguments import Argument, Arguments, Door, declared
 
-_MOST_CHOICES = 12
+_MOST_CHOICES = 8
 """A longer list would cost a client tokens in each conversation: an error names what there is."""
 _NO_NUL = r"^[^\x00]*$"
 _SAID_ELSEWHERE = (
@@ -41,12 +41,20 @@ _MEANINGS = {
 
 
 def tool_schema(
-    request: type[Arguments], defaults: Mapping[str, Any], agents: Sequence[str] = ()
+    request: type[Arguments],
+    defaults: Mapping[str, Any],
+    agents: Sequence[str] = (),
+    not_listed: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the input schema of a tool, with the tool's own defaults in place of the declared
-    ones. `agents`: those to choose from. Further arguments are refused, which it does not say."""
+    ones. `agents`: those to choose from; `not_listed`: arguments that are taken and cost nothing.
+    Others are refused, which it does not say."""
     whole = _schema(request, "mcp", defaults)
-    properties = {name: _short(schema) for name, schema in whole["properties"].items()}
+    properties = {
+        name: _short(schema)
+        for name, schema in whole["properties"].items()
+        if name not in not_listed
+    }
     if "agent" in properties and 1 < len(agents) <= _MOST_CHOICES:
         properties["agent"] = {"enum": list(agents)}
     required = {"required": whole["required"]} if "required" in whole else {}

@@ -1,5 +1,4 @@
-"""The answer of each MCP tool: structured, and as framed lines; short, with the next call if
-something was left out."""
+"""The answer of each MCP tool: structured, and as framed lines; if cut, with the next call."""
 
 from __future__ import annotations
 
@@ -71,8 +70,13 @@ from memory_assets.status import (
     named_documents,
     waiting_sessions,
 )
+from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
 SNIPPET = 240
+_SNIPPETS = (2 * SNIPPET, SNIPPET, SNIPPET)
+_LATER_SNIPPET = 160
+"""Characters of the first three hits and of each later one. The first holds the answer twice as
+often as all others together: docs/retrieval.md, "Excerpts"."""
 PAGE_CHARACTERS = 12_000
 _DOCUMENT_SNIPPET = 500
 _OF_A_DOCUMENT = (
@@ -125,6 +129,11 @@ def answer_tool(memory: Memory, name: str, arguments: Arguments) -> tuple[dict[s
     return frame.payload(answer.structured), f"{text}\n{after}".strip()
 
 
+def _snippet(rank: int) -> int:
+    """Return how many characters of a hit are shown, by its place from 0 on."""
+    return _SNIPPETS[rank] if rank < len(_SNIPPETS) else _LATER_SNIPPET
+
+
 def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     payload = memory.ask(request)
     asked = " ".join([request.query, *payload["corrected"].values()])
@@ -148,11 +157,11 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             else excerpt(
                 visible(hit["text"]),
                 asked,
-                _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else SNIPPET,
+                _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else _snippet(rank),
                 len(visible(hit["text"][: hit["prompt_length"]])),
             ),
         }
-        for hit in payload["hits"]
+        for rank, hit in enumerate(payload["hits"])
     ]
     hits = _with_short_ids(memory, hits)
     shown = pages([2 * tokens(hit) for hit in hits])
@@ -170,6 +179,10 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         *correction_lines(payload),
         *_notes(payload["coverage"], payload["degraded"]),
     ]
+    if (payload["weak"] or not payload["hits"]) and "workspace" not in request.kinds:
+        on_record = workspaces_on_record(memory.settings.data_dir)
+        if chunks := sum(each["chunks"] for each in on_record):
+            notes.append(f"{counted(chunks, 'chunk')} of documents: ask kind=workspace.")
     of = {"project": project} if project else {}
     structured = {**kept, **of, "hits": hits, "next": next_call}
     lines = [
@@ -264,8 +277,7 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     found, missing = [], {}
     for any_id in dict.fromkeys(request.ids):
         try:
-            item = memory.first_with(partial(_whole, any_id=any_id, request=request))
-            found.append({**item, "text": visible(item["text"]), "rest": visible(item["rest"])})
+            found.append(memory.first_with(partial(_whole, any_id=any_id, request=request)))
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
     if not found:
@@ -311,7 +323,7 @@ def _whole(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
     if request.records:
         records = records_behind(memory, any_id, subagents=request.subagents)
         item |= {"text": "\n".join(record_lines(records)), "rest": ""}
-    return item
+    return {**item, "text": visible(item["text"]), "rest": visible(item["rest"])}
 
 
 def _on_page(
@@ -559,6 +571,13 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
     return _Answer(structured, lines)
 
 
+def _workspaces(memory: Memory, request: StatusRequest) -> _Answer:
+    workspaces = workspaces_on_record(memory.settings.data_dir)
+    structured = {"workspaces": workspaces, "coverage": memory.ask(request)["coverage"]}
+    nothing = "No workspace is on record; `memory index ROOT` adds one."
+    return _Answer(structured, list(workspace_lines(workspaces)), nothing)
+
+
 _TOOLS: dict[str, Callable[[Memory, Any], _Answer]] = {
     "recall": _recall,
     "timeline": _timeline,
@@ -573,4 +592,5 @@ _TOOLS: dict[str, Callable[[Memory, Any], _Answer]] = {
     "blame": _blame,
     "restore": _restore,
     "status": _status,
+    "workspace_index_stats": _workspaces,
 }

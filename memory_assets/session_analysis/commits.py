@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import EMPTY, names, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, names, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
 from memory_assets.session_analysis.shell import (
     SEARCHERS,
@@ -32,7 +32,30 @@ _LISTED = re.compile(
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
 _LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
+RESET = "reset"
 _BACK = re.compile(r"(?:HEAD|@)(?:~(\d*)|\^)")
+_ROUTINE = Phrase(
+    r"^\W*(?:release|merge|initial commit|init\b|wip\b|checkpoint|fixup!|squash!|tmp\b|temp\b|"
+    r"v?\d+\.\d+|style|"
+    r"sync(?:ed)?\b.*\b(?:sessions?|conversations?|journals?|logs|transcripts?)|"
+    r".*\b(?:(?:un(?:used|necessary|needed)|redundant|missing) (?:\w+ )*(?:imports?|casts?|"
+    r"variables?|parameters?)|(?:clarify|fix|update|add|remove)\w* (?:\w+ )?comments?|"
+    r"for debugging|barrel)\b|"
+    r".*\bv?\d+\.\d+\S* in (?:the )?changelog|"
+    r"(?:chore|build|ci)(?:\([^)]*\))?!?: ?(?:release|bump|version|prepare release)|"
+    r"(?:fix|update|run|apply|correct)? ?(?:the )?(?:lint\w*|format\w*|gofmt|prettier|typos?)\b)"
+)
+"""How subjects begin of commits that nobody asks for later."""
+_SAYS_LITTLE = Phrase(
+    r"^\W*(?:\w+(?:\([^)]*\))?!?: ?)?(?:bump|clarif\w+|improve\w*|updat\w+|refine|document\w*|"
+    r"polish|tweak|address|sync|minor|small|various|misc\w*|clean ?up|cleanup|regenerat\w+|apply|"
+    r"more|(?:comprehensive )?(?:repository|various|several) improvements|"
+    r"add (?:\w+ ){0,3}(?:comments?|tests?|docs?|documentation|links?|badges?)|"
+    r"\w+ (?:pr |review |code )*(?:feedback|comments?|suggestions?))\b"
+    r"|\breview (?:follow-?ups?|items|nits|fixes)\b"
+    r"|\b(?:align\w*|indent\w*|spacing|padding|colou?rs?|wording)\b"
+)
+"""How subjects begin that need the rest of the message to tell anything."""
 _VERBS = names("commit cherry-pick revert")
 _SHOWING = VIEWERS | SEARCHERS | names("git gh awk jq echo ls find strings diff")
 
@@ -75,11 +98,18 @@ def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
 def commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
     """Return the commits of a session in order, but for those that it replaced: by an amendment,
     by one with the same subject, or by a reset to a commit before them."""
-    return session.once(_commits_that_stayed)
+    return session.once(_history)[0]
 
 
-def _commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
+def replaced_commits(session: SessionTurns) -> Mapping[str, str]:
+    """Return the SHA of each commit that a session replaced, as long as git printed it, with that
+    of the one that took its place: `RESET` where a reset took it back, "" where no SHA is known."""
+    return session.once(_history)[1]
+
+
+def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, str]]:
     stayed: dict[RedactedText, CommitCall] = {}
+    gone: dict[str, str] = {}
     calls = Calls()
     for turn in session.turns:
         for record in turn.records:
@@ -88,15 +118,43 @@ def _commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
                 continue
             made = made_in(record, command)
             for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
-                stayed.popitem()
+                gone[stayed.popitem()[1].made.sha] = RESET
             amended = made and any("--amend" in one.words for one in segments(command))
+            if not made and stayed and not record.is_error and _amends_quietly(command):
+                earlier = stayed.popitem()[1]
+                same = MadeCommit(_listed(earlier.made.subject, record), earlier.made.subject)
+                gone[earlier.made.sha] = same.sha
+                stayed[same.subject] = CommitCall(same, turn, record, earlier.message)
             replaced = stayed.popitem()[1] if amended and stayed else None
             for one in made:
                 replaced = stayed.pop(one.subject, replaced)
                 told = _MESSAGE.search(command) or _HEREDOC.search(command)
                 message = replaced.message if replaced is not None and not told else command
                 stayed[one.subject] = CommitCall(one, turn, record, message)
-    return list(stayed.values())
+                if replaced is not None:
+                    gone[replaced.made.sha] = one.sha
+    kept = {call.made.sha for call in stayed.values()}
+    return list(stayed.values()), {old: new for old, new in gone.items() if old and old not in kept}
+
+
+def _amends_quietly(command: RedactedText) -> bool:
+    """Return True if a command amends a commit under its subject, and git prints nothing."""
+    return any(
+        _git_verb(segment) == "commit"
+        and {"--amend", "--no-edit"} <= set(segment.words)
+        and {"-q", "--quiet"} & set(segment.words)
+        for segment in segments(command)
+    )
+
+
+def _listed(subject: RedactedText, record: RedactedRecord) -> str:
+    """Return the SHA beside which an output lists a subject, "" if it does not."""
+    found = (
+        line.group(1)
+        for line in _LISTED.finditer(record.text)
+        if _subject(record.text.cut(*line.span(2))) == subject
+    )
+    return next(found, "")
 
 
 def _reset_by(command: RedactedText) -> int:
@@ -127,12 +185,7 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     quiet = _quiet_subject(command)
     if quiet is None:
         return []
-    listed = [
-        found.group(1)
-        for found in _LISTED.finditer(record.text)
-        if _subject(record.text.cut(*found.span(2))) == quiet
-    ]
-    return [MadeCommit(listed[0] if listed else "", quiet)]
+    return [MadeCommit(_listed(quiet, record), quiet)]
 
 
 def _only_shows(command: RedactedText) -> bool:
@@ -195,3 +248,15 @@ def _subject(text: RedactedText) -> RedactedText:
 def subjects(made: Iterable[RedactedText]) -> list[RedactedText]:
     """Return the commits without their SHA."""
     return [text.sub(_LEADING_SHA, "") for text in made]
+
+
+def is_routine(subject: str) -> bool:
+    """Return True if a subject is one of a commit that nobody asks for later: a release, a merge,
+    formatting."""
+    return _ROUTINE.match(subject) is not None
+
+
+def says_little(subject: str) -> bool:
+    """Return True if a subject needs the rest of its message to tell anything ("address review
+    feedback")."""
+    return _SAYS_LITTLE.search(subject) is not None

@@ -3,16 +3,17 @@
 An error is the failed result of a command or tool: failed is what the agent's harness says failed;
 only where a pipe or a later command hid the status, or the harness said none, its output decides.
 It ended "resolved" when the same command (a test or build: the same one over at least the same
-targets; a tool: on the same file) succeeded later, "unresolved" when it ran again and never did,
-"not retried" when it did not run again. A tool's housekeeping (a file not yet read, a rejected
-call, a search without hits) is no error of the session.
+targets; a tool: on the same file) succeeded later and something was changed before that,
+"passed again" when nothing was, "unresolved" when it ran again and never did, "not retried" when it
+did not run again. A tool's housekeeping (a file not yet read, a rejected call, a search without
+hits) is no error of the session.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
@@ -29,7 +30,9 @@ from memory_assets.session_analysis.shell import (
 )
 
 MOST_ERRORS = 20
-RESOLVED, UNRESOLVED, NOT_RETRIED = "resolved", "unresolved", "not retried"
+RESOLVED, PASSED_AGAIN = "resolved", "passed again"
+UNRESOLVED, NOT_RETRIED = "unresolved", "not retried"
+ENDED = frozenset({RESOLVED, PASSED_AGAIN})
 _HEAD_LIMIT = 160
 _COMMAND_LIMIT = 60
 _SCANNED = 10_000
@@ -92,6 +95,10 @@ _VERBS = names(
     "git npm pnpm yarn bun go cargo make mvn gradle ./gradlew gradlew dotnet mise just task docker "
     "alembic terraform python python3 node deno bash sh ruby php uv pip pip3 poetry swift mix"
 )
+_CHANGES = re.compile(
+    r"\b(?:install|i|add|ci|remove|uninstall|update|upgrade|up|down|start|restart|stop|build|sync|"
+    r"migrate|generate|apply|fix|format|fmt|tidy|get|rm|exec|trust|set)\b|--(?:fix|write)\b"
+)
 _EVERYTHING = frozenset({"./...", ".", "all", "tests", "test"})
 _ASKS_FOR_HELP = names("--help -h help --version")
 _MAY_FAIL = SEARCHERS | VIEWERS | names("diff cmp test [ [[ which ls find grep command type pgrep")
@@ -112,6 +119,8 @@ class Run:
     segment: Segment | None = None
     command: RedactedText = EMPTY
     head: RedactedText = EMPTY
+    changes: int = 0
+    """How many calls of the session before it may have changed something that it runs on."""
 
     def covers(self, other: Run) -> bool:
         """Return True if success of this run shows that `other` would succeed."""
@@ -148,7 +157,7 @@ def errors_met(session: SessionTurns) -> tuple[ErrorMet, ...]:
         for place in sorted(last.values())
     ]
     if len(met) > MOST_ERRORS:
-        open_first = sorted(range(len(met)), key=lambda n: (met[n].outcome == RESOLVED, -n))
+        open_first = sorted(range(len(met)), key=lambda n: (met[n].outcome in ENDED, -n))
         met = [met[n] for n in sorted(open_first[:MOST_ERRORS])]
     return tuple(met)
 
@@ -160,16 +169,46 @@ def all_runs(session: SessionTurns) -> Sequence[Run]:
 
 def _all_runs(session: SessionTurns) -> Sequence[Run]:
     calls = Calls()
-    ended = ((turn, record) for turn in session.turns for record in turn.records)
-    runs = (_run(turn, record, calls.ended(record), calls) for turn, record in ended)
-    return [run for run in runs if run is not None]
+    changes = 0
+    runs: list[Run] = []
+    for turn in session.turns:
+        for record in turn.records:
+            run = _run(turn, record, calls.ended(record), calls)
+            if run is not None:
+                runs.append(replace(run, changes=changes))
+            changes += _may_change(record)
+    return runs
+
+
+def _may_change(record: RedactedRecord) -> bool:
+    """Return True for a call that changes files, or a command that may change what others run on:
+    not one that checks, shows or searches."""
+    if record.kind != "tool_use":
+        return False
+    kind = tool_kind(record)
+    return kind == "write" or (
+        kind == "shell"
+        and any(
+            not (part.program in _MAY_FAIL or part.program in _SINGLE or _checks(part))
+            for part in meaningful(record.command)
+        )
+    )
+
+
+def _checks(segment: Segment) -> bool:
+    """Return True for a command with a verb that checks or looks."""
+    words = " ".join(segment.words[1:3])
+    if segment.program == "git":
+        return segment.words[1:2] != () and segment.words[1] in LOOKING_GIT
+    return segment.program in _VERBS and not _CHANGES.search(words)
 
 
 def _outcome(runs: Sequence[Run], place: int) -> str:
     failed = runs[place]
     later = [run for run in runs[place + 1 :] if run.covers(failed)]
-    if any(not run.failed for run in later):
-        return RESOLVED
+    passed = next((run for run in later if not run.failed), None)
+    if passed is not None:
+        return RESOLVED if passed.changes > failed.changes else PASSED_AGAIN
     earlier = [run for run in runs[:place] if run.failed and run.normal == failed.normal]
     return UNRESOLVED if later or earlier else NOT_RETRIED
 

@@ -45,7 +45,11 @@ _DOUBTFUL = Phrase(
     r"\b(?:might|maybe|perhaps|probably|possibly|could be|may be|seems? (?:like|to)|I think|"
     r"I suspect|wonder|would|will)\b|\?$"
 )
-_CONDITIONAL = Phrase(r"\b(?:if|when|options?|could|either|pros|cons)\b.*:\W*$")
+_CONDITIONAL = Phrase(
+    r"\b(?:if|when|options?|could|either|pros|cons|alternatives?|would you like|do you want|"
+    r"should i)\b.*[:?]\W*$"
+)
+_OPTION = Phrase(r"\W*option \w+\b")
 _LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
 _AT_WORK = Phrase(r"\b(?:I'll|I'm \w+ing|I am \w+ing|I will|let me)\b")
 _ABOUT_WORK = Phrase(
@@ -56,6 +60,34 @@ _ABOUT_WORK = Phrase(
 _CODE_LIKE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|\b\d+\b|--\w")
 
 
+_NO_FINDING = Phrase(
+    r"^\W*(?:fix(?:es)?\b|the fix (?:is|was) (?:working|correct|complete|good|sound)\b|"
+    r"(?:worse|also|however|instead|additionally|plus|then)\b)|"
+    r"^\W*(?:now )?I (?:can )?(?:now )?(?:see|understand)\b|"
+    r"^\W*(?:I(?:'ve)? )?found the (?:root )?(?:cause|issue|problem|bug)\b(?: and \w+ it)?\W*$|"
+    r"\b(?:issue|problem|bug) (?:description|report|statement|number)\b|\bI was\b|\bthe user\b"
+    r"|\bissue is (?:really )?(?:after|about|asking|tracking)\b"
+    r"|\bthe (?:fix|solution) (?:is|was) (?:already|now|just|not|to|simpl\w+|straightforward)\b"
+    r"|\bthat's why (?:we|I)\b|^\W*(?:note|so|but|and)\b.{0,20}$"
+    r"|\b(?:root cause|culprit|fix)(?: is| was)? (?:real|clear|confirmed|in place|found|here)\b"
+)
+_OF_THE_MOMENT = Phrase(
+    r"\b(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?(?:'s)?|specs?|mocks?|assertions?|scripts?)\b|"
+    r"_test\b|\.(?:spec|test)\.|\blint\w*\b|\bunused\b|\btypos?\b|\bPID \d|\bsandbox\w*\b|"
+    r"\bbackground (?:task|process)\b|\bthis session\b|\bmy (?:environment|execution|change|edit|"
+    r"regex|command|previous|earlier|own)\b|"
+    r"\bI (?:forgot|used|missed|accidentally|added|wrote|made)\b|"
+    r"\b(?:we|I)(?:'re| are|'m| am) (?:creating|trying|running|using)\b"
+)
+"""What is over when the work is: the agent's own tests, edits and environment."""
+
+
+def states_nothing(text: str) -> bool:
+    """Return True if a sentence only announces a finding, or tells of what is over when the work
+    is."""
+    return (_NO_FINDING.search(text) or _OF_THE_MOMENT.search(text)) is not None
+
+
 def cause_score(one: Said) -> float:
     """Return a score: 1.2 and more for a sentence that gives a reason or a finding."""
     text = one.plain
@@ -64,9 +96,9 @@ def cause_score(one: Said) -> float:
     score = 3.0 if CAUSE.search(text) else 0.0
     score += 1.5 if _FOUND.search(text) else 0.0
     score += min(2, _REASON.count(text)) * 0.7
-    if score == 0 or PLANNING.search(text) or _VERDICT.search(text):
+    if score == 0 or PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
         return 0.0
-    if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):
+    if one.sentence.item and (_CONDITIONAL.search(one.sentence.lead) or _OPTION.match(text)):
         return 0.0
     score += 0.5 if _CODE_LIKE.search(text) else 0.0
     score += 0.5 if one.closing or one.recap else -0.8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from memory_assets.models import RedactedRecord, Turn
@@ -19,6 +19,8 @@ _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
 POINTS_BACK = Phrase(r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b")
 _UNFINISHED = (*":,;(-–—…",)
+_SHORTEST_LEAD = 50
+_CUT_OFF = re.compile(r"\b(?:now|to|that|by|with|for|and|so|it|as|of|in|the|are|is)\W*$")
 _LONGEST_OBJECTION = 600
 """Characters of a prompt that objects; a longer one brings something of its own."""
 CORRECTS = Phrase(
@@ -143,6 +145,13 @@ def _vocabulary(text: str) -> frozenset[str]:
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     smaller = min(len(one), len(other))
     return smaller > 0 and len(one & other) / smaller >= 0.7
+
+
+def without_colon(one: Said) -> Said:
+    """Return a sentence that leads in a list as one of its own, if it says enough without it."""
+    if not one.plain.endswith(":") or len(one.plain) < _SHORTEST_LEAD or _CUT_OFF.search(one.plain):
+        return one
+    return replace(one, text=one.text.cut(0, len(one.text) - 1), plain=one.plain[:-1])
 
 
 def readable(text: str) -> bool:

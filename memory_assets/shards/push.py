@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import cast
 
 from memory_assets.errors import StoreBusy, StoreMismatch
 from memory_assets.pipeline.removal.forget import EraseTraces, forget
@@ -23,7 +24,7 @@ from memory_assets.pipeline.removal.selection import sessions_on_record
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.catalog.facts import ProductFacts
-from memory_assets.stores.catalog.schema import SourceRow
+from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.lake.parquet_files import STAGING
 from memory_assets.stores.lake.schemas import TABLES
@@ -41,6 +42,8 @@ _COUNTS = (
     *("first_timestamp", "last_timestamp", "text_bytes", "text_beyond"),
 )
 """The facts of a source that travel: counts, times, and the agent's versions."""
+_OF_THE_MACHINE = ("repository", "state")
+"""The facts of products that say where a repository lies, and how it was."""
 _TRIES = 5
 _AT_ONCE = 8
 
@@ -222,7 +225,7 @@ class _Sending:
             for table in TABLES.values():
                 components.lake.partition(table, project).tidy()
             products = [
-                [*vars(replace(each, facts=ProductFacts(**each.facts), run_id="")).values()]
+                [*vars(_travelling(each)).values()]
                 for each in components.catalog.products.of_partition(project)
                 if each.stage not in LOCAL_STAGES
             ]
@@ -262,6 +265,12 @@ class _Sending:
         self._pushed.projects += 1
         self._pushed.bytes += len(content)
         return self._shard.put_blob(self._generation, content)
+
+
+def _travelling(product: Product) -> Product:
+    """Return a product without what is of this machine alone."""
+    facts = {name: value for name, value in product.facts.items() if name not in _OF_THE_MACHINE}
+    return replace(product, facts=cast("ProductFacts", facts), run_id="")
 
 
 def _counts(row: SourceRow) -> list[object]:

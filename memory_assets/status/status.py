@@ -88,7 +88,11 @@ def status(settings: Settings) -> dict[str, Any]:
             unlisted=len(disk.unlisted),
             read=sum(counts["sessions"] for counts in agents.values()),
             of_other_models=_of_other_models(catalog, settings, versions) if vectors else {},
-            missing=[*_unread(text, disk), *_failed_checks(catalog, data_dir)],
+            missing=[
+                *_unread(text, disk),
+                *_failed_checks(catalog, data_dir),
+                *_failed_runs(data_dir),
+            ],
         ),
         "account": text.to_dict() | disk.others.to_dict(),
         "freshness": _freshness(disk, stages, vectors=vectors),
@@ -196,6 +200,16 @@ def _failed_checks(catalog: Catalog, data_dir: Path) -> Iterator[str]:
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         project, check = failed[0]
         yield f"A check failed: {check} of {project}{more}. `memory verify` says what it found."
+
+
+def _failed_runs(data_dir: Path) -> Iterator[str]:
+    """Yield a line if the last ingest of a project failed, so that nobody knows what is missing."""
+    if (data_dir / LEDGER).exists():
+        with closing(ledger_of(data_dir)) as ledger:
+            failing = ledger.failing()
+        if failing:
+            of = f" of {failing[-1]}" if failing[-1] else ""
+            yield f"The last ingest{of} failed; run `memory ingest`, which says why."
 
 
 def _of_other_models(

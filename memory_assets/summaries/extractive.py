@@ -7,7 +7,7 @@ from collections import Counter
 from memory_assets.models import Summary
 from memory_assets.redacted_text import RedactedText, compose, content_hash, join
 from memory_assets.session_analysis.commits import commits
-from memory_assets.session_analysis.failures import RESOLVED, errors_met
+from memory_assets.session_analysis.failures import ENDED, errors_met
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import (
     EMPTY,
@@ -19,7 +19,7 @@ from memory_assets.session_analysis.phrases import (
 )
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import commands
-from memory_assets.session_analysis.statements import all_said
+from memory_assets.session_analysis.statements import all_said, withdrawn
 from memory_assets.summaries import findings, outcomes, prompts
 
 TEXT_LIMIT = 880
@@ -36,14 +36,15 @@ class ExtractiveSummarizer:
     def summarize(self, session: SessionTurns) -> Summary:
         """Return the session's summary; a field that nothing speaks for is empty."""
         records = session.records
-        said = all_said(session.turns)
+        gone = withdrawn(session)
+        said = [one for one in all_said(session.turns) if session.turns[one.turn].id not in gone]
         files = touched(session)
         made = commits(session)
         met = errors_met(session)
         times = [record.timestamp for record in records if record.timestamp is not None]
         started, ended = min(times, default=None), max(times, default=None)
         done = outcomes.completed(said, made, files)
-        learned = findings.learned(said, done)
+        learned = findings.learned(session, said, done)
         fields = {
             "title": prompts.title(session),
             "request": prompts.request(session),
@@ -53,7 +54,7 @@ class ExtractiveSummarizer:
             "next_steps": outcomes.next_steps(session, said),
             "notes": outcomes.notes(session, said),
         }
-        open_errors = [error.text for error in met if error.outcome != RESOLVED]
+        open_errors = [error.text for error in met if error.outcome not in ENDED]
         text = _text(fields, distinct(base_name(path) for path in files.modified), open_errors)
         return Summary(
             id=f"summary::{session.session_id}",

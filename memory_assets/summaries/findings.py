@@ -12,31 +12,100 @@ from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
     base_name,
+    closed,
     distinct,
+    leading,
     listing,
     shorten,
 )
 from memory_assets.session_analysis.scores import PLANNING, cause_score
 from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.statements import Said, choose, readable
+from memory_assets.session_analysis.statements import (
+    POINTS_BACK,
+    Said,
+    choose,
+    in_context,
+    readable,
+)
 
 LEARNED_LIMIT = 400
 _LEARNED_MOST = 3
 _INVESTIGATED_LIMIT = 400
 _TASK_LIMIT = 70
+_MOST_FINDINGS, _FINDING_LIMIT, _SHORTEST_FINDING = 4, 130, 24
+_HEAD_OF_A_PROMPT = 600
+_GRAVE = ("critical", "blocking", "p0", "high", "major", "required", "must", "p1", "medium",
+          "important", "should", "p2", "low", "minor", "p3", "nit")  # fmt: skip
+_GRAVITY = Phrase(
+    rf"\W*(?:\d+\W+)?(?P<gravity>{'|'.join(_GRAVE)})\b(?: (?:severity|priority|risk|issues?|"
+    r"findings?|fixes|changes))?(?=\W*$|\s*[:/)\]—–-])"
+)
+"""How a finding, or the heading above it, begins that says how grave it is."""
+_FINDINGS = Phrase(
+    r"\b(?:findings?|issues?|problems?|bugs?|concerns?|risks?|gaps?|suggestions?|improvements?|"
+    r"required|important|critical|nits?|should (?:fix|remove)|redundant|potential\w*)\b"
+)
+_GOES_ON = Phrase(r"\W*(?:but|and|or|also|plus|great|perfect|yes|no|ok|however|instead|worse)\b")
+_AMISS = Phrase(
+    r"n't\b|\b(?:not?|never|missing|without|still|wrong|fails?|should|could|only|duplicat\w+|unused|"
+    r"redundant|mismatch\w*|inconsisten\w+|leak\w*|race|stale|incorrect\w*|ignor\w+|drop\w*|"
+    r"overstat\w+|omits?|lacks?|instead|but|conflates?|too|breaks?|lost|trivial)\b"
+)
+"""What says that something is amiss, not only that it is there."""
+_NO_FINDINGS = Phrase(r"\W*(?:no |none\b|nothing\b|fixed\b|all |whether\b|how\b)")
+_REVIEWS = Phrase(
+    r"\b(?:re)?view(?:ed|er|ing)?\b|\baudit\b|\bfeedback\b|\bdouble.?check\b|\bfind(?:ings?)? "
+    r"(?:any |all )?(?:bugs|issues|problems)\b|\bcritique\b|\bany (?:bugs|issues|problems|gaps)\b"
+)
 
 
-def learned(said: list[Said], done: RedactedText) -> RedactedText:
-    """Return the sentences that state a cause or a finding, none that `done` holds already."""
-    return choose(
-        said,
+def learned(session: SessionTurns, said: list[Said], done: RedactedText) -> RedactedText:
+    """Return what reviews found, then the sentences that state a cause or a finding, none that
+    `done` holds already."""
+    found = leading(_review(session, said), LEARNED_LIMIT)
+    room = LEARNED_LIMIT - sum(len(one) + 1 for one in found)
+    stated = choose(
+        (one for one in said if not _dangles(one)),
         cause_score,
-        room=LEARNED_LIMIT,
-        most=_LEARNED_MOST,
-        threshold=1.2,
-        beside=split(done),
+        room=max(room, 0),
+        most=_LEARNED_MOST - min(len(found), _LEARNED_MOST),
+        threshold=1.5,
+        beside=[*split(done), *found],
     )
+    return join(" ", distinct([*found, stated]))
+
+
+def _dangles(one: Said) -> bool:
+    """Return True if the subject of a sentence, or what it goes on from, stands elsewhere."""
+    text = in_context(one)
+    return (POINTS_BACK.match(text) or _GOES_ON.match(text)) is not None
+
+
+def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
+    """Return the findings of the last review that has any, the gravest first, shortened."""
+    by_turn: dict[int, list[tuple[int, int, RedactedText]]] = {}
+    for place, one in enumerate(said):
+        if not one.closing or one.sentence.before or one.plain.endswith("?"):
+            continue
+        heading = one.sentence.heading or one.sentence.lead
+        label = _GRAVITY.match(one.plain) or _GRAVITY.match(heading)
+        listed = one.sentence.item and _FINDINGS.search(heading) and _AMISS.search(one.plain)
+        asked = _REVIEWS.search(_prompt(session, one.turn))
+        if not (asked and (label or listed)) or len(one.plain) < _SHORTEST_FINDING:
+            continue
+        if _NO_FINDINGS.match(one.plain):
+            continue
+        grave = _GRAVE.index(label["gravity"]) if label else len(_GRAVE)
+        text = closed(shorten(one.text, _FINDING_LIMIT))
+        by_turn.setdefault(one.turn, []).append((grave, place, text))
+    found = by_turn[max(by_turn)] if by_turn else []
+    return [text for _, _, text in sorted(found, key=lambda each: each[:2])][:_MOST_FINDINGS]
+
+
+def _prompt(session: SessionTurns, turn: int) -> str:
+    prompt = session.turns[turn].prompt
+    return prompt.text[:_HEAD_OF_A_PROMPT] if prompt is not None else ""
 
 
 def answered(session: SessionTurns, said: list[Said]) -> RedactedText:

@@ -22,7 +22,7 @@ from memory_assets.session_analysis.phrases import (
 )
 from memory_assets.session_analysis.scores import DID, NEXT_HEADING, NOW, done_score
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.statements import Said, choose, readable
+from memory_assets.session_analysis.statements import Said, choose, readable, without_colon
 
 LIMIT = 400
 _COMMITS_ROOM = 170
@@ -34,11 +34,15 @@ _NEXT_FIRST = Phrase(
 _NEXT = Phrase(
     r"\bnext (?:steps?|action)\b|\b(?:still|also) needs? to\b|\bremains? to\b|"
     r"\byou(?:'ll| will)? (?:still )?need to\b|\byou (?:should|may want to) (?:now|then|also)\b|"
-    r"\bI(?:'d| would) (?:recommend|suggest)\b|\bfollow-?up\b|\bTODO\b|\bleft to do\b|"
+    r"\bI(?:'d| would) (?:recommend|suggest)\b|\bfollow-?up\b|\bto-?do: |\bleft to do\b|"
     r"\bready to (?:commit|merge|push|deploy|release|review)\b|\bwhen you're ready\b|"
     r"\bnot yet\b|\bawaiting\b"
 )
 _WEIGHING = Phrase(r"^(?:pros|cons|option \w+)\b")
+_COURTESY = Phrase(
+    r"\blet me know if (?:you (?:need|have|run into|see)|there)\b|"
+    r"\b(?:any )?(?:questions|anything else)\b"
+)
 _OFFER = Phrase(
     r"^(?:would you like|do you want|want me to|should I|shall I|if you(?:'d)? (?:like|want)|"
     r"let me know (?:if|when|which|whether))"
@@ -66,7 +70,8 @@ def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) 
     """Return the agent's reports of finished work and the commits, or else the changed files."""
     commits = _committed(made)
     room = LIMIT - len(commits) - 1
-    done = choose(said, done_score, room=room, most=4, threshold=1.5, beside=subjects(made))
+    reports = map(without_colon, said)
+    done = choose(reports, done_score, room=room, most=4, threshold=1.4, beside=subjects(made))
     parts = distinct([done, commits])
     if parts:
         return join(" ", parts)
@@ -109,7 +114,7 @@ def _next_score(one: Said) -> float:
     text = one.plain
     if not (one.closing or one.recap) or not 12 <= len(text) <= 280 or text.endswith(":"):
         return 0.0
-    if _WEIGHING.search(text):
+    if _WEIGHING.search(text) or _COURTESY.search(text):
         return 0.0
     item = one.sentence.item
     under = (

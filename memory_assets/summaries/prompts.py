@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 from memory_assets.models import PROGRAM
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.commits import commits, subjects
+from memory_assets.session_analysis.commits import (
+    commits,
+    is_routine,
+    says_little,
+    subjects,
+)
 from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten
 from memory_assets.session_analysis.sentences import asks, condensed, own_words, request_sentences
 from memory_assets.session_analysis.session import SessionTurns
@@ -33,7 +38,13 @@ _CLAUSE_END = re.compile(
     r"\s*[;:]\s|,\s|\s[-–—]+\s|[.?!]\s|[，、；：。？！]"
     r"|\s(?=(?:and then|so that|but|because|while|which|when|if)\s)"
 )
-_SHORTEST_CLAUSE = 16
+_SHORTEST_CLAUSE, _LONG_ENOUGH = 16, 40
+"""Characters of a clause; a shorter one than the latter stands for too little of its sentence."""
+_ENOUGH, _FEWEST_WORDS = 200, 3
+_LONG_SUBJECT = 60
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_ADDRESS = re.compile(r"https?://\S+")
+_PASTED = re.compile(r"\S+@\S+ .{0,60}[%$#] |[^\"\n]*\"\s*$|\W*~?/\S+/\S+\s*$")
 _ANSWERING = Phrase(r"\W*(?:yes|no|ok(?:ay)?|sure|yep|\d+)\b[\s,.]")
 _TURNING = Phrase(
     r"^\W*(?:no\b|actually|instead|wait|stop|but\b|don'?t|do not|not\b|now\b|also\b|let'?s|"
@@ -57,16 +68,29 @@ def title(session: SessionTurns) -> RedactedText:
         text = given.squeezed()
         if text and not _NO_TITLE.match(text) and not text.endswith(_CUT_OFF):
             return _clause(text)
-    for subject in reversed(subjects(commits(session))):
-        if not _NO_SUBJECT.match(subject):
-            return _clause(subject)
-    asked = sorted(requests(session), key=lambda text: _ANSWERING.match(text) is not None)
+    made = [one for one in reversed(subjects(commits(session))) if not _NO_SUBJECT.match(one)]
+    telling = [
+        one
+        for one in made
+        if not is_routine(one) and (len(one) >= _LONG_SUBJECT or not says_little(one))
+    ]
+    for subject in telling or made:
+        return _clause(subject)
+    asked = sorted(requests(session), key=_says_little)
     for text in (*asked, *_without_a_human(session)):
-        for sentence in request_sentences(text):
+        told = request_sentences(text)
+        for sentence in sorted(told[:2], key=lambda one: _says_little(one.text)):
             return _open(_clause(sentence.text))
         if text.strip():
             return _clause(text.cut(0, 400).squeezed())
     return EMPTY
+
+
+def _says_little(text: str) -> tuple[bool, bool]:
+    """Return how little a request tells as a title: of few words, or pasted, then answering."""
+    words = _WORD.findall(_ADDRESS.sub("", text[:_ENOUGH]))
+    few = len(words) < _FEWEST_WORDS or _PASTED.match(text) is not None
+    return few, _ANSWERING.match(text) is not None
 
 
 def _given(session: SessionTurns) -> Iterator[RedactedText]:
@@ -90,7 +114,9 @@ def _clause(text: RedactedText) -> RedactedText:
         return text
     found = (end.start() for end in _CLAUSE_END.finditer(text, _SHORTEST_CLAUSE, TITLE_LIMIT + 1))
     ends = [end for end in found if text.count("(", 0, end) == text.count(")", 0, end)]
-    return text.cut(0, ends[-1]) if ends else shorten(text, TITLE_LIMIT)
+    return (
+        text.cut(0, ends[-1]) if ends and ends[-1] >= _LONG_ENOUGH else shorten(text, TITLE_LIMIT)
+    )
 
 
 def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:

@@ -53,13 +53,15 @@ class LeftOut(NamedTuple):
     """A declared place whose text the reader leaves out: the beginning of its path of keys, where
     "*" is any one key and "<tag>" the text between such tags; the agent's version that was first
     seen to write it, as `benchmarks/account.py --rows` finds it ("" if that names none); and the
-    reason. `opens`: what a text there begins with, where only such texts are left out. `dropped`
-    instead of a path: the reader's reason for objects whose text it takes from another source."""
+    reason. `opens`, `holds`: what a text there begins with, or has in it, where only such texts are
+    left out. `dropped` instead of a path: the reader's reason for objects whose text it takes from
+    another source."""
 
     path: str
     since: str
     why: str
     opens: str = ""
+    holds: str = ""
     dropped: str = ""
 
 
@@ -156,7 +158,10 @@ class _Place:
     def row_of(self, text: str) -> LeftOut | None:
         """Return the row that leaves a text here out."""
         opening = text.lstrip()
-        return next((row for row in self.declared if opening.startswith(row.opens)), None)
+        return next(
+            (row for row in self.declared if opening.startswith(row.opens) and row.holds in text),
+            None,
+        )
 
     def path(self) -> str:
         """Return the keys to here; "*" for those that may be data."""
@@ -235,6 +240,12 @@ class Account:
                 continue
             if rest := self._unfound(leaf, texts, version):
                 self._wait_for(leaf, rest, version)
+
+    def drop(self, parsed: Mapping[str, Any], reason: str) -> None:
+        """Note why there are no records of an object that was compared when its reader held it."""
+        if row := self._elsewhere.get(reason):
+            for _, text in _leaves(parsed, self._root):
+                self._dropped.setdefault(hash(text), row)
 
     def made(self, records: Iterable[Record]) -> list[str]:
         """Note what the reader took, and return it."""

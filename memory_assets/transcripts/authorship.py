@@ -126,10 +126,16 @@ def unknown_command(text: str) -> str:
 def framed(text: str, tag: str) -> tuple[str, str]:
     """Return what stands in all frames of `tag` in a text, which is what was typed, and the rest,
     which is the agent's. Without a frame all is typed, unless the text begins with another one."""
-    frame = re.compile(rf"<{tag}>\s*(.*?)\s*</{tag}>", re.DOTALL)
-    inside = [found for found in frame.findall(text) if found]
-    if inside:
-        return "\n".join(inside), frame.sub("", text).strip()
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    inside: list[str] = []
+    around: list[str] = []
+    at = 0
+    while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
+        around.append(text[at:start])
+        inside.append(text[start + len(opening) : end].strip())
+        at = end + len(closing)
+    if any(inside):
+        return "\n".join(filter(None, inside)), "".join((*around, text[at:])).strip()
     return ("", text) if text.lstrip().startswith("<") else (text, "")
 
 

@@ -10,6 +10,7 @@ from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.fields import (
     block_text,
     content_text,
+    objects_in,
     render_input,
     safe_id,
     text_field,
@@ -26,8 +27,7 @@ def blocks_of(content: Any) -> list[JsonObject]:
     """Return content as blocks: a text is one block, what is neither is none."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    found = content if isinstance(content, list) else []
-    return [block for block in found if isinstance(block, dict)]
+    return objects_in(content)
 
 
 class BlockSession(Session):

@@ -175,9 +175,12 @@ class Walk:
 
     def folders(self, root: Path, depth: int = _NAMED_DEPTH) -> Iterator[Path]:
         """Yield a directory that a user named and those below it, but for hidden ones, packages
-        that were installed, and links."""
+        that were installed, and links; of a repository those in it alone."""
         yield root
-        for entry in self.entries(root) if depth else ():
+        entries = self.entries(root) if depth else []
+        if any(entry.name == ".git" for entry in entries):
+            depth = 1
+        for entry in entries:
             is_of_user = not entry.name.startswith(".") and entry.name not in _INSTALLED
             if is_of_user and self.is_directory(entry, follow_symlinks=False):
                 yield from self.folders(Path(entry.path), depth - 1)

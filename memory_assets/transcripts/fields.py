@@ -75,6 +75,11 @@ def object_field(record: dict[str, Any], name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; none of anything else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def count_field(record: dict[str, Any], name: str) -> int:
     """Return a field that is a count, 0 if it is none."""
     value = record.get(name)

@@ -57,7 +57,8 @@ class StoredSession(Session):
         self._version = safe_name(version) or self._version
         report.see_cwd(self._cwd)
         report.see_version(self._version)
-        report.see_time(parse_time(start))
+        self._start = parse_time(start)
+        report.see_time(self._start)
 
     def _frame(
         self,

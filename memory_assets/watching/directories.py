@@ -50,7 +50,7 @@ class _Watched:
 
 
 _DATABASES = (".db", ".vscdb")
-STORES = (".json", ".md", *(f"{ending}{log}" for ending in _DATABASES for log in ("", "-wal")))
+STORES = (".json", *(f"{ending}{log}" for ending in _DATABASES for log in ("", "-wal")))
 """Endings of documents and databases with sessions, and of databases' logs."""
 Wanted = Callable[[str, bool], bool]
 """Whether a path that changed is worth telling; the second argument: whether it is a directory."""

@@ -4,11 +4,13 @@ record, and what agents wrote themselves."""
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
+from memory_assets.agents import AGENTS
 from memory_assets.documents.walk import is_passed_over
 from memory_assets.errors import ConfigurationError, StoreBusy, StoreError, TranscriptError
 from memory_assets.pipeline.plan import plan
@@ -54,6 +56,8 @@ class Followed(Protocol):
 
 
 _MOST_IGNORED = 10_000
+_PLACES_SECONDS = 10.0
+"""Seconds between looks for stores that are new, which cost a few dozen `stat`s."""
 
 
 class Transcripts:
@@ -66,8 +70,13 @@ class Transcripts:
         report: Report = lambda line: None,
     ) -> None:
         self.directories = directories
-        self._roots = directories.roots
+        roots = components.settings.transcript_roots()
+        passed_over = {
+            root for agent in roots if AGENTS[agent].in_projects for root in roots[agent]
+        }
+        self._roots = tuple(root for root in directories.roots if root not in passed_over)
         self._of_stores: list[tuple[str, str]] = []
+        self._next_places = 0.0
         self._components = components
         self._report = report
         self._known = components.catalog.sources
@@ -80,15 +89,21 @@ class Transcripts:
     def refresh(self) -> bool:
         """Watch directories that are new, those included that agents' own lists name; return
         whether all files must be compared."""
+        if time.monotonic() >= self._next_places:
+            self._find_places()
+            self._next_places = time.monotonic() + _PLACES_SECONDS
+        return self.directories.refresh()
+
+    def _find_places(self) -> None:
         places = [
             (agent, path)
             for agent, root in stored_roots(self._components.settings.transcript_roots())
+            if not AGENTS[agent].in_projects
             for path in (root, *reader_by_agent(agent).elsewhere(root))
         ]
         self._of_stores = [(agent, f"{path}{os.sep}") for agent, path in places]
         listed = (path for _, path in places)
         self.directories.roots = tuple(dict.fromkeys((*self._roots, *listed)))
-        return self.directories.refresh()
 
     def plans(self) -> Iterator[tuple[str, plan.ProjectPlan | None]]:
         """Compare every project with its files; yield its name and the work that it has."""
@@ -106,7 +121,11 @@ class Transcripts:
         for path in paths:
             if path in self._ignored or not (is_transcript(path, False) and path.startswith(roots)):
                 continue
-            of_store = {agent for agent, root in self._of_stores if path.startswith(root)}
+            of_store = {
+                agent
+                for agent, root in self._of_stores
+                if path.startswith(root) and _may_be_of(agent, path)
+            }
             if of_store or path.endswith(STORES):
                 agents |= of_store
                 continue
@@ -171,6 +190,12 @@ class Transcripts:
         for each in set(unlisted) - self._unlisted:
             self._report(f"{each.path}: {each.reason}; to do: {each.remedy}")
         self._unlisted = set(unlisted)
+
+
+def _may_be_of(agent: str, path: str) -> bool:
+    """Whether a file can have sessions of an agent below whose places it is."""
+    watched = AGENTS[agent].watched
+    return not watched or os.path.basename(os.path.dirname(path)) in watched  # noqa: PTH119, PTH120
 
 
 class Documents:

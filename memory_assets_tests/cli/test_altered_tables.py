@@ -118,7 +118,14 @@ def _empty(content: bytes) -> bytes:
     return b""
 
 
-@pytest.mark.parametrize("damage", [_no_footer, _cut_in_half, _empty])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _cut_in_half,
+        pytest.param(_no_footer, marks=pytest.mark.long),
+        pytest.param(_empty, marks=pytest.mark.long),
+    ],
+)
 def test_a_damaged_file_is_told_until_it_is_whole_and_stops_no_other_project(
     home: dict[str, str], tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
@@ -138,8 +145,12 @@ def test_a_damaged_file_is_told_until_it_is_whole_and_stops_no_other_project(
         assert done.returncode not in (exit_codes.FINE, None), (command, done.stdout)
         told = done.stdout + done.stderr
         assert f"{path.name} is damaged" in told and _EVERYTHING not in told, (command, told)
+        if command == "ingest":
+            told = run_here(home, "status").stdout
+            assert "The last ingest failed" in told and "can be found" not in told, told
     assert (
         json.loads(run_here(home, "sessions", "--project", "pier", "--json").stdout)["total"] == 4
     )
     path.write_bytes(whole)
     assert run_here(home, "ingest").returncode == exit_codes.FINE
+    assert _EVERYTHING in run_here(home, "status").stdout

@@ -93,6 +93,7 @@ def test_index_moves_the_workspaces_alone(changed: dict[str, str]) -> None:
     assert _FOUND in _run(changed, "ingest")
 
 
+@pytest.mark.long
 def test_a_workspace_whose_directory_is_gone_is_moved_too(
     changed: dict[str, str], filled: dict[str, str]
 ) -> None:

@@ -86,8 +86,17 @@ def _not_a_database(database: Path) -> None:
     database.write_bytes(b"what is this" * 1_000)
 
 
-@pytest.mark.parametrize("name", DATABASES)
-@pytest.mark.parametrize("break_it", [_two_revisions, _not_a_database])
+@pytest.mark.parametrize(
+    ("name", "break_it"),
+    [
+        ("history/runs.db", _two_revisions),
+        ("history/runs/index.db", _not_a_database),
+        ("schedules/schedules.db", _two_revisions),
+        pytest.param("history/runs.db", _not_a_database, marks=pytest.mark.long),
+        pytest.param("history/runs/index.db", _two_revisions, marks=pytest.mark.long),
+        pytest.param("schedules/schedules.db", _not_a_database, marks=pytest.mark.long),
+    ],
+)
 def test_a_broken_database_is_left_as_it_is_and_said(
     sample_settings: Settings, name: str, break_it: Callable[[Path], None]
 ) -> None:

@@ -48,6 +48,26 @@ def test_an_old_commit_in_the_output_of_a_real_one_is_not_claimed(
     assert session.claims() == {}
 
 
+def test_a_commit_that_the_session_amended_says_what_took_its_place(
+    shop: Workshop, session: Session
+) -> None:
+    """By its full SHA where git has both; one that a reset took back says so."""
+    old = session.commits("src/harbor.py", "Add a harbor")
+    amend = "git commit --amend -m 'Add a port'"
+    session.run(amend, lambda: shop.git("commit", "--amend", "-m", "Add a port"))
+    new = shop.git("rev-parse", "HEAD").strip()
+    gone = session.commits("src/pier.py", "Add a pier")
+    session.run("git reset --soft HEAD~1", lambda: shop.git("reset", "--soft", "HEAD~1"))
+    claims = session.claims()
+    assert {sha: claims[sha].replaced_by for sha in (old, new, gone)} == {
+        old: new,
+        new: "",
+        gone: "reset",
+    }
+    said = {one.sha: one.replaced_by for one in session.claims(asked=False).values()}
+    assert [new.startswith(by) and bool(by) for sha, by in said.items() if old.startswith(sha)]
+
+
 def test_a_quiet_commit_is_found_by_time_and_subject(shop: Workshop, session: Session) -> None:
     """Git printed nothing; its own record of that second does."""
     session.write("src/a.py", "def first(): return 1_000_000")

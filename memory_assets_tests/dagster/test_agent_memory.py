@@ -7,11 +7,11 @@ from pathlib import Path
 import dagster as dg
 
 from memory_assets.cli.dagster.home import open_instance
-from memory_assets.dagster.agent_memory_sensor import agent_memory_sensor
 from memory_assets.dagster.definitions import AGENT_ASSETS, build_defs
 from memory_assets.dagster.jobs import upkeep_schedule
 from memory_assets.dagster.partitions import agent_memory
 from memory_assets.dagster.resources import MemoryResource
+from memory_assets.dagster.sensors import agent_memory_sensor
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings, load_settings

@@ -8,7 +8,7 @@ from typing import Any
 
 import dagster as dg
 
-from memory_assets.dagster.assets.gateway_costs import gateway_costs
+from memory_assets.dagster.assets.maintenance import gateway_costs
 from memory_assets.dagster.jobs import costs_schedule
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.http.endpoint_use import EndpointUse

@@ -16,7 +16,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from memory_assets.dagster.assets.known_secrets import known_secrets
+from memory_assets.dagster.assets.maintenance import known_secrets
 from memory_assets.dagster.definitions import ASSETS, WORKSPACE_ASSETS, build_defs, defs
 from memory_assets.errors import ConfigurationError
 from memory_assets.serving.pages.site import WithManual
@@ -254,7 +254,7 @@ def test_dg_finds_the_project() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("dg", "list", "defs", "--json"),
+        pytest.param(("dg", "list", "defs", "--json"), marks=pytest.mark.long),
         pytest.param(("dg", "check", "defs", "--no-check-yaml"), marks=pytest.mark.long),
         ("dagster", "asset", "list", "-m", "memory_assets.dagster.definitions"),
     ],

@@ -28,12 +28,12 @@ from memory_assets_tests.dagster.recorded import record_ingests
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
-on_postgres_and_others = pytest.mark.parametrize(
+on_any_instance = pytest.mark.parametrize(
     "instance",
     [
-        "PostgreSQL",
+        "moved SQLite",
         pytest.param("ephemeral", marks=pytest.mark.long),
-        pytest.param("moved SQLite", marks=pytest.mark.long),
+        pytest.param("PostgreSQL", marks=pytest.mark.long),
     ],
     indirect=True,
 )
@@ -78,7 +78,7 @@ def _run_what_is_asked(
     return run.run_id
 
 
-@on_postgres_and_others
+@on_any_instance
 def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
     sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +128,7 @@ def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
 
 
 @pytest.mark.long  # on the shipped instance: test_backfill.py
-@on_postgres_and_others
+@on_any_instance
 def test_a_backfill_is_made_and_a_project_forgotten_on_any_instance(
     sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

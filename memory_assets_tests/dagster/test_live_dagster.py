@@ -123,7 +123,7 @@ def test_what_the_command_line_made_is_in_the_catalogue(watched: Dagster) -> Non
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="runs are found by their process")
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("job", [INGEST_BATCH, INGEST_JOB])
+@pytest.mark.parametrize("job", [INGEST_BATCH, pytest.param(INGEST_JOB, marks=pytest.mark.long)])
 def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster, job: str) -> None:
     """By the daemon, without anybody's doing."""
     alone = job == INGEST_JOB

@@ -10,13 +10,13 @@ import pytest
 
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.definitions import WORKSPACE_ASSETS, build_defs
-from memory_assets.dagster.partitions import workspaces
+from memory_assets.dagster.partitions import agent_memory, workspaces
 from memory_assets.dagster.resources import MemoryResource
-from memory_assets.dagster.workspace_sensor import workspaces_sensor
+from memory_assets.dagster.sensors import workspaces_sensor
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
-from memory_assets.stores.runs.names import WORKSPACE_JOB
+from memory_assets.stores.runs.names import AGENT_MEMORY_JOB, WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.dagster.recorded import QUIET
@@ -70,6 +70,36 @@ def test_the_job_materializes_every_asset_of_a_workspace(
             for spec in asset.check_specs
         }
         assert checks.keys() == wanted and all(checks.values())
+
+
+@pytest.mark.parametrize(
+    ("job", "asset", "partition"),
+    [
+        (WORKSPACE_JOB, "workspace_documents", "workspace:harbour"),
+        (WORKSPACE_JOB, "workspace_chunks", "workspace:harbour"),
+        (AGENT_MEMORY_JOB, "agent_memory", "agent-memory:-home-mara-code-harbour"),
+    ],
+)
+def test_a_partition_of_nothing_fails_and_says_so(
+    settings: Settings, instance: dg.DagsterInstance, job: str, asset: str, partition: str
+) -> None:
+    """A mistyped one, of a workspace or of what agents wrote: nothing is materialized."""
+    definition = workspaces if job == WORKSPACE_JOB else agent_memory
+    instance.add_dynamic_partitions(str(definition.name), [partition])
+    run = (
+        build_defs(settings)
+        .resolve_job_def(job)
+        .execute_in_process(
+            instance=instance,
+            partition_key=partition,
+            run_config=QUIET,
+            asset_selection=[dg.AssetKey(asset)],
+            raise_on_error=False,
+        )
+    )
+    assert not run.success and not run.get_asset_materialization_events()
+    (failure,) = (event for event in run.all_node_events if event.is_step_failure)
+    assert "misspelt" in str(failure.step_failure_data)
 
 
 def test_the_sensor_requests_a_run_when_a_file_changes(

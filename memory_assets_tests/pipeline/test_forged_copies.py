@@ -36,7 +36,14 @@ def _forge(memory: SampleMemory, session_id: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("first", ["the session", "the forged one", "both"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "the forged one",
+        pytest.param("the session", marks=pytest.mark.long),
+        pytest.param("both", marks=pytest.mark.long),
+    ],
+)
 def test_an_older_file_with_the_same_ids_takes_no_text_away(
     memory: SampleMemory, fresh: SampleMemory, first: str
 ) -> None:

@@ -141,7 +141,11 @@ def _lose_the_catalogue(memory: SampleMemory) -> None:
     memory.reopen()
 
 
-@pytest.mark.parametrize("planned", [True, False], ids=["by the plan", "by a run alone"])
+@pytest.mark.parametrize(
+    "planned",
+    [True, pytest.param(False, marks=pytest.mark.long)],
+    ids=["by the plan", "by a run alone"],
+)
 def test_without_the_catalogue_everything_is_read_again(
     memory: SampleMemory, planned: bool
 ) -> None:

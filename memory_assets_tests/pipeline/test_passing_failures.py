@@ -167,7 +167,7 @@ def test_a_table_that_cannot_be_opened_is_not_damaged(memory: SampleMemory) -> N
     assert type(caught.value) is StoreError
 
 
-@pytest.mark.parametrize("megabytes", [20, 60])
+@pytest.mark.parametrize("megabytes", [20, pytest.param(60, marks=pytest.mark.long)])
 def test_too_little_memory_for_the_model_is_healed_by_the_next_run(
     memory: SampleMemory, megabytes: int
 ) -> None:

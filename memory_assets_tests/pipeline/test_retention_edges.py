@@ -62,16 +62,14 @@ def test_what_was_let_go_of_is_known_by_keyed_ids(wordy: SampleMemory) -> None:
     """An agent's id may be a hash of what was said: what is left has keyed hashes alone, which
     under another install key are those of no record."""
     memory = wordy
-    marks = {
-        mark(record.record_uuid).to_bytes(8, "little")
-        for record in read_session(memory.path(memory.flaky))
-    }
+    ids = {record.record_uuid for record in read_session(memory.path(memory.flaky))}
+    marks = {mark(each).to_bytes(8, "little") for each in ids}
     retained(memory)
     lake, key = memory.components.lake, memory.components.install_key
     path = own_file(lake, REDACTED_RECORDS, memory.harbor, memory.flaky)
     _, footer = lake.read_footer(REDACTED_RECORDS, memory.harbor, memory.flaky)
     family, records = read_removed_records(footer[REMOVED_RECORDS])
-    keyed = {RecordIdentity(key).id_of_mark(int.from_bytes(each, "little")) for each in marks}
+    keyed = set(map(RecordIdentity(key).id_of, ids))
     assert family is not None
     assert len(keyed.intersection(records["id"].tolist())) > 30
     content = path.read_bytes() + base64.b85decode(footer[REMOVED_RECORDS].partition(":")[2])

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 from memory_assets.shards.pull import Pulled, pull
 from memory_assets.shards.push import Pushed, push
+from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.files.shared import require_own
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.shard.objects import DirectoryObjects
@@ -187,13 +189,20 @@ def test_only_what_changed_travels(machine: Machine) -> None:
 
 
 def test_a_shard_has_no_path_and_no_key_of_the_machine(machine: Machine) -> None:
-    """Neither where transcripts lie, nor what was not redacted, in any manifest or head."""
+    """Neither where transcripts and repositories lie, nor what was not redacted."""
+    catalog = machine.memory.components.catalog
+    made = catalog.products.of_stage("session_commits").values()
+    for product in made:
+        facts = ProductFacts(**{**product.facts, "repository": "/code/repository"})
+        catalog.products.put(replace(product, facts=facts))
     machine.push()
     head = machine.shard.head()
     assert head is not None
     manifests = [Manifest.of(machine.shard.get(key)) for key in head.projects.values()]
     text = head.to_bytes().decode() + str(manifests)
     assert str(machine.memory.root) not in text and ".jsonl" not in text
+    assert "/code/repository" in str(list(catalog.products.of_stage("session_commits").values()))
+    assert "/code/repository" not in text
     key = machine.memory.components.install_key.hex()  # its bytes are 0 to 31 here, as elsewhere
     objects = (path for path in (machine.root / "objects").rglob("*") if path.is_file())
     assert not any(key.encode() in path.read_bytes() for path in objects)

@@ -64,8 +64,18 @@ def test_one_of_them_is_meant_by_more_of_its_path(memory: Memory) -> None:
 
 
 def test_projects_that_only_end_alike_are_asked_back(memory: Memory) -> None:
-    """As are several of one name where an answer is of one project."""
-    with pytest.raises(ConfigurationError, match="'b' can mean -srv-a-b, -srv-c-b"):
-        memory.ask(SessionsRequest(project="b"))
-    with pytest.raises(ConfigurationError, match="'tide-sync' can mean"):
-        memory.ask(TimelineRequest("today", project="tide-sync"))
+    """Whatever is asked of them."""
+    for asked in (SessionsRequest(project="b"), TimelineRequest("today", project="b")):
+        with pytest.raises(ConfigurationError, match="'b' can mean -srv-a-b, -srv-c-b"):
+            memory.ask(asked)
+
+
+def test_a_timeline_is_of_all_of_one_name(memory: Memory) -> None:
+    """Around a moment, and around a turn of one of them; not of those called otherwise."""
+    every = memory.ask(TimelineRequest("2100-01-01", before=50, project="tide-sync"))
+    assert _sessions(every) == ["1", "2"]
+    (turn,) = [each["items"][-1]["id"] for each in every["sessions"] if each["project"] == TWO[:19]]
+    around = memory.ask(TimelineRequest(turn, before=50, after=50, project="tide-sync"))
+    assert _sessions(around) == ["1", "2"]
+    alone = memory.ask(TimelineRequest(turn, before=50, after=50))
+    assert _sessions(alone) == ["2"]

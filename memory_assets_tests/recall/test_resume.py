@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from memory_assets.agents import AGENTS
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.sessions import resume
 from memory_assets.recall.sessions.resume import resume_command
@@ -51,6 +53,20 @@ def test_an_agent_without_a_command_is_named(asked: Asked, monkeypatch: pytest.M
     monkeypatch.setattr(resume, "AGENTS", {})
     with pytest.raises(ConfigurationError, match="claude-code has no command"):
         resume_command(asked.memory, asked.long_session)
+
+
+def test_a_session_that_its_agent_does_not_resume_is_named(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cursor's program resumes its own chats, and none of its editor; Kilo's none of the tasks."""
+    for part, is_resumed in (("store.db#", False), (".jsonl", True)):
+        claude = replace(AGENTS["claude-code"], resumes=part)
+        monkeypatch.setattr(resume, "AGENTS", {"claude-code": claude})
+        if is_resumed:
+            assert resume_command(asked.memory, asked.long_session)["command"]
+        else:
+            with pytest.raises(ConfigurationError, match="a session of this kind"):
+                resume_command(asked.memory, asked.long_session)
 
 
 def test_run_starts_the_agent_in_the_directory_that_the_session_began_in(

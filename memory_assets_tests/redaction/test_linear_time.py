@@ -22,7 +22,7 @@ FOUND = (
 )
 """What was quadratic once, or worse."""
 LENGTH = 3_000
-DRAWN = 6
+DRAWN = 3
 MOST = 8.0
 """Times as much for four times the text: 4 is linear, 16 quadratic."""
 

@@ -14,12 +14,12 @@ from memory_assets_tests.redaction import missed_kinds_held_out as held_out
 from memory_assets_tests.redaction.missed_kinds import filled
 
 LEAST = {
-    "position": 0.95,
-    "apart": 0.82,
-    "names": 0.90,
-    "spoken": 0.92,
-    "encoded": 0.98,
-    "vendor": 0.85,
+    "position": 0.91,
+    "apart": 0.80,
+    "names": 0.88,
+    "spoken": 0.80,
+    "encoded": 0.95,
+    "vendor": 0.90,
 }
 """Shares of the texts set aside that must be found, by kind."""
 SEEDS = range(4)

@@ -60,6 +60,24 @@ def events(name: str, arguments: dict[str, Any]) -> list[FileEvent]:
         ),
         ("replace_string_in_file", {"filePath": FILE, "oldString": "x", "newString": "y"}),
         ("editor", {"path": FILE, "old_text": "x", "new_text": "y"}),
+        (
+            "replace_in_file",
+            {"path": FILE, "diff": "------- SEARCH\nx\n=======\ny\n+++++++ REPLACE\n"},
+        ),
+        (
+            "apply_diff",
+            {
+                "diff": "<<<<<<< SEARCH\n:start_line:3\n-------\nx\n=======\ny\n>>>>>>> REPLACE",
+                "path": FILE,
+            },
+        ),
+        (
+            "multi_replace_string_in_file",
+            {
+                "explanation": "swap",
+                "replacements": [{"filePath": FILE, "oldString": "x", "newString": "y"}],
+            },
+        ),
     ],
 )
 def test_an_edit_is_one_of_its_file(name: str, arguments: dict[str, Any]) -> None:

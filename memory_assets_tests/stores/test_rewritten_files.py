@@ -102,7 +102,7 @@ def test_collections_of_others_keep_their_settings_wherever_they_are(
 _ALL: Any = ["embeddings", "documents", "metadatas", "uris"]
 
 
-@pytest.mark.parametrize("times", [1, 9])
+@pytest.mark.parametrize("times", [1, pytest.param(9, marks=pytest.mark.long)])
 def test_what_others_write_meanwhile_is_not_lost(
     store: ChromaStore, tmp_path: Path, times: int
 ) -> None:
@@ -128,7 +128,10 @@ def _killed() -> NoReturn:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("moment", ["the old files are moved away", "both are there"])
+@pytest.mark.parametrize(
+    "moment",
+    ["the old files are moved away", pytest.param("both are there", marks=pytest.mark.long)],
+)
 def test_an_interrupted_swap_is_put_right_by_the_next_start(
     store: ChromaStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:

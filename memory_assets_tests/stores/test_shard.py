@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -59,9 +60,10 @@ def test_an_object_is_created_once(opened: Opened) -> None:
     assert opened().get("a/b") == b"first"
 
 
-def test_of_many_writers_at_once_one_creates_it(opened: Opened) -> None:
-    """Eight threads with a connection each, ten objects: each is of one writer, who knows it."""
-    stores = [opened() for _ in range(8)]
+def test_of_many_writers_at_once_one_creates_it(tmp_path: Path) -> None:
+    """Eight threads with a directory each, ten objects: each is of one writer, who knows it. (S3
+    promises it of a conditional PUT; moto's server asks, then writes, and lets two through.)"""
+    stores = [open_objects(str(tmp_path)) for _ in range(8)]
     for number in range(10):
 
         def create(at: int, key: str = f"heads/{number}") -> bool:
@@ -71,6 +73,20 @@ def test_of_many_writers_at_once_one_creates_it(opened: Opened) -> None:
             created = list(threads.map(create, range(8)))
         assert created.count(True) == 1
         assert stores[0].get(f"heads/{number}") == str(created.index(True)).encode()
+
+
+def test_who_may_read_the_directory_may_read_what_is_in_it(tmp_path: Path) -> None:
+    """A directory of a team, although what we write elsewhere is for its owner alone."""
+    root = tmp_path / "team"
+    root.mkdir()
+    root.chmod(0o2750)
+    umask = os.umask(0o077)
+    try:
+        open_objects(str(root)).create("laptop/heads/1", b"")
+    finally:
+        os.umask(umask)
+    modes = {path.name: path.stat().st_mode & 0o7777 for path in root.rglob("*")}
+    assert modes == {"laptop": 0o2750, "heads": 0o2750, "1": 0o640}
 
 
 def test_objects_are_listed_and_deleted(opened: Opened) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memory_assets.redacted_text import seal
 from memory_assets_tests.summaries.conftest import Make
 
@@ -19,6 +21,43 @@ def test_an_amended_commit_is_listed_once_with_its_last_sha(script: Make) -> Non
     session = script().prompt("commit").run("git commit -m 'Add days'", "[main 4be91c7] Add days")
     session.run("git commit --amend --no-edit", "[main 99beef0] Add days")
     assert session.summary().commits == ("99beef0 Add days",)
+
+
+def test_commits_that_a_session_replaced_are_not_listed(script: Make) -> None:
+    """Amended under another subject, or behind a reset."""
+    session = script().prompt("commit").run("git commit -m 'Add days'", "[main 4be91c7] Add days")
+    session.run("git commit --amend -m 'Add weeks'", "[main 99beef0] Add weeks")
+    session.run("git commit -m 'Add a bell'", "[main 77beef0] Add a bell")
+    session.run("git reset --soft HEAD~1").run("git commit -m x", "[main 66beef0] Ring a bell")
+    assert session.summary().commits == ("99beef0 Add weeks", "66beef0 Ring a bell")
+    session.run(
+        "git commit -q --amend --no-edit && git show --oneline", "55beef0 Ring a bell\n a.py"
+    )
+    assert session.summary().commits == ("99beef0 Add weeks", "55beef0 Ring a bell")
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "made"),
+    [
+        (
+            "git commit -m x",
+            '{"out":"[main 4be91c7] Add days\\n 1 file changed","code":0}',
+            True,
+        ),
+        ("git commit -m x", "failed: exit 128, stdout: [main 4be91c7] Add days", True),
+        ("make ship", "[main 4be91c7] Add days\n 2 files changed, 3 insertions(+)", True),
+        ("make ship", "[main 4be91c7] Add days", False),
+        ("cat ship.log", "[main 4be91c7] Add days\n 2 files changed, 3 insertions(+)", False),
+        ("git show HEAD:log", "[main 4be91c7] Add days\n 2 files changed", False),
+    ],
+)
+def test_commits_are_found_in_other_output(
+    script: Make, command: str, output: str, made: bool
+) -> None:
+    """In JSON and in messages that quote git; of a script if it is the whole of what git prints,
+    but not where a file or a log is shown."""
+    session = script().prompt("commit").run(command, output)
+    assert session.summary().commits == (("4be91c7 Add days",) if made else ())
 
 
 def test_a_quiet_commit_gives_its_subject(script: Make) -> None:

@@ -18,13 +18,25 @@ def _met(session: Any) -> list[tuple[str, str]]:
 
 
 def test_a_command_that_later_succeeds_is_resolved(script: Make) -> None:
-    """The same test command over the same targets, options aside."""
+    """The same test command over the same targets, options aside, after something was changed."""
     session = script().prompt("fix the test")
     session.run("pytest tests/a.py -q", "E   NameError: name 'tz' is not defined", error=True)
-    session.run("cd x && pytest tests/a.py | tail -3", "12 passed")
+    session.touch("Edit", "/home/mara/code/harbor/a.py").run(
+        "cd x && pytest tests/a.py | tail -3", "12 passed"
+    )
     assert _met(session) == [
         ("pytest tests/a.py -q: NameError: name 'tz' is not defined", "resolved")
     ]
+
+
+@pytest.mark.parametrize("between", ["pytest tests/b.py", "git status", "cat tests/a.py", "npm ci"])
+def test_an_error_that_went_away_by_itself_is_not_resolved(script: Make, between: str) -> None:
+    """Nothing was changed, only looked at or checked; an installation is a change."""
+    session = script().prompt("fix the test")
+    session.run("pytest tests/a.py", "E   TimeoutError: the harbor is closed", error=True)
+    session.run(between, "ok").run("pytest tests/a.py", "1 passed")
+    ended = "resolved" if between == "npm ci" else "passed again"
+    assert [outcome for _, outcome in _met(session)] == [ended]
 
 
 def test_success_on_other_targets_resolves_nothing(script: Make) -> None:
@@ -32,6 +44,7 @@ def test_success_on_other_targets_resolves_nothing(script: Make) -> None:
     session = script().prompt("fix the test")
     session.run("go test ./a ./b", "--- FAIL: TestA", error=True).run("go test ./b", "ok")
     assert _met(session) == [("go test ./a ./b: --- FAIL: TestA", "not retried")]
+    session.touch("Edit", "/home/mara/code/harbor/a.go")
     assert _met(session.run("go test ./...", "ok"))[0][1] == "resolved"
 
 
@@ -170,6 +183,7 @@ def test_a_tool_that_succeeds_later_on_the_same_file_is_resolved(script: Make) -
     path = (seal("/home/mara/code/harbor/a.ipynb"),)
     session = script().prompt("run the notebook")
     session.call("mcp__nb__execute", "run a", "Error: kernel died", error=True, paths=path)
+    session.touch("Edit", "/home/mara/code/harbor/a.py")
     session.call("mcp__nb__execute", "run a", "ok", paths=path)
     assert _met(session) == [("mcp__nb__execute: Error: kernel died", "resolved")]
 

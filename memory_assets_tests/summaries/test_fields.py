@@ -121,3 +121,61 @@ def test_text_begins_with_what_matters_and_fits_a_window(script: Make) -> None:
     assert CAUSE in summary.text
     assert len(summary.text) <= 880
     assert summary.title == seal("Safe migrations")
+
+
+REVIEW = """Reviewed the branch.
+
+**Findings**
+1. Low: the help of the pump names a flag that is gone.
+2. High: the gate opens for every ship that has no flag. It should ask first.
+3. The tide table is read twice without a cache.
+4. The bell is made of brass.
+"""
+
+
+def test_a_review_is_learned_by_its_findings(script: Make) -> None:
+    """The gravest first, one sentence each; of those without a label, what says that something is
+    amiss. The same list after another request is a list."""
+    session = script().prompt("can you review the branch?").say(REVIEW)
+    learned = session.summary().learned
+    assert learned.startswith(
+        "High: the gate opens for every ship that has no flag. Low: the help of the pump names a "
+        "flag that is gone. The tide table is read twice without a cache."
+    )
+    assert "brass" not in learned
+    assert "High" not in script().prompt("merge the branch").say(REVIEW).summary().learned
+
+
+def test_what_the_next_prompt_takes_back_is_in_no_field(script: Make) -> None:
+    """Neither as learned nor as completed."""
+    session = script().prompt("why does it hang?").say(f"{CAUSE} I fixed the exporter's reader.")
+    session.prompt("no, that's not it, it still hangs").say("Then I do not know it.")
+    summary = session.summary()
+    assert (summary.learned, summary.completed) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It looks like it half works because the reader is idle all day.",
+        "But it waits behind the reader because the queue is first come first served.",
+        '::code-comment{title="The reader hangs because it is idle" file="a.py"}',
+        "Option 1: the reader is closed because it is idle for the whole day.",
+    ],
+)
+def test_what_cannot_be_read_alone_is_not_learned(script: Make, said: str) -> None:
+    """Its subject stands elsewhere, it is an option, or was written for a program."""
+    session = script().prompt("look at the reader").run("cat a.py").say(said)
+    assert session.summary().learned == ""
+
+
+def test_a_report_that_leads_in_a_list_was_done(script: Make) -> None:
+    """Without its colon; a word for courtesy, or TODO in a name, is no next step."""
+    session = script().prompt("fix the reader").touch("Edit", "/home/mara/code/harbor/src/a.py")
+    session.say(
+        "Fixed the reader of the exporter by closing its transaction in two places:\n\n- a.py\n\n"
+        "The TODO app is what it is. Let me know if you need anything else."
+    )
+    summary = session.summary()
+    assert summary.completed.startswith("Fixed the reader of the exporter by closing its trans")
+    assert summary.next_steps == ""

@@ -94,6 +94,31 @@ def test_a_session_that_committed_is_titled_by_its_last_commit(
     assert session.summary().title == "Shuttle stalls"
 
 
+def test_a_commit_that_tells_more_titles_a_session_rather_than_the_last(script: Make) -> None:
+    """Feedback that was addressed and formatting title it only if there is nothing else."""
+    session = script().prompt("why does it stall?")
+    session.run("git commit -am x", "[main 0a2b3c4] Count picks in two bytes")
+    session.run("git commit -am x", "[main 0a2b3c5] fix: address review feedback")
+    session.run("git commit -am x", "[main 0a2b3c6] style: format the loom")
+    assert session.summary().title == "Count picks in two bytes"
+
+
+@pytest.mark.parametrize("first", ["whoami", "you sudo", 'is up to date already"', "/a/b c"])
+def test_a_request_of_few_words_or_pasted_is_a_title_only_by_itself(
+    script: Make, first: str
+) -> None:
+    """The next one that says more is."""
+    session = script().prompt(first).say("Hm.").prompt("make the loom count in two bytes").say("So")
+    assert session.summary().title == "make the loom count in two bytes"
+
+
+def test_a_clause_that_is_short_does_not_stand_for_a_long_sentence(script: Make) -> None:
+    """It is cut between words instead."""
+    asked = "can it be that running it and then writing to the settings will reset all of the file"
+    title = script().prompt(f"{asked}, or what is it that does this?").summary().title
+    assert title.startswith("can it be that running it and then writing")
+
+
 @pytest.mark.parametrize(
     ("prompt", "title"),
     [

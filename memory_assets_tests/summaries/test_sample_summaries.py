@@ -61,7 +61,6 @@ def test_every_session_is_titled_and_says_what_was_asked(summaries: dict[str, Su
         ("71b3e8c6", "completed", "package-lock.json is gone"),
         ("e94d20b7", "completed", "The export now starts with a BOM"),
         ("5c8e7a13", "title", "oauth redirect loop safari"),
-        ("5c8e7a13", "learned", "the browser withholds Strict cookies"),
         ("019d8c14", "title", "sqlite busy with two workers"),
         ("019e10c7", "notes", "I have not measured a whole sync"),
     ],

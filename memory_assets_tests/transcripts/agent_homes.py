@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
+
+import pytest
 
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets_tests.transcripts.agent_stores import (
@@ -70,7 +73,9 @@ OF_LINES = {
 
 def furnish(home: Path) -> list[Store]:
     """Give a home a session of every agent, two of those with several kinds of stores; return the
-    stores that are no files of lines."""
+    stores that are no files of lines. Skips a test elsewhere than on Linux."""
+    if sys.platform != "linux":
+        pytest.skip("the places are those of Linux")
     shutil.copytree(SAMPLE_DIR / "claude" / "projects", home / ".claude" / "projects")
     shutil.copytree(SAMPLE_DIR / "codex", home / ".codex")
     shutil.copytree(SAMPLE_DIR / "pi", home / ".pi")

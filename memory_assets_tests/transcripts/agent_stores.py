@@ -825,7 +825,10 @@ class Aider(Text):
     agent = "aider"
     place = ".aider.chat.history.md"
     kinds = ("assistant_text", "prompt", "tool_use")
-    before = "\n# aider chat started at 2026-06-01 08:00:00\n\n> Model: m-1 with diff format  \n"
+    before = (
+        f"\n# aider chat started at {datetime.fromtimestamp(T0 / 1000):%Y-%m-%d %H:%M:%S}\n\n"
+        "> Model: m-1 with diff format  \n"
+    )
 
     def turn(self, n: int, at: int, prompt: str, answer: str) -> list[dict[str, Any]]:
         """Return the lines of a turn."""

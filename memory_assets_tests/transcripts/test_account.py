@@ -228,12 +228,45 @@ def test_what_a_new_version_writes_is_told_with_its_first_reading(
     tmp_path: Path, agent: str, lines: list[dict[str, Any]], path: str
 ) -> None:
     """A record, or a part of a known one, with text that no reader knows."""
-    file = tmp_path / "rollout-s.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    source = Source(agent, "p", "s", None, file, file.stat().st_size, 0)
-    balance = read_file(source, RecordIdentity(bytes(32))).balance
+    balance = _read(tmp_path / "rollout-s.jsonl", agent, lines)
     assert _unexplained(balance) == {path: len(OTHER)}
     assert balance.unexplained[path].versions == ({"v1"} if agent == "pi" else {"9.0.0"})
+
+
+def _read(path: Path, agent: str, lines: list[dict[str, Any]], agent_id: str = "") -> Balance:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    source = Source(agent, "p", "s", agent_id or None, path, path.stat().st_size, 0)
+    return read_file(source, RecordIdentity(bytes(32))).balance
+
+
+@pytest.mark.parametrize("heading", ["# Notes from the whiteboard:", "## Ticket 12", "# Review:"])
+def test_what_an_editor_puts_above_a_request_is_left_out(tmp_path: Path, heading: str) -> None:
+    """Whatever its heading is; a text without a request below it is nowhere left out."""
+    text = f"{heading}\n{SENTENCE}\n\n## My request for Codex:\n{OTHER}"
+    event = {"type": "event_msg", "payload": {"type": "user_message", "message": text}}
+    balance = _read(tmp_path / "rollout-s.jsonl", "codex", [_CODEX_HEAD, event])
+    assert not balance.unexplained and sum(each.bytes for each in balance.left_out.values()) > 100
+
+
+def test_the_talk_above_a_side_question_is_left_out(tmp_path: Path) -> None:
+    """Its reader holds it until the question comes; the answer is kept."""
+    asked = "<system-reminder>This is a side question from the user.</system-reminder>\n\nWhy?"
+    texts = (("user", SENTENCE), ("user", asked), ("assistant", OTHER))
+    lines = [
+        {
+            **_CLAUDE,
+            "type": role,
+            "uuid": f"u{number}",
+            "isSidechain": True,
+            "message": {"role": role, "content": [{"type": "text", "text": text}]},
+        }
+        for number, (role, text) in enumerate(texts)
+    ]
+    name = "aside_question-00aa"
+    balance = _read(tmp_path / f"agent-{name}.jsonl", "claude-code", lines, name)
+    assert not balance.unexplained
+    why = "the talk that a side question was asked in"
+    assert {row.why: tally.bytes for row, tally in balance.left_out.items()}[why] == len(SENTENCE)
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "pi"])

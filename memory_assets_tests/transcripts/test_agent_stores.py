@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ from memory_assets.transcripts.readers.opencode import OpenCodeReader
 from memory_assets.transcripts.stored import DatabaseReader
 from memory_assets.transcripts.wal import with_wal
 from memory_assets_tests.transcripts.agent_stores import (
+    CWD,
     DATABASES,
     SESSION,
     STORES,
@@ -42,8 +44,11 @@ from memory_assets_tests.transcripts.agent_stores import (
     Cursor,
     Goose,
     Hermes,
+    Kilo,
+    KiloTasks,
     OpenCode,
     Store,
+    VsCode,
     VsCodeLog,
     insert,
 )
@@ -101,6 +106,8 @@ def test_a_turn_is_read_with_all_that_belongs_to_it(tmp_path: Path, make: Make) 
     if store.has_times:
         assert asked.timestamp is not None
         assert abs(asked.timestamp.timestamp() - (T0 + 60_000) / 1000) < 2
+    elif store.agent != "zed":  # all that is known is when the session began
+        assert asked.timestamp == datetime.fromtimestamp(T0 / 1000, UTC)
     assert report.account is not None
     assert report.account.balance().unexplained == {}
     assert report.unknown_types == {}
@@ -384,6 +391,30 @@ def test_messages_taken_back_are_kept_with_a_mark(tmp_path: Path) -> None:
         assert (marked["Delete it"], marked["Deleted."]) == ("abandoned", "abandoned")
 
 
+def test_a_window_whose_directory_nobody_knows_is_a_project_of_its_id(tmp_path: Path) -> None:
+    """Until the editor's file says the directory; chats of one window stay together."""
+    chat, cursor = VsCode(tmp_path / "code"), Cursor(tmp_path / "cursor")
+    for store in (chat, cursor):
+        store.say(ASKED, SAID)
+    window = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
+    chat.path.parent.with_name("workspace.json").unlink()
+    chat.path.parent.parent.rename(chat.root / "workspaceStorage" / window)
+    with closing(cursor.open()) as database:
+        named = f'"id": "w1", "uri": {{"fsPath": "{CWD}"}}'
+        sql = "UPDATE cursorDiskKV SET value = replace(value, ?, ?)"
+        database.execute(sql, (named, f'"id": "{window}"'))
+        database.commit()
+    sources = [*found(chat), *found(cursor)]
+    assert [(each.project, each.directory) for each in sources] == [(window, "")] * 2
+    for store in (chat, cursor):
+        folder = store.root / "workspaceStorage" / window
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "workspace.json").write_text(f'{{"folder": "file://{CWD}"}}')
+    cursor.path.touch()
+    sources = [*found(chat), *found(cursor)]
+    assert [(each.project, each.directory) for each in sources] == [(project_of(CWD), CWD)] * 2
+
+
 def test_a_log_of_operations_may_be_torn(tmp_path: Path) -> None:
     """A half-written last line waits for its rest; one within is counted."""
     store = VsCodeLog(tmp_path)
@@ -532,8 +563,6 @@ def test_what_is_no_time_is_none(value: object) -> None:
 
 def test_kilos_two_stores_are_one_agent(tmp_path: Path) -> None:
     """Each source is read by the reader of its kind."""
-    from memory_assets_tests.transcripts.agent_stores import Kilo, KiloTasks
-
     database, tasks = Kilo(tmp_path / "share"), KiloTasks(tmp_path / "code")
     for store in (database, tasks):
         store.say(ASKED, SAID)

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -24,9 +25,18 @@ from memory_assets.errors import TranscriptError
 from memory_assets.transcripts import ReadReport, Unlisted, discover, read_session
 from memory_assets.transcripts.fields import parse_time
 from memory_assets.transcripts.readers.chat_log import replayed
+from memory_assets.transcripts.readers.gemini import replayed as gemini_replayed
 from memory_assets.transcripts.stored import Member, ancestor_of
 from memory_assets.transcripts.wal import with_wal
-from memory_assets_tests.transcripts.agent_stores import DATABASES, FILES, T0, Store
+from memory_assets_tests.transcripts.agent_stores import (
+    DATABASES,
+    FILES,
+    T0,
+    Aider,
+    CursorChat,
+    SpecStory,
+    Store,
+)
 from memory_assets_tests.transcripts.other_agents import LINES
 from memory_assets_tests.transcripts.other_agents import put as put_lines
 
@@ -343,6 +353,36 @@ def test_a_pipe_in_place_of_any_file(tmp_path: Path, make: Make) -> None:
             signal.alarm(0)
         path.unlink()
         path.write_bytes(whole)
+
+
+REPEATED = (
+    *("<think>\n", "<tool-use \n", "Tool use: **", "```\n", "</tool-use>", "_**User (x)**_\n"),
+    *("<user_query>", "</user_query>", "Tokens: 1 sent, cache cache ", "# aider chat started at "),
+    *("Workspace Path: a        ", "#### \n> \n", "<user_info>", "[Tool call] x\n", "user:\n"),
+)
+
+
+@pytest.mark.parametrize("make", (Aider, SpecStory, CursorChat), ids=lambda make: make.__name__)
+def test_texts_of_repeated_marks_take_time_in_proportion(tmp_path: Path, make: Make) -> None:
+    """What opens a frame that nothing closes is not looked for again and again."""
+    for place, piece in enumerate(REPEATED):
+        store = make(tmp_path / str(place), wal=False)
+        store.say(f"Why?\n{piece * 3_000}", f"Because.\n{piece * 3_000}")
+        began = time.process_time()
+        read_all(store)
+        assert time.process_time() - began < 0.5, piece
+
+
+def test_a_log_that_is_taken_back_again_and_again_takes_time_in_proportion() -> None:
+    """Gemini's log, with a rewind after every second message."""
+    lines: list[dict[str, Any]] = []
+    for number in range(10_000):
+        own = {"id": f"m{number}", "timestamp": "2026-06-01T08:00:00Z", "type": "user"}
+        lines += [own | {"content": "x"}, {"$rewindTo": f"m{number}"}][: 1 + number % 2]
+    began = time.process_time()
+    replay = gemini_replayed((place, place + 1, line) for place, line in enumerate(lines))
+    assert time.process_time() - began < 0.5
+    assert (len(replay.counts), len(replay.gone)) == (10_000, 5_000)
 
 
 @settings(max_examples=200, deadline=None)

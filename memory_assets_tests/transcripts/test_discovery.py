@@ -10,6 +10,8 @@ import pytest
 
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts import Known, Source, discover
+from memory_assets.transcripts.base import ignore
+from memory_assets.transcripts.discovery import Walk
 from memory_assets_tests.transcripts.conftest import (
     Builders,
     ClaudeLines,
@@ -171,3 +173,14 @@ def test_ten_thousand_files_take_less_than_a_second(tmp_path: Path) -> None:
     began = time.process_time()
     assert sum(1 for _ in discover({"claude-code": (tmp_path,)})) == 10_000
     assert time.process_time() - began < 1.0
+
+
+def test_projects_that_a_user_names_are_looked_for_where_they_can_be(tmp_path: Path) -> None:
+    """Three levels down, in a repository one; not in hidden and installed directories, nor behind
+    links."""
+    for path in ("a/b/c/d", "repo/.git", "repo/pkg/src", ".hidden/x", "web/node_modules/y"):
+        (tmp_path / "code" / path).mkdir(parents=True)
+    code = tmp_path / "code"
+    (code / "link").symlink_to(code / "a")
+    found = {str(each.relative_to(code)) for each in Walk("aider", ignore).folders(code)}
+    assert found == {".", "a", "a/b", "a/b/c", "repo", "repo/pkg", "web"}

@@ -61,7 +61,7 @@ class Followed:
         until = time.monotonic() + PATIENCE
         while not condition():
             assert time.monotonic() < until and self.thread.is_alive()
-            time.sleep(0.02)
+            time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")

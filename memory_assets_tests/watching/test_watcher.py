@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,16 @@ from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.under_way.watcher import WatcherState
+from memory_assets.transcripts import reader_by_agent
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
-from memory_assets_tests.transcripts.agent_stores import CWD, Crush, OpenCode, Store
+from memory_assets_tests.transcripts.agent_stores import (
+    CWD,
+    Aider,
+    Crush,
+    OpenCode,
+    Store,
+    VsCodeLog,
+)
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 FIRST_RETRY = 0.5
@@ -296,3 +305,47 @@ def test_a_turn_in_a_database_is_one_run(
         bench.watcher.stop()
         bench.thread.join(timeout=60)
         bench.directories.stop()
+
+
+def test_what_an_editor_writes_beside_its_chats_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """VS Code keeps its history of files and its state below the same directory."""
+    store = VsCodeLog(tmp_path / "User")
+    monkeypatch.setattr(
+        Settings, "transcript_roots", lambda self: {"vscode-copilot": (store.root,)}
+    )
+    components = Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
+    followed = Transcripts(components, Directories((store.root,), Changes()))
+    store.say("Why?", "Because.")
+    followed.refresh()
+    followed.directories.stop()
+    asked: list[str] = []
+    discover = reader_by_agent("vscode-copilot").discover
+
+    def noted(*given: Any) -> Any:
+        asked.append("vscode-copilot")
+        return discover(*given)
+
+    monkeypatch.setattr(reader_by_agent("vscode-copilot"), "discover", noted)
+    beside = ("History/1a2b/entries.json", "workspaceStorage/w1/state.vscdb", "settings.json")
+    assert followed.projects_of(str(store.root / name) for name in beside) == []
+    assert asked == []
+    assert followed.projects_of([str(store.path)]) == [project_of(CWD)]
+    assert asked == ["vscode-copilot"]
+
+
+def test_projects_that_a_user_names_are_not_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all that is installed in them: a full look finds what an agent wrote there."""
+    store = Aider(tmp_path / "code" / "shop")
+    store.say("Why?", "Because.")
+    (tmp_path / "code" / "shop" / "node_modules" / "left-pad").mkdir(parents=True)
+    roots = {"aider": (tmp_path / "code",)}
+    monkeypatch.setattr(Settings, "transcript_roots", lambda self: roots)
+    components = Components(load_settings(data_dir=tmp_path / "data", embedder="none"))
+    followed = Transcripts(components, Directories(roots["aider"], Changes()))
+    assert not followed.refresh()
+    assert followed.directories.roots == ()
+    assert [project for project, work in followed.plans() if work] == [project_of(str(store.root))]

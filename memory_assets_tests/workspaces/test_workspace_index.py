@@ -268,7 +268,8 @@ def _bytes_of(directory: Path, value: bytes) -> list[str]:
 
 
 def test_agents_search_documents_by_either_tool(wordy: Indexed) -> None:
-    """`workspace_search` and `workspace_index_stats` stand for `recall` and `status`."""
+    """`workspace_search` stands for `recall`, whose arguments of documents are taken, too; both
+    are listed once a workspace is on record, and `workspace_index_stats` says what is."""
     (recall,) = (each for each in tools() if each.name == "recall")
     assert "BEFORE reading files" in str(recall.description)
     wordy.index()
@@ -287,7 +288,14 @@ def test_agents_search_documents_by_either_tool(wordy: Indexed) -> None:
     assert len(given) == 2 and not called("cross_query", **given)[0]
     assert hit["line_start"] >= 1 and hit["section_heading"] and len(hit["text"]) <= 500
     assert called("recall", query="orders in the queue", kind="workspace")[1]["hits"]
-    assert not called("workspace_index_stats")[0]
+    (stats,) = called("workspace_index_stats")[1]["workspaces"]
+    assert (stats["name"], stats["documents"], stats["root"]) == ("harbor", 5, str(wordy.root))
+    assert stats["chunks"] >= 5 and stats["changed"]
+    own = called("recall", query="orders", kind="workspace", service="svc-orders")[1]["hits"]
+    assert [each["file_path"] for each in own] == ["services/svc-orders/app.py"]
+    assert opened.has_workspaces() and "workspace_search" not in {each.name for each in tools()}
+    listed = {each.name for each in tools(workspaces=True)}
+    assert {"workspace_search", "workspace_index_stats"} <= listed
     for wrong in ({"top_k": 0}, {"top_k": 21}, {"top_k": "x"}):
         failed, said = called("workspace_search", query="orders", **wrong)
         assert failed and "top_k" in said

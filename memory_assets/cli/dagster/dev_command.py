@@ -128,7 +128,7 @@ def _start(children: ChildProcesses, directory: Path) -> Path:
     location = {"grpc_server": {"socket": str(socket), "location_name": LOCATION}}
     workspace.write_text(yaml.safe_dump({"load_from": [location]}))
     code = ["-m", "memory_assets.dagster.definitions", "--location-name", LOCATION]
-    server = ["memory_assets.dagster.code_server", "code-server", "start"]
+    server = ["memory_assets.dagster.code_server", "api", "grpc"]
     command = [*server, "--socket", str(socket), *code, *_QUIET]
     children.start("code server", command, IMPORT_ROOT)
     if not children.wait_until(socket.exists, _START_SECONDS):

@@ -17,9 +17,9 @@ from typing import Any
 import dagster as dg
 
 from memory_assets.cli.dagster.home import open_instance
-from memory_assets.dagster.instance_runs import delete_run, runs_by_id
+from memory_assets.dagster.instance_runs import UNDER_WAY, delete_run, runs_by_id
 from memory_assets.dagster.op_events import MADE_AT, RUN_TAG
-from memory_assets.dagster.partitions import DEFINITIONS, UNDER_WAY
+from memory_assets.dagster.partitions import DEFINITIONS
 from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.ingest.noted_run import note_run_ends
 from memory_assets.pipeline.ingest.steps import STEPS

@@ -88,30 +88,10 @@ def index(
 
 def workspaces(json: Json = False) -> None:
     """List the workspaces on record."""
-    from memory_assets.pipeline.stage.components import components_of
-    from memory_assets.pipeline.workspace.state import STAGE
-    from memory_assets.stores.catalog.facts import count
-    from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
+    from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
-    settings = load_settings()
-    products = components_of(settings).catalog.products
-    found: list[dict[str, Any]] = []
-    for each in Workspaces(settings.data_dir).all():
-        documents = products.of_project(STAGE, each.partition).values()
-        chunks = products.of_project(WORKSPACE_CHUNKS.name, each.partition).values()
-        counts = {
-            "documents": sum(made.rows for made in documents),
-            "chunks": sum(count(made.facts, "chunks") for made in chunks),
-        }
-        present = each.root.is_dir()
-        found.append({"name": each.name, "root": str(each.root), "present": present, **counts})
-    lines = (
-        f"{each['name']}  {counted(each['documents'], 'document')}, "
-        f"{counted(each['chunks'], 'chunk')}  {each['root']}"
-        f"{'' if each['present'] else '  (gone)'}"
-        for each in found
-    )
-    rendering.print_answer({"workspaces": found}, json, lines)
+    found = workspaces_on_record(load_settings().data_dir)
+    rendering.print_answer({"workspaces": found}, json, workspace_lines(found))
     if not found:
         raise NotFound("no workspace on record; run `memory index ROOT`")
 

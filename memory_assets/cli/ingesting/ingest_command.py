@@ -19,7 +19,6 @@ from memory_assets.agents import AGENTS
 from memory_assets.cli import INTERRUPTED, exit_codes
 from memory_assets.cli.ingesting.report import print_report
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.shard_commands import pull_before, push_after
 from memory_assets.errors import NotFound, RedactionUnavailable
 from memory_assets.paths import Roots, is_sample, roots_in_words
 from memory_assets.pipeline.indexes import collections as index
@@ -93,9 +92,13 @@ def ingest_once(
     something is held back that the user can do something about, 4 if a check failed, 130 after
     Ctrl-C, of which standard error has one line."""
     try:
-        pull_before(settings)
+        if settings.shard is None:
+            return _ingest_once(settings, limit, projects, full, as_json)
+        from memory_assets.cli import shard_commands  # whose parser takes .1 s to import
+
+        shard_commands.pull_before(settings)
         outcome = _ingest_once(settings, limit, projects, full, as_json)
-        push_after(settings)
+        shard_commands.push_after(settings)
         return outcome
     except KeyboardInterrupt:
         found = overview.found_so_far(overview.status(settings))

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _LINES = 3
+_OF_THE_FIRST_HITS, _OF_LATER_HITS = (6, _LINES, _LINES), 2
+"""Lines of text: the first hit mostly answers (docs/retrieval.md, "Excerpts")."""
 """Most lines of a hit's text: ten hits fit two screens of 24 lines."""
 _INDENT = "   "
 _TITLE_LEAST, _PLACE_MOST = 16, 24
@@ -129,7 +131,7 @@ class HitView:
             yield indent + (styled(shown_id, "cyan") if self._colours else shown_id)
         if copies := also_there(hit["metadata"]):
             yield indent + cut(printable(copies), room)
-        for line in self._text(hit, room):
+        for line in self._text(hit, room, _lines_of(rank)):
             yield f"{indent}{line}".rstrip()
         for line in later_lines(hit):
             yield indent + cut(printable(line), room)
@@ -141,12 +143,12 @@ class HitView:
         project = project_name(metadata) if len(self._projects) > 1 else ""
         return cut(printable(f"{project} {of}".strip()), _PLACE_MOST)
 
-    def _text(self, hit: Mapping[str, Any], room: int) -> Iterator[str]:
-        """Yield the lines of a hit's text, after where it stands if it was searched for as it is
-        written."""
+    def _text(self, hit: Mapping[str, Any], room: int, most: int) -> Iterator[str]:
+        """Yield the lines of a hit's text, `most` of them, after where it stands if it was searched
+        for as it is written."""
         query = self._answer["query"]
         if self._answer["mode"] != "exact":
-            yield from _body(hit, query, room, self._colours, self._full)
+            yield from _body(hit, query, room, most, self._colours, self._full)
             return
         if "record" in hit["metadata"]:
             yield cut(printable(f"{place_in_turn(hit['metadata'])}:"), room)
@@ -171,6 +173,12 @@ class HitView:
         return printable(" ".join(title[: 2 * self._width].split()))
 
 
+def _lines_of(rank: int) -> int:
+    """Return how many lines of a hit's text are shown, by its place from 1 on."""
+    first = _OF_THE_FIRST_HITS
+    return first[rank - 1] if rank <= len(first) else _OF_LATER_HITS
+
+
 def _metadata(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [hit["metadata"] for hit in answer["hits"]]
 
@@ -193,7 +201,7 @@ def _head(
 
 
 def _body(
-    hit: Mapping[str, Any], query: str, room: int, colours: bool, full: bool
+    hit: Mapping[str, Any], query: str, room: int, most: int, colours: bool, full: bool
 ) -> Iterator[str]:
     """Yield the text that answers: whole, or the stretch of it that fits a few lines."""
     from memory_assets.recall.search.excerpts import excerpt
@@ -202,9 +210,9 @@ def _body(
     title = hit["metadata"].get("title") or ""  # stands above, and an observation's text repeats it
     said = hit["text"][: hit["prompt_length"]] or (title if hit["text"].startswith(title) else "")
     prompt = len(printable(said))
-    paragraphs = text.splitlines() if full else [excerpt(text, query, _LINES * (room - 8), prompt)]
+    paragraphs = text.splitlines() if full else [excerpt(text, query, most * (room - 8), prompt)]
     lines = [line for each in paragraphs for line in wrapped(each, room)]
-    for line in lines if full else lines[:_LINES]:
+    for line in lines if full else lines[:most]:
         yield _marked(line, query) if colours else line
     if full:
         yield ""

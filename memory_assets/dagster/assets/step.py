@@ -1,28 +1,43 @@
 """The step that all partitioned assets have: bring the asset up to date, then run its
-[asset checks](https://docs.dagster.io/guides/test/asset-checks)."""
+[asset checks](https://docs.dagster.io/guides/test/asset-checks).
+
+The checks run in the step of their asset, because 26 steps for checks alone made most of a run's
+events, and cost as much as the checks. A blocking check that fails makes the step fail, so
+that nothing downstream runs. Results have counts, never text.
+"""
 
 # No `from __future__ import annotations` in asset modules: Dagster reads the annotation
 # of `context` at run time (dagster#26837).
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
-from memory_assets.dagster.asset_checks import check_results, specs_of
-from memory_assets.dagster.batch import WorkersParam
-from memory_assets.dagster.metadata import SEARCHED_FIRST, materialized
+from memory_assets.dagster.metadata import SEARCHED_FIRST, checked, materialized
 from memory_assets.dagster.op_events import OpEvents
-from memory_assets.dagster.partitions import partitions_of, projects
-from memory_assets.dagster.resources import MemoryParam, MemoryResource
+from memory_assets.dagster.partitions import agent_memory, partitions_of, projects, workspaces
+from memory_assets.dagster.resources import MemoryParam, MemoryResource, WorkersParam
 from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.checks.checks import checks_of, note_run
+from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Pass
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.ingest.workers import Workers
+from memory_assets.pipeline.plan.agent_memory import written
 from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.workspaces import Workspaces
 
+# Partitioned checks are new in 1.13 and marked as preview; without them a check of a
+# partitioned asset would have to read every partition.
+warnings.filterwarnings(
+    "ignore",
+    message="Specifying a partitions_def on an AssetCheckSpec",
+    category=dg.PreviewWarning,
+)
 StepResults = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 
 
@@ -39,18 +54,18 @@ def run_steps(
     step's later assets nor those downstream are made. In a run for several partitions see
     `_run_many`.
     """
-    many = len(context.partition_keys) > 1
-    project = context.partition_keys[0]
     with no_text_in_errors():
         components = memory.components()
-        known = many or _is_known(components, project, partitions_of(assets[0]))
-    if many:
+    if len(context.partition_keys) > 1:
         _run_many(context, components, workers, assets)
         return
-    if not known:
+    project = context.partition_key
+    with no_text_in_errors():
+        is_known = _is_known(components, project, partitions_of(assets[0]))
+    if not is_known:
         raise dg.Failure(
-            "no agent has a transcript of this project, and nothing of it is on record: is the "
-            "partition misspelt? The sensor adds a partition for each project that there is.",
+            "nothing of this project or workspace is on disk or on record: is the partition "
+            "misspelt? The sensors add a partition for each that there is.",
             allow_retries=False,
         )
     with no_text_in_errors():
@@ -63,7 +78,7 @@ def run_steps(
                     if asset in selected:
                         yield materialized(components, report, STEPS[asset])
                     checks = context.selected_asset_check_keys
-                    if not (yield from check_results(components, project, asset, checks)):
+                    if not (yield from _check_results(components, project, asset, checks)):
                         break
             finally:
                 components.rows_to_check.forget()
@@ -108,12 +123,37 @@ def _downstream(assets: Sequence[str], selection: Collection[dg.AssetKey] | None
 
 
 def _is_known(
-    components: Components, project: str, partitions: dg.DynamicPartitionsDefinition
+    components: Components, partition: str, definition: dg.DynamicPartitionsDefinition
 ) -> bool:
-    """Whether a project has a transcript or anything on record; what is no project is known."""
-    if partitions != projects or components.catalog.sources.rows(project):
+    """Whether anything of a partition is on disk or on record."""
+    if definition == agent_memory:
+        return partition in written(components)
+    if components.catalog.sources.rows(partition):
         return True
-    return project in walk_once(components)
+    if definition == workspaces:
+        known = {workspace.partition for workspace in Workspaces(components.data_dir).all()}
+        return partition in known | components.catalog.projects()
+    return partition in walk_once(components)
+
+
+def _check_results(
+    components: Components, project: str, asset: str, selected: Collection[dg.AssetCheckKey]
+) -> Generator[dg.AssetCheckResult, None, bool]:
+    """Yield the results of the selected checks of an asset in a project; return whether all
+    blocking ones passed. The caller holds the project's lock.
+
+    Checks that can be incremental read only rows that changed since they passed.
+    """
+    passed, verdicts = True, dict[str, Verdict]()
+    for check in checks_of(asset):
+        if dg.AssetCheckKey(dg.AssetKey(asset), check.name) not in selected:
+            continue
+        verdict = verdicts[check.name] = check.enforced(components, project)
+        passed = passed and (verdict.passed or verdict.warning or not check.blocking)
+        yield checked(asset, check.name, verdict)
+    version = STEPS[asset].code_version or components.ruleset_version
+    note_run(components, project, asset, version, verdicts)
+    return passed
 
 
 _OF_PROJECTS = {name for name, step in STEPS.items() if step.partitions == projects.name}
@@ -122,6 +162,20 @@ _OF_PROJECTS = {name for name, step in STEPS.items() if step.partitions == proje
 def backfill_policy(name: str) -> dg.BackfillPolicy | None:
     """Return how a backfill makes the partitions of an asset: those of projects in one run."""
     return dg.BackfillPolicy.single_run() if name in _OF_PROJECTS else None
+
+
+def specs_of(asset: str) -> list[dg.AssetCheckSpec]:
+    """Return the checks of an asset for its definition: partitioned, as the asset is."""
+    return [
+        dg.AssetCheckSpec(
+            check.name,
+            asset=asset,
+            description=check.description,
+            blocking=check.blocking,
+            partitions_def=partitions_of(asset),
+        )
+        for check in checks_of(asset)
+    ]
 
 
 def step_asset(

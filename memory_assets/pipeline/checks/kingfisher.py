@@ -31,6 +31,14 @@ def kingfisher() -> Scanner:
         return _loaded()
 
 
+def load_if_compiled() -> None:
+    """Load the scanner if it was compiled on this machine before, so that what is forked from this
+    process has it."""
+    if find_spec("kingfisher_sdk") is not None and _is_compiled():
+        with suppress(Exception):  # raised again when it is needed
+            kingfisher()
+
+
 def compile_kingfisher() -> None:
     """Begin to compile the scanner in a thread if it never was on this machine: without the
     interpreter's lock, so that a first ingest does not wait for it before its first check."""

@@ -23,6 +23,7 @@ from memory_assets.paths import is_gone
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
 from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.ownership.removed_records import tombstones
+from memory_assets.pipeline.ownership.repeated_prompts import of_orchestrators
 from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components
@@ -122,6 +123,7 @@ def count_sources(
         files = on_disk.sources.get(project, [])
         reasons = _reasons(components, project, files)
         on_record = {session for where, session in found.by_session if where == project}
+        repeating = of_orchestrators(components.catalog.sources.rows(project))
         main = {source.session_id for source in files if source.agent_id is None}
         count.archived += len(on_record - main - _on_disk(components, project))
         of_agents: defaultdict[str, list[Source]] = defaultdict(list)
@@ -135,7 +137,9 @@ def count_sources(
             if source.agent_id is not None:
                 continue  # read with its session
             count.sessions += 1
-            gap = _compare(components, [source, *of_agents[source.session_id]], found, count)
+            parts = [source, *of_agents[source.session_id]]
+            repeats = source.session_id in repeating
+            gap = _compare(components, parts, found, count, repeats)
             if gap.missing or gap.extra:
                 gap.reason = gap.reason or reasons.get(source.session_id, "")
                 count.gaps.append(gap)
@@ -143,9 +147,14 @@ def count_sources(
 
 
 def _compare(
-    components: Components, files: Sequence[Source], found: _Findable, count: SourceCount
+    components: Components,
+    files: Sequence[Source],
+    found: _Findable,
+    count: SourceCount,
+    repeats: bool,
 ) -> Gap:
-    """Return what is missing of a session with these files, the main one first."""
+    """Return what is missing of a session with these files, the main one first; of one that
+    `repeats` an orchestrator's prompt, nobody typed it."""
     source, identity = files[0], components.identity
     gap = Gap(source.project, source.session_id)
     first, contents, typed = "", dict[str, int](), set[str]()
@@ -157,7 +166,7 @@ def _compare(
                     said = identity.content_of(content_bytes(record.content))
                     uuid = identity.stored(record.record_uuid)
                     contents[uuid] = said
-                    typed |= set() if record.subtype in NOT_TYPED else {uuid}
+                    typed |= set() if repeats or record.subtype in NOT_TYPED else {uuid}
     except (MemoryAssetsError, OSError) as error:
         if not any(is_gone(file.path) for file in files):  # else its agent deleted it just now
             gap.missing["file"] += 1

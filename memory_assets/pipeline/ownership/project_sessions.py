@@ -11,6 +11,7 @@ import numpy as np
 from memory_assets.paths import project_of
 from memory_assets.pipeline.ownership.attribution import SessionRecords, copied_records, owners
 from memory_assets.pipeline.ownership.removed_records import tombstones, with_forgotten
+from memory_assets.pipeline.ownership.repeated_prompts import of_orchestrators
 from memory_assets.pipeline.ownership.session_files import Retained, SessionFiles
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.facts import RETAINED, RecordFacts
@@ -41,6 +42,7 @@ def session_files(
         components.catalog.sources.rows(project) if ledger is None else ledger,
         key=lambda row: (row.session_id, row.agent_id),
     )
+    repeating = of_orchestrators(rows)
     sessions = [
         SessionFiles(
             project,
@@ -48,6 +50,7 @@ def session_files(
             tuple(files),
             copied.get((project, session_id), _NOTHING_COPIED),
             tuple(owned_by.get((project, session_id), ())),
+            repeats=session_id in repeating,
         )
         for session_id, files in groupby(rows, key=lambda row: row.session_id)
     ]

@@ -46,6 +46,8 @@ class SessionFiles:
     copied: RecordIds
     copied_from: tuple[SessionKey, ...] = ()
     retained: Retained | None = None
+    repeats: bool = False
+    """Whether an orchestrator began it with the prompt of many (`repeated_prompts.py`)."""
 
     @property
     def key(self) -> SessionKey:
@@ -96,6 +98,8 @@ class SessionFiles:
             parts.append("retained")
         if stands_in(self.project):
             parts += [row.directory for row in self.rows if row.directory]
+        if self.repeats:
+            parts.append("repeats")
         return input_hash(ruleset_version, self.copied_hash, *parts)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
+from memory_assets.pipeline.ownership.repeated_prompts import asked_by
 from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles, source_of
 from memory_assets.pipeline.redact.state import (
     ROW_DTYPE,
@@ -120,7 +121,7 @@ class SessionRedaction:
                 self._counts.copied_blocks += 1
                 self._counts.copied_prompts += record.kind == "prompt"
                 continue
-            yield self._redacted(record)
+            yield self._redacted(asked_by(record, self.session.repeats))
         self.note_read(Counts.of_report(report))
 
     def _redacted(self, record: Record) -> FirstPass:
@@ -151,7 +152,8 @@ class SessionRedaction:
 
     def redact_again(self, row: RedactedRecord, traces: Traces) -> FirstPass:
         """Return a record of the lake, of a file that is gone, after the first pass."""
-        again = self._first(as_read(row), 0, self._shown_before, row.project_root)
+        record = asked_by(as_read(row), self.session.repeats)
+        again = self._first(record, 0, self._shown_before, row.project_root)
         return FirstPass(again, traces=traces)
 
     def note_read(self, counts: Counts) -> None:

@@ -15,12 +15,14 @@ from memory_assets.models import Record
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.ownership.attribution import note_sharing
 from memory_assets.pipeline.ownership.removed_records import tombstones
+from memory_assets.pipeline.ownership.repeated_prompts import Opening
 from memory_assets.pipeline.ownership.session_files import source_of
 from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
 from memory_assets.pipeline.stage.read_records import FileRecords
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.project_names import stands_in
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.records import RECORD_DTYPE
@@ -91,8 +93,8 @@ def _is_deleted(row: SourceRow) -> bool:
 def _is_current(row: SourceRow | None, source: Source) -> bool:
     if row is None or row.gone_at is not None or row.directory is None:
         return False
-    if source.directory and not row.directory:  # it was known by a hash until now
-        return False
+    if source.directory and not row.directory and stands_in(row.project):
+        return False  # its directory was known by a hash until now
     return (row.path, row.size, row.mtime_ns, row.reader_version) == (
         source.locator,
         source.size,
@@ -255,7 +257,8 @@ def read_facts(components: Components, source: Source) -> SourceRow:
         facts=_facts(components, source.project, report)
         | ({"parts": [str(path) for path in source.parts]} if source.parts else {})
         | _rendered_facts(contents, components.install_key)
-        | _account_facts(components, reading.balance),
+        | _account_facts(components, reading.balance)
+        | ({"opening": reading.opening} if reading.opening else {}),
         records=reading.ids,
         directory="" if components.redactor.redact(source.directory).findings else source.directory,
     )
@@ -378,6 +381,8 @@ class FileReading:
     """None if they are not to be kept."""
     balance: Balance = field(default_factory=Balance)
     """The account of the file's text."""
+    opening: tuple[int, int] | None = None
+    """See `Opening.fact`."""
     contents: tuple[Content, ...] = field(default=(), repr=False)
     """What its lines were read from."""
 
@@ -392,13 +397,14 @@ def read_file(source: Source, identity: RecordIdentity, *, keep: bool = False) -
     report = reading.report
     account = report.account = Account(reader_by_agent(source.agent).left_out_of(source))
     ids: list[tuple[int, int, int]] = []
-    last = None
+    last, opening = None, Opening(identity)
     contents = reading.contents = contents_of(source)
     for record in read_session(
         source.path, source=source, report=report, end=source.size, contents=contents
     ):
         if reading.records is not None:
             reading.records.append(record)
+        opening.see(record)
         if record.record_uuid == last:
             continue  # another block of the same object
         last = record.record_uuid
@@ -412,5 +418,6 @@ def read_file(source: Source, identity: RecordIdentity, *, keep: bool = False) -
         for record_uuid, content in report.passed_over
     ]
     reading.balance, report.account = account.balance(), None
+    reading.opening = opening.fact
     reading.ids = np.array(ids, dtype=RECORD_DTYPE).tobytes()
     return reading

@@ -1,4 +1,4 @@
-"""The stage of observations: fixes, decisions and discoveries of each session."""
+"""The stage of observations: commits, changes, causes and decisions of each session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory_assets.stores.lake.schemas import OBSERVATIONS
 
 def observe_project(components: Components, project: str) -> StageReport:
     """Make the observations of the sessions whose records or observer changed, and return the
-    report. An observation keeps its id and text when the session grows.
+    report. An observation that stays when the session grows keeps its id and text.
     """
     return derive_table(components, project, OBSERVED)
 

@@ -135,6 +135,7 @@ def _row(components: Components, work: SessionWork, claim: Claim) -> SessionComm
         score=claim.score,
         verified=known is not None,
         from_commit=claim.from_commit,
+        replaced_by=claim.replaced_by,
         pull_request=claim.pull_request,
         files=tuple(redacted(known.files[:_MOST_FILES])) if known is not None else (),
         timestamp=claim.timestamp,

@@ -108,7 +108,6 @@ def cross_query(
         NotFound, StoreMismatch, StoreError: of `document_source`; or there is no such document.
     """
     asked = query if isinstance(query, CrossQueryRequest) else CrossQueryRequest(query, **arguments)
-    asked = replace(asked, project=memory.project_named(asked.project))
     if asked.session is not None:
         asked = replace(asked, session=session_named(memory, asked.session)[1])
     other = document_source(memory, asked)

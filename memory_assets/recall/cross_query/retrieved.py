@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory_assets.models import Chunk, RetrievedDocument
+from memory_assets.recall.names import projects_named
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.sessions.session import UNTIMED
 from memory_assets.requests.cross_query import CrossQueryRequest
@@ -51,11 +52,14 @@ def retrieved_documents(
 
 def _sessions(memory: Stores, asked: CrossQueryRequest) -> Iterator[tuple[str, str]]:
     """Yield project and id of the sessions that retrieved anything."""
+    named = None if asked.project is None else projects_named(memory.catalog, asked.project)
     for row in memory.catalog.rows(
         "SELECT project, session_id FROM products WHERE stage = ? AND rows > 0",
         RETRIEVED_DOCUMENTS.name,
     ):
-        if asked.project in (None, row["project"]) and asked.session in (None, row["session_id"]):
+        if asked.session in (None, row["session_id"]) and (
+            named is None or row["project"] in named
+        ):
             yield row["project"], row["session_id"]
 
 

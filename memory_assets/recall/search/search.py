@@ -20,7 +20,7 @@ import numpy as np
 
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
 from memory_assets.paths import NO_EMBEDDER, NO_VECTORS
-from memory_assets.recall.search.answer import Answer, Coverage, coverages
+from memory_assets.recall.search.answer import Answer, Coverage, Hit, coverages
 from memory_assets.recall.search.corpus import Corpora, Corpus
 from memory_assets.recall.search.filters import left_out
 from memory_assets.recall.search.hybrid import find
@@ -70,14 +70,17 @@ class Searcher:
         answer = self._answer(request)
         if answer.weak or not answer.hits:
             answer = replace(answer, machine=self._left_out(request))
-        if answer.hits and self._corpora is not None:
-            with self._corpora.index.reading():
-                told = with_later(answer.hits, self._corpora.index)
-            answer = replace(answer, hits=tuple(told))
         progress = under_way(self._stores.data_dir)
         if progress is None:
             return answer
         return replace(answer, coverage=replace(answer.coverage, ingest=str(progress)))
+
+    def with_later(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return hits with what came of them later; see `later.with_later`."""
+        if not hits or self._corpora is None:
+            return hits
+        with self._corpora.index.reading():
+            return with_later(hits, self._corpora.index)
 
     def _left_out(self, request: SearchRequest) -> int:
         corpora = self._corpora

@@ -282,9 +282,10 @@ def _short_names(paths: Sequence[str]) -> list[str]:
 def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
     """Return how many commits a session made, the last one's subject, and whether they were pushed
     in it, or by a later session on its branch, where the records tell."""
-    columns = ["subject", "timestamp", "commit"]
-    rows = rows_of(session.stores.lake, SESSION_COMMITS, *session.key, columns)
-    timed = [each for each in rows if each["timestamp"] and each["subject"] and each["commit"]]
+    rows = rows_of(session.stores.lake, SESSION_COMMITS, *session.key)
+    # Rows that an earlier version made do not say what was replaced.
+    named = [each for each in rows if each["subject"] and each["commit"]]
+    timed = [each for each in named if each["timestamp"] and not each.get("replaced_by")]
     count = len(session.row["commits"])
     many = f"{count} commits, the last" if count > 1 else "Commit"
     if not timed:

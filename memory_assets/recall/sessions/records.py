@@ -42,7 +42,11 @@ _EDIT = re.compile(
     rf"(?=^(?:{_OTHER}): |\Z)",
     re.DOTALL | re.MULTILINE,
 )
-_EDITS = re.compile(r"^edits: (?P<edits>\[.*\])$", re.MULTILINE)
+_EDITS = re.compile(r"^(?:edits|replacements): (?P<edits>\[.*\])$", re.MULTILINE)
+_SEARCH, _REPLACE = re.compile(r"[<-]{5,9} SEARCH\b"), re.compile(r"[>+]{5,9} REPLACE\b")
+_BETWEEN = re.compile(r"={5,9}")
+_PLACE = re.compile(r":(?:start|end)_line: ?\d+|-{5,9}")
+"""What stands before an old text and is no part of it."""
 
 
 def session_turns(
@@ -186,7 +190,30 @@ def edits_of(call: str) -> list[tuple[str, str]]:
         (found["old"], found["new"].removesuffix("\n" if found.end() < len(call) else ""))
         for found in _EDIT.finditer(call)
     ]
-    return pairs or _listed_edits(call)
+    return pairs or _listed_edits(call) or _searched_edits(call)
+
+
+def _searched_edits(call: str) -> list[tuple[str, str]]:
+    """Return the old and new texts of blocks between SEARCH and REPLACE, as Cline and Roo Code
+    write them."""
+    pairs: list[tuple[str, str]] = []
+    old: list[str] | None = None
+    new: list[str] | None = None
+    for line in call.split("\n") if "SEARCH" in call else ():
+        if _SEARCH.match(line):
+            old, new = [], None
+        elif old is None or (new is None and not old and _PLACE.fullmatch(line)):
+            continue
+        elif new is None and _BETWEEN.fullmatch(line):
+            new = []
+        elif new is None:
+            old.append(line)
+        elif _REPLACE.match(line):
+            pairs.append(("\n".join(old), "\n".join(new)))
+            old = new = None
+        else:
+            new.append(line)
+    return pairs
 
 
 def _listed_edits(call: str) -> list[tuple[str, str]]:

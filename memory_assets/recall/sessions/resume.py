@@ -46,6 +46,9 @@ def resume_command(memory: Stores, session: str) -> dict[str, Any]:
     agent = str(rows[0]["agent"]) if rows else sources[0].agent
     if agent not in AGENTS or not AGENTS[agent].resume:
         raise ConfigurationError(f"{agent} has no command that resumes a session")
+    resumed = AGENTS[agent].resumes
+    if resumed and not any(resumed in row.path for row in sources):
+        raise ConfigurationError(f"{agent} has no command that resumes a session of this kind")
     path = _present(next((row.path for row in sources), ""), session_id)
     own = [row["cwd"] for row in rows if row["agent_id"] is None]
     folder = os.path.basename(os.path.dirname(path)) or project  # noqa: PTH119, PTH120

@@ -6,11 +6,13 @@ from the lake, nearest first, until there are enough items on either side.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.errors import ConfigurationError
+from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.names import with_worktrees
 from memory_assets.recall.not_made import not_made
 from memory_assets.recall.sessions.anchors import Anchor, resolve_anchor
@@ -94,7 +96,8 @@ def timeline(memory: Searchable, anchor: str | TimelineRequest, **arguments: Any
         NotFound: nothing in memory is called so.
     """
     asked = anchor if isinstance(anchor, TimelineRequest) else TimelineRequest(anchor, **arguments)
-    found = resolve_anchor(memory, asked.anchor, memory.project_named(asked.project))
+    projects = memory.projects_named(asked.project) or []
+    found = _anchor_in(memory, asked.anchor, projects)
     scope = asked.scope or ("project" if found.project else "all")
     needed = {"session": found.session_id, "project": found.project, "all": ""}[scope]
     if needed is None:
@@ -102,7 +105,17 @@ def timeline(memory: Searchable, anchor: str | TimelineRequest, **arguments: Any
     kinds = asked.kinds or ITEM_KINDS
     wanted = tuple(kind for kind in ITEM_KINDS if kind in kinds)
     full = asked.detail == "full"
-    return _Window(memory, found, wanted, scope, full=full).around(asked.before, asked.after)
+    window = _Window(memory, found, wanted, scope, projects, full=full)
+    return window.around(asked.before, asked.after)
+
+
+def _anchor_in(memory: Searchable, text: str, projects: Sequence[str]) -> Anchor:
+    """Return what an anchor names in the first of some projects that has it."""
+    *others, last = projects or (None,)
+    for project in others:
+        with suppress(NotFound):
+            return resolve_anchor(memory, text, project)
+    return resolve_anchor(memory, text, last)
 
 
 @dataclass(frozen=True)
@@ -120,7 +133,14 @@ class _Window:
     """The sessions in scope, read when they are needed."""
 
     def __init__(
-        self, memory: Searchable, anchor: Anchor, kinds: tuple[str, ...], scope: str, *, full: bool
+        self,
+        memory: Searchable,
+        anchor: Anchor,
+        kinds: tuple[str, ...],
+        scope: str,
+        projects: Sequence[str],
+        *,
+        full: bool,
     ) -> None:
         self._memory, self._lake = memory, memory.lake
         self._anchor = anchor
@@ -130,7 +150,7 @@ class _Window:
         self._scope = scope
         self._full = full
         self._loaded: dict[tuple[str, str], list[Item]] = {}
-        self._spans = _spans(memory, anchor, scope)
+        self._spans = _spans(memory, anchor, scope, projects)
 
     def around(self, before: Reach, after: Reach) -> Timeline:
         """Return the timeline; see `timeline`."""
@@ -226,11 +246,14 @@ class _Window:
         )
 
 
-def _spans(memory: Searchable, anchor: Anchor, scope: str) -> list[_Span]:
-    """Return the sessions in scope that have turns, with their times."""
+def _spans(memory: Searchable, anchor: Anchor, scope: str, asked: Sequence[str]) -> list[_Span]:
+    """Return the sessions in scope that have turns, with their times; the project of an anchor is
+    one of those `asked` for, if any."""
     projects: list[str | None] = [anchor.project if scope != "all" else None]
     if scope == "project" and anchor.project:
-        projects = [*with_worktrees(memory.catalog, anchor.project)]
+        named = asked if anchor.project in asked else (anchor.project,)
+        every = (name for one in named for name in with_worktrees(memory.catalog, one))
+        projects = [*dict.fromkeys(every)]
     session_id = anchor.session_id if scope == "session" else None
     return [
         _Span(

@@ -30,7 +30,10 @@ _NO_VALUE = r"""\s"'`<>,;(){}\[\]|\\&"""
 """Characters that do not occur in an unquoted value, as the inside of a character class."""
 _BARE = f"[^{_NO_VALUE}]"
 _BARE_NO_DIGIT = f"[^{_NO_VALUE}0-9]"
-_QUOTE = r"""(?:\[\]byte\(|\s{0,24}string\([0-9]{1,4}\) |[rRbBfFuU@]{0,2})(?:\\{0,3}["'`]|&quot;)"""
+_QUOTE = (
+    r"(?:\[\]byte\(|\s{0,24}string\([0-9]{1,4}\) |[rRbBfFuUN@]{0,2})"
+    r"""(?:\\{0,3}["'`]|&quot;)"""
+)
 _QUOTED_VALUE = f"{_QUOTE}[^\\n]{{4}}"
 _WORD_VALUE = "|".join(
     (
@@ -44,6 +47,9 @@ _WORD_VALUE = "|".join(
 _ANY_VALUE = f"{_QUOTED_VALUE}|{_BARE}{{4}}"
 """The shortest values that `assignments.py` accepts as secrets: four characters, quoted or unquoted
 (unquoted not only digits), or a scheme of three letters before a blank."""
+_BEGINNING = 3
+"""How many letters of a scheme are looked for: with all of them the patterns take twice as long to
+be compiled."""
 _LONGEST_NAME = 60
 _LONGEST_VALUE = 72
 _PLAIN_KEYWORD = 8
@@ -83,14 +89,14 @@ def _after_names() -> Iterator[Trigger]:
     Raises:
         CannotWiden: `assignments.py` has a construct that has no counterpart here.
     """
-    nodes, flags, _ = parse(assignments._SCHEME)
-    scheme = widen(nodes, flags)
+    beginnings = sorted({scheme[:_BEGINNING] for scheme in assignments.SCHEMES})
+    scheme = rf"(?:{'|'.join(map(_any_case, beginnings))})[A-Za-z0-9\-?]*[ \t]{{1,4}}\S{{4}}"
     called = rf"\([\s\x1c-\x1f?]{{0,4}}\\{{0,3}}[\"'`]{_NAME}*"
     token = f"{_QUOTE}\\S{{{TOKEN_START}}}|[^\\s\"'`]{{{TOKEN_START}}}"
     for before, listed, group, value in (
         ("", PASSWORDS, "", _WORD_VALUE),
         ("", SPEAKING - PASSWORDS, "", token),
-        ("", SPEAKING - PASSWORDS, "", f"(?:{_QUOTE})?{scheme}\\S{{4}}"),
+        ("", SPEAKING - PASSWORDS, "", f"(?:{_QUOTE})?{scheme}"),
         (called, SPEAKING, "pair", _QUOTED_VALUE),
         ("", SPEAKING, "call", _QUOTED_VALUE),
         ("", SPEAKING, "typed", _QUOTED_VALUE),
@@ -108,6 +114,12 @@ def _after_names() -> Iterator[Trigger]:
     named = rf"[\s\x1c-\x1f?](?:value|default)[ \t]{{0,8}}[:=][ \t]{{0,8}}(?:{_WORD_VALUE})"
     back = _LONGEST_NAME + _after_keyword("named").most + _LONGEST_VALUE
     yield Trigger(named.encode(), ASSIGNED, back)
+
+
+def _any_case(word: str) -> str:
+    """Return the pattern of a word in any case; a question mark stands for letters outside ASCII
+    that are the same but for case (`ſ`, the Kelvin sign, dotted i)."""
+    return "".join(f"[{c}{c.upper()}{'?' * (c in 'iks')}]" for c in word)
 
 
 def _name(listed: frozenset[str]) -> str:

@@ -13,7 +13,12 @@ from memory_assets.redaction.engine.trigger_patterns import (
 )
 from memory_assets.redaction.engine.triggers import BLOB, ENCODED, NAMED, TOKENS, VENDOR, VENDORED
 from memory_assets.redaction.rules.formats import Template
-from memory_assets.redaction.rules.mentioned.tokens import HEX_RUN, QUOTES, SHORTEST_QUOTED
+from memory_assets.redaction.rules.mentioned.tokens import (
+    ASSIGNED_RUN,
+    HEX_RUN,
+    QUOTES,
+    SHORTEST_QUOTED,
+)
 from memory_assets.redaction.views.decodings import (
     ASCII_IN_BASE64,
     BLOB_START,
@@ -85,15 +90,7 @@ class RunClues:
                     and _PREFIXED_BODY.search(data, start and start - 1, end)
                 ):
                     what = NAMED
-                if (
-                    not what
-                    and length >= SHORTEST_QUOTED
-                    and data[start - 1 : start] in QUOTES
-                    and (
-                        data[start - 2 : start] == b" '"
-                        or HEX_RUN.fullmatch(data, start, end) is None
-                    )
-                ):
+                if not what and length >= SHORTEST_QUOTED and _is_apart(data, start, end):
                     what = NAMED
                 if length >= SHORTEST_BLOB and _LONG_PIECE.search(data, start, end) is not None:
                     if _BLOB_START.match(data, start):
@@ -132,6 +129,16 @@ class RunClues:
                 also = VENDORED
         reports.clear()
         return what | also if what else 0
+
+
+def _is_apart(data: bytes, start: int, end: int) -> bool:
+    """Return True if a run is in quotes, or assigned to a variable of the environment, and no
+    hash."""
+    if data[start - 1 : start] not in QUOTES and not ASSIGNED_RUN.match(
+        data, max(start - 2, 0), start
+    ):
+        return False
+    return data[start - 2 : start] == b" '" or HEX_RUN.fullmatch(data, start, end) is None
 
 
 def _base64_around(data: bytes, start: int, end: int) -> tuple[int, int]:

@@ -101,7 +101,8 @@ class HyperscanTriggers:
         if "\n" in text:
             reports = joints(data)
             if reports:
-                line_ends = [data.rfind(b"\n", 0, end - 1) for end, _ in reports]
+                ends = (data.rfind(b"\n", 0, end - 1) for end, _ in reports)
+                line_ends = list(dict.fromkeys(ends))
                 reports.clear()
                 asks |= JOINED
         reports = places(data)

@@ -92,8 +92,8 @@ def table_triggers() -> tuple[Trigger, ...]:
     return (
         Trigger(ruler.encode(), TABLE, 2),
         Trigger(rb"(?i:insert)\s{1,4}(?i:into)\s", TABLE, 12),
-        Trigger(rb"(?:[\n\t,;]|  )" + COLUMN + rb"(?:  |[\t,;\r\n])", TABLE),
-        Trigger(rb"^" + COLUMN + rb"(?:  |[\t,;])", TABLE),
+        Trigger(rb"(?:[\n\t,;]\"?|  )" + COLUMN + rb"(?:  |\"?[\t,;\r\n])", TABLE),
+        Trigger(rb"^\"?" + COLUMN + rb"(?:  |\"?[\t,;])", TABLE),
     )
 
 

@@ -84,9 +84,8 @@ _MENTIONS = re.compile(
 
 
 _TABLES = re.compile(
-    rb"(?<=\n)[ \t]*(?:[|+]?[ \t]*:?--|[?]{4})|insert\s{1,4}into\s|(?:^|(?<=[\n\t,;])|(?<=  ))"
-    + COLUMN
-    + rb"(?=  |[\t,;\r\n])"
+    rb"(?<=\n)[ \t]*(?:[|+]?[ \t]*:?--|[?]{4})|insert\s{1,4}into\s"
+    rb"|(?:^|(?<=[\n\t,;])|(?<=[\n\t,;]\")|(?<=  ))" + COLUMN + rb"(?=  |\"?[\t,;\r\n])"
 )
 
 

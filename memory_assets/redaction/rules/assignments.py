@@ -20,6 +20,7 @@ from memory_assets.redaction.rules.anchored.rule import (
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
+from memory_assets.redaction.rules.wordlist import words
 
 RULES = {
     NameKind.PASSWORD: "assigned-password",
@@ -50,12 +51,14 @@ _AFTER = re.compile(
 )
 _QUOTES = frozenset("'\"")
 _QUOTE = re.compile(
-    r"(?:\[\]byte\(|\s{0,24}string\(\d{1,4}\)[ ]|[rRbBfFuU@]{0,2})(\\{0,3}[\"'`]|&quot;)"
+    r"(?:\[\]byte\(|\s{0,24}string\(\d{1,4}\)[ ]|[rRbBfFuUN@]{0,2})(\\{0,3}[\"'`]|&quot;)"
+)
+SCHEMES = words(
+    "bearer basic token apikey api-key key digest negotiate oauth ssws splunk geniekey bot discogs"
+    " accesskey snyk flyv1 shippotoken klaviyo-api-key zoho-oauthtoken rest-token"
 )
 _SCHEME = re.compile(
-    r"(?i)(?:bearer|basic|token|apikey|api-key|key|digest|negotiate|oauth|ssws|splunk|geniekey"
-    r"|bot|discogs|accesskey|snyk|flyv1|shippotoken|klaviyo-api-key|zoho-oauthtoken|rest-token)"
-    r"[ \t]{1,4}(?:(?:token|key|api_key|access_token)=)?(?=\S)"
+    rf"(?i)(?:{'|'.join(SCHEMES)})[ \t]{{1,4}}(?:(?:token|key|api_key|access_token)=)?(?=\S)"
 )
 _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]|\\&]{1,2000}")
 _LINE_VALUE = re.compile(

@@ -53,6 +53,8 @@ _NAMED = re.compile(
 the name of a thing: `acme-secret-rotator-7d9f8b6c5d-x2v9q`."""
 _NAMED_BITS = 20
 _NAMED_HEX = 32
+_TITLE = 2
+"""More hyphens than these, and a hash behind them, are those of a page's address."""
 
 
 def find_prefixed(text: str, start: int, end: int) -> tuple[int, int] | None:
@@ -125,7 +127,7 @@ def _is_named(name: str, value: str) -> bool:
         return False
     return (
         values.is_grouped(value)
-        or (values.is_hex(value) and len(value) >= _NAMED_HEX)
+        or (values.is_hex(value) and len(value) >= _NAMED_HEX and name.count("-") <= _TITLE)
         or is_generated(value, _NAMED_BITS)
     )
 

@@ -37,7 +37,7 @@ COLUMN = (
     rb"(?i:passw(?:or[dt]s?|d)|pwd?|pass|passphrase|kennwort|senha|secrets?(?:[ _-]key)?"
     rb"|(?:api|auth|access)[ _-]?(?:keys?|tokens?)|tokens?|credentials?)"
 )
-_SEPARATED = re.compile(r"[\w .#/-]{1,40}(?:(?P<sign>[,;\t])[\w .#/-]{1,40}){1,30}\r?")
+_SEPARATED = re.compile(r"\"?[\w .#/-]{1,40}\"?(?:(?P<sign>[,;\t])\"?[\w .#/-]{1,40}\"?){1,30}\r?")
 _ALIGNED = re.compile(r"\S+(?:[ ]\S+)*")
 _WORD = re.compile(r"\S+")
 _HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}")
@@ -83,7 +83,7 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
     separated = _SEPARATED.fullmatch(line)
     sign = separated["sign"] if separated else ""
     heads = _cells_of(line, sign)
-    names = [line[start:stop].strip(" \r") for start, stop in heads]
+    names = [line[start:stop].strip(' \r"') for start, stop in heads]
     if len(names) < 2 or not all(map(_HEAD.fullmatch, names)):
         return None
     kinds = [_kind(name) for name in names]

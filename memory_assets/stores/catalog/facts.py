@@ -39,6 +39,9 @@ class SourceFacts(TypedDict, total=False):
     named_session: str | None
     """The session that most records name as their own: another one in a fork."""
     parent_session: str | None
+    opening: Sequence[int] | None
+    """Keyed hash of the main file's first prompt, and the number of its prompts; None if that one
+    is short."""
     agent_versions: Sequence[str]
     parts: Sequence[str]
     """Paths of the files that go on where the file at the row's path ends, in order."""

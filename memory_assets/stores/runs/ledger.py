@@ -19,7 +19,7 @@ from typing import Any
 
 from memory_assets.stores.files.sqlite import IN_MEMORY, SqliteStore, compact, open_shared
 from memory_assets.stores.runs.events import AssetEvent, Evaluation, from_json, to_json
-from memory_assets.stores.runs.names import PRUNE_JOB, RECORD_JOB
+from memory_assets.stores.runs.names import INGEST_BATCH, INGEST_JOB, PRUNE_JOB, RECORD_JOB
 
 FILE_NAME = "lineage.db"
 """Where in the data directory the ledger is."""
@@ -222,6 +222,21 @@ class RunLedger(SqliteStore):
             "under_way": sum(run.is_under_way for run in self.begun()),
         }
 
+    def failing(self) -> list[str]:
+        """Return the partitions whose last ingest failed, "" for several; without those that a
+        later one has gone through."""
+        newest = f"""
+            WITH newest AS (
+                SELECT partition, status, MAX(ended_at) AS at FROM runs
+                WHERE job IN ('{INGEST_BATCH}', '{INGEST_JOB}') GROUP BY partition
+            )
+            SELECT partition FROM newest WHERE status = ? AND NOT EXISTS (
+                SELECT 1 FROM newest AS later WHERE later.status = ? AND later.at > newest.at
+                AND '' IN (newest.partition, later.partition)
+            )
+            ORDER BY partition"""
+        return [str(partition) for (partition,) in self.tuples(newest, FAILURE, SUCCESS)]
+
     def made(self, run_id: str, project: str, asset: str) -> MadeByRun:
         """Return what a run made of a partition; empty if nothing is noted."""
         about = {"run_id": run_id, "project": project, "asset": asset}
@@ -370,9 +385,6 @@ def _shown(run: EndedRun) -> dict[str, Any]:
     took = (over - datetime.fromisoformat(started)).total_seconds() if started else None
     del shown["history"]
     return {"project": shown.pop("partition") or None, **shown, "seconds": took}
-
-
-PROCESS_TAG = "memory/process"
 
 
 def this_process() -> str:

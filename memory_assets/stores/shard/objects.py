@@ -64,7 +64,8 @@ def open_objects(url: str) -> Objects:
 
 
 class DirectoryObjects:
-    """Objects as files below a directory, which machines may share."""
+    """Objects as files below a directory, which machines may share. Who may read the directory may
+    read what is below it, whatever the umask of the process."""
 
     def __init__(self, root: Path) -> None:
         self.url = str(root)
@@ -76,9 +77,9 @@ class DirectoryObjects:
         staging = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         with self._errors(key):
             for _ in range(_TRIES):
-                path.parent.mkdir(parents=True, exist_ok=True)
                 try:
-                    return _linked(staging, path, content)
+                    mode = self._made(path.parent)
+                    return _linked(staging, path, content, mode & 0o666)
                 except FileNotFoundError:  # a sweep removed the directory, which was empty
                     continue
             raise StoreError(f"{path.parent} is removed again and again; try again")
@@ -94,6 +95,8 @@ class DirectoryObjects:
     def keys(self, prefix: str) -> list[str]:
         """Return the files below a directory, those that killed writers left among them."""
         with self._errors(prefix):
+            if self._root.exists():
+                os.scandir(self._root).close()  # `rglob` passes over what cannot be read
             below = (path for path in (self._root / prefix).rglob("*") if path.is_file())
             return sorted(path.relative_to(self._root).as_posix() for path in below)
 
@@ -115,6 +118,16 @@ class DirectoryObjects:
             with suppress(OSError):  # it is not empty, or gone
                 path.parent.rmdir()
 
+    def _made(self, directory: Path) -> int:
+        """Make a directory that is missing, with the mode of the root, and return that mode."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        mode = self._root.stat().st_mode
+        for path in reversed([directory, *directory.parents]):
+            if path.is_relative_to(self._root) and not path.is_dir():
+                path.mkdir(exist_ok=True)
+                path.chmod(mode & 0o7777)
+        return mode
+
     @contextmanager
     def _errors(self, key: str) -> Iterator[None]:
         try:
@@ -124,12 +137,13 @@ class DirectoryObjects:
             raise StoreError(f"cannot use {self._root / key}: {reason}") from error
 
 
-def _linked(staging: Path, path: Path, content: bytes) -> bool:
+def _linked(staging: Path, path: Path, content: bytes, mode: int) -> bool:
     try:
         with staging.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        staging.chmod(mode)
         path.hardlink_to(staging)
     except FileExistsError:
         return False

@@ -51,6 +51,7 @@ _NOTICE = "notices of the program to the model"
 LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("", "", "a prompt of another session of the same history", dropped="other-session"),
     LeftOut("", "2.0.72", "the program's own warming up, without a task", dropped="warm-up"),
+    LeftOut("", "2.1.87", "the talk that a side question was asked in", dropped="copied-history"),
     LeftOut("*.uuid", "2.0.76", _IDS),
     LeftOut("*.parentUuid", "2.0.76", _IDS),
     LeftOut("system.*.uuid", "2.1.7", _IDS),
@@ -287,6 +288,8 @@ class SideQuestion(ClaudeSession):
             if at < question:
                 self._report.see_type(type_name(record.get("type")))
                 made += self._resolve(COPIED)
+                if self._report.account is not None:
+                    self._report.account.drop(record, COPIED)
             else:
                 made += super().take(record, start, end)
         self._held.clear()

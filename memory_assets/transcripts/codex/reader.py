@@ -48,15 +48,8 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut(_TYPED, "0.126.0-alpha.8", _FRAMES, "<image name="),
     LeftOut(_TYPED, "0.126.0-alpha.8", _FRAMES, "</image>"),
     *(
-        LeftOut(place, since, _ABOVE_REQUEST, opens)
+        LeftOut(place, "0.126.0-alpha.8", _ABOVE_REQUEST, holds="# My request for Codex")
         for place in (_TYPED, "event_msg.payload.user_message.message")
-        for since, opens in (
-            ("0.142.2", "## Code review guidelines:"),
-            ("0.126.0-alpha.8", "# Files mentioned by the user:"),
-            ("", "# Context from my IDE setup:"),
-            ("", "## Prior conversation with Codex:"),
-            ("", "# Review findings:"),
-        )
     ),
     LeftOut("response_item.payload.message.developer", "0.118.0", _INSTRUCTIONS),
     LeftOut("compacted.payload.replacement_history.message.developer", "0.118.0", _INSTRUCTIONS),

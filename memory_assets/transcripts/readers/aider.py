@@ -36,7 +36,7 @@ _ASKING = re.compile(r"/(?:ask|code|architect)\s+(?=\S)")
 """Commands behind which a person asks for something."""
 _MODEL = re.compile(r"(?:Main model|Model): (\S+)")
 _EDITED = re.compile(r"Applied edit to (\S.*)")
-_TOKENS = re.compile(r"Tokens: ([\d.,]+[kM]?) sent(?:, [^,]* cache[^,]*)*, ([\d.,]+[kM]?) received")
+_TOKENS = re.compile(r"Tokens: (\S{1,20}) sent, (?:[^\n]{0,200}, )?(\S{1,20}) received")
 _FACTORS = {"k": 1_000, "M": 1_000_000}
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from memory_assets.models import Record, Tokens
 from memory_assets.paths import project_of
@@ -22,6 +21,7 @@ from memory_assets.transcripts.fields import (
     content_text,
     count_field,
     object_field,
+    objects_in,
     parse_time,
     record_id,
     render_input,
@@ -143,9 +143,9 @@ class AtifSession(Session):
         else:
             self._report.see_unknown(source)
             return UNKNOWN_TYPE
-        made += [self._call(call, frame) for call in _objects(row.get("tool_calls"))]
+        made += [self._call(call, frame) for call in objects_in(row.get("tool_calls"))]
         results = object_field(row, "observation").get("results")
-        made += [self._result(result, frame) for result in _objects(results)]
+        made += [self._result(result, frame) for result in objects_in(results)]
         return self._with_tokens(made, frame, _tokens(object_field(row, "metrics")))
 
     def _call(self, call: JsonObject, frame: Frame) -> Record:
@@ -163,7 +163,3 @@ def _tokens(metrics: JsonObject) -> Tokens:
     given, cached = count_field(metrics, "prompt_tokens"), count_field(metrics, "cached_tokens")
     output = count_field(metrics, "completion_tokens")
     return Tokens(max(given - cached, 0), output, min(cached, given))
-
-
-def _objects(value: Any) -> list[JsonObject]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

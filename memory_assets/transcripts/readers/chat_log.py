@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import DamagedTranscript, printable
-from memory_assets.transcripts.fields import from_json, text_field
+from memory_assets.transcripts.fields import from_json, objects_in, text_field
 from memory_assets.transcripts.json_documents import bytes_of
 from memory_assets.transcripts.lines import JsonObject
 
@@ -62,7 +62,9 @@ def replayed(lines: Iterable[bytes]) -> tuple[Any, dict[int, list[JsonObject]], 
     if torn and bad:
         bad.pop()
     present = (
-        {_id(each) for each in listed(state.get("requests"))} if isinstance(state, dict) else set()
+        {_id(each) for each in objects_in(state.get("requests"))}
+        if isinstance(state, dict)
+        else set()
     )
     kept = {
         place: [
@@ -91,7 +93,7 @@ def _applied(state: Any, operation: Any, removed: dict[int, list[JsonObject]]) -
         values = at.setdefault(last, []) if isinstance(at, dict) else at[last]
         if (cut := operation.get("i")) is not None:
             if operation["k"] == ["requests"] and values[cut:]:
-                removed.setdefault(cut, []).extend(listed(values[cut:]))
+                removed.setdefault(cut, []).extend(objects_in(values[cut:]))
             del values[cut:]
         values += operation.get("v") or []
     elif kind == 3:
@@ -104,8 +106,3 @@ def _applied(state: Any, operation: Any, removed: dict[int, list[JsonObject]]) -
 
 def _id(request: JsonObject) -> str:
     return text_field(request, "requestId")
-
-
-def listed(value: Any) -> list[JsonObject]:
-    """Return the objects of a list; none of anything else."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -23,12 +23,14 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.blocks import blocks_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     count_field,
     from_json,
     object_field,
+    objects_in,
     parse_time,
     render_value,
     safe_id,
@@ -38,7 +40,6 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import beside, object_beside, text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.readers.chat_log import listed
 from memory_assets.transcripts.readers.cline_screen import (
     SUPERSEDED,
     USAGE,
@@ -205,7 +206,7 @@ def _messages(path: Path) -> list[JsonObject]:
         found = found.get("messages")
     if not isinstance(found, list):
         raise DamagedTranscript(f"{printable(path)}: {_NO_TASK}", _NO_TASK, _RESTORE)
-    return listed(found)
+    return objects_in(found)
 
 
 def _facts(path: Path) -> tuple[str, str, JsonObject]:
@@ -220,7 +221,7 @@ def _facts(path: Path) -> tuple[str, str, JsonObject]:
     folder = path.parent
     about = object_beside(folder / _ITEM)
     listing = beside(folder.parent.parent / "state" / "taskHistory.json") if not about else None
-    about = about or next((x for x in listed(listing) if x.get("id") == folder.name), {})
+    about = about or next((x for x in objects_in(listing) if x.get("id") == folder.name), {})
     cwd = text_field(about, "workspace") or text_field(about, "cwdOnTaskInitialization")
     more = {"model": about.get("modelId")}
     return cwd or _directory_in(folder / _HISTORY), text_field(about, "task"), more
@@ -257,10 +258,7 @@ class TaskSession(ScreenSession):
         own = row.get("id") or f"{row.get('ts')}/{role}/{self._report.records}"
         model = text_field(object_field(row, "modelInfo"), "id")
         frame = self._frame(row, start, end, own, parse_time(row.get("ts")), model)
-        content = row.get("content")
-        blocks = (
-            [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
-        )
+        blocks = blocks_of(row.get("content"))
         is_summary = row.get("isSummary") is True
         if role == "user" and not is_summary:
             return self._resolve(self._from_user(blocks, frame))

@@ -21,6 +21,7 @@ from memory_assets.transcripts.fields import (
     from_json,
     nanoseconds,
     object_field,
+    objects_in,
     parse_time,
     safe_id,
     text_field,
@@ -137,9 +138,7 @@ def _is_finished(row: JsonObject) -> bool:
 
 
 def _parts(row: JsonObject) -> list[JsonObject]:
-    parts = row.get("parts")
-    listed = parts if isinstance(parts, list) else []
-    return [part for part in listed if isinstance(part, dict) and "type" in part]
+    return [part for part in objects_in(row.get("parts")) if "type" in part]
 
 
 class CrushSession(StoredSession):

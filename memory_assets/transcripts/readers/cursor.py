@@ -27,6 +27,7 @@ from memory_assets.transcripts.fields import (
     from_json,
     nanoseconds,
     object_field,
+    objects_in,
     parse_time,
     render_value,
     safe_id,
@@ -34,8 +35,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.readers.chat_log import listed
-from memory_assets.transcripts.readers.workspaces import directory_of, path_of
+from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
 from memory_assets.transcripts.stored_session import StoredSession
@@ -128,7 +128,9 @@ class CursorReader(DatabaseReader):
                 cwd = workspaces.get(row["id"], "")
             size = (row["bytes"] or 0) + (row["number"] or 0) + len(row["value"])
             parent = text_field(object_field(data, "subagentInfo"), "parentComposerId")
-            yield Member(str(row["id"]), cwd, size, nanoseconds(_updated(data)), parent)
+            window = named_by_hash(text_field(object_field(data, "workspaceIdentifier"), "id"))
+            updated = nanoseconds(_updated(data))
+            yield Member(str(row["id"]), cwd, size, updated, parent, stand_in=window)
 
     def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a conversation."""
@@ -162,12 +164,12 @@ class CursorReader(DatabaseReader):
 
 
 def _headers(data: JsonObject) -> list[JsonObject]:
-    return listed(data.get("fullConversationHeadersOnly"))
+    return objects_in(data.get("fullConversationHeadersOnly"))
 
 
 def _inline(data: JsonObject) -> list[JsonObject]:
     """Return the messages of a conversation that holds them itself."""
-    found = listed(data.get("conversation"))
+    found = objects_in(data.get("conversation"))
     by_id = object_field(data, "conversationMap")
     ordered = (by_id.get(text_field(header, "bubbleId")) for header in _headers(data))
     return found or [each for each in ordered if isinstance(each, dict)]
@@ -205,7 +207,7 @@ def _workspaces(path: Path) -> dict[str, str]:
                 data = _item(database, _COMPOSERS)
         except TranscriptError:
             continue
-        named = [text_field(each, "composerId") for each in listed(data.get("allComposers"))]
+        named = [text_field(each, "composerId") for each in objects_in(data.get("allComposers"))]
         selected = data.get("selectedComposerIds")
         named += selected if isinstance(selected, list) else []
         found |= {own: cwd for own in named if isinstance(own, str) and own}
@@ -222,10 +224,10 @@ def _item(database: Database, key: str) -> JsonObject:
 
 def _old_conversations(database: Database) -> dict[str, JsonObject]:
     """Return the conversations that a workspace's database holds whole, by their ids."""
-    composers = listed(_item(database, _COMPOSERS).get("allComposers"))
-    tabs = listed(_item(database, _CHATS).get("tabs"))
+    composers = objects_in(_item(database, _COMPOSERS).get("allComposers"))
+    tabs = objects_in(_item(database, _CHATS).get("tabs"))
     named = {text_field(each, "composerId"): each for each in composers if _inline(each)}
-    named |= {text_field(each, "tabId"): each for each in tabs if listed(each.get("bubbles"))}
+    named |= {text_field(each, "tabId"): each for each in tabs if objects_in(each.get("bubbles"))}
     return {own: each for own, each in named.items() if own}
 
 
@@ -233,11 +235,12 @@ def _old_members(database: Database, path: Path) -> Iterator[Member]:
     cwd = _folder_of(path)
     for own, data in _old_conversations(database).items():
         size = len(render_value(data))
-        yield Member(own, cwd, size, nanoseconds(_updated(data)))
+        updated = nanoseconds(_updated(data))
+        yield Member(own, cwd, size, updated, stand_in=named_by_hash(path.parent.name))
 
 
 def _bubbles_in(data: JsonObject) -> list[JsonObject]:
-    return listed(data.get("bubbles")) or _inline(data)
+    return objects_in(data.get("bubbles")) or _inline(data)
 
 
 def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator[JsonObject | None]:
@@ -332,7 +335,7 @@ def _result(result: Any) -> str:
 def _selected(bubble: JsonObject) -> list[str]:
     """Return the files that a person attached to a prompt."""
     context = object_field(bubble, "context")
-    named = listed(context.get("fileSelections")) + listed(bubble.get("fileSelections"))
+    named = objects_in(context.get("fileSelections")) + objects_in(bubble.get("fileSelections"))
     uris = (object_field(each, "uri") for each in named)
     found = (text_field(uri, "fsPath") or path_of(text_field(uri, "external")) for uri in uris)
     return list(dict.fromkeys(filter(None, found)))

@@ -46,7 +46,7 @@ _SHORT = 32
 """Characters of a blob's id that are kept."""
 _LOOKED_AT = 8
 """So many messages of a chat are searched for its directory."""
-_DIRECTORY = re.compile(r"^(?:Workspace Path|Workspace|Working directory):\s*(\S.*?)\s*$", re.M)
+_DIRECTORY = re.compile(r"^(?:Workspace Path|Workspace|Working directory): *(\S.*)$", re.M)
 
 
 class CursorCliReader(DatabaseReader):
@@ -165,7 +165,7 @@ def _directory(opening: list[JsonObject], path: Path) -> str:
     """Return the directory of a chat: the one that its opening names and whose hash its folder is
     named after; "" if there is none."""
     texts = (content_text(message.get("content")) for message in opening)
-    named = (each for text in texts for each in _DIRECTORY.findall(text))
+    named = (each.rstrip() for text in texts for each in _DIRECTORY.findall(text))
     return next((each for each in named if _digest(each) == path.parent.parent.name), "")
 
 

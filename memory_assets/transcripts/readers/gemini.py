@@ -304,10 +304,9 @@ def replayed(lines: Iterator[Located]) -> Replay:
             order = dict.fromkeys(now)
         elif _REWIND in line:
             to = mark(text_field(line, _REWIND))
-            known = list(order)
-            kept = known[: known.index(to) if to in order else 0]
-            replay.gone |= order.keys() - kept
-            order = dict.fromkeys(kept)
+            first = to if to in order else next(iter(order), 0)
+            while first in order:
+                replay.gone.add(order.popitem()[0])
         elif _SET not in line and (own := see(line, start)):
             order[own] = None
     replay.gone -= order.keys()

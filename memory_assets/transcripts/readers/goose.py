@@ -26,6 +26,7 @@ from memory_assets.transcripts.fields import (
     from_json,
     nanoseconds,
     object_field,
+    objects_in,
     parse_time,
     render_value,
     safe_id,
@@ -212,18 +213,12 @@ class GooseSession(StoredSession):
         return self._resolve(self._with_tokens(made, frame, _tokens(row)))
 
     def _message(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
-        content = row.get("content")
-        blocks = (
-            [each for each in content if isinstance(each, dict)]
-            if isinstance(content, list)
-            else []
-        )
         if role not in ("user", "assistant"):
             self._report.see_unknown(f"message/{type_name(role)}")
             return UNKNOWN_TYPE
         made: list[Record] = []
         texts: list[str] = []
-        for block in blocks:
+        for block in objects_in(row.get("content")):
             if role == "user" and block.get("type") in ("text", "image"):
                 texts.append(text_field(block, "text") or IMAGE)
             else:

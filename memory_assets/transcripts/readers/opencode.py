@@ -29,6 +29,7 @@ from memory_assets.transcripts.fields import (
     from_json,
     nanoseconds,
     object_field,
+    objects_in,
     parse_time,
     render_value,
     safe_id,
@@ -39,7 +40,6 @@ from memory_assets.transcripts.json_documents import document_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.readers.opencode_files import (
     is_of_tree,
-    listed,
     session_files,
     state_of_files,
     tree_messages,
@@ -183,7 +183,9 @@ class OpenCodeReader(DatabaseReader):
             return
         document = document_of(source.path)
         if not is_of_tree(source.path):
-            yield from _rendered(object_field(document, "info"), listed(document, "messages"))
+            yield from _rendered(
+                object_field(document, "info"), objects_in(document.get("messages"))
+            )
             return
         yield from _rendered(document, list(tree_messages(source.path)))
 
@@ -267,7 +269,7 @@ class OpenCodeSession(StoredSession):
         return self._resolve(self._message(role, info, row, frame))
 
     def _message(self, role: str, info: JsonObject, row: JsonObject, frame: Frame) -> Outcome:
-        parts = listed(row, "parts")
+        parts = objects_in(row.get("parts"))
         if role == "user":
             return self._from_user(parts, frame, ABANDONED if row.get("reverted") else "")
         if role != "assistant":

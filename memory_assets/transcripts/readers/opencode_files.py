@@ -38,12 +38,6 @@ def is_of_tree(path: Path) -> bool:
     return path.parent.parent.name == "session"
 
 
-def listed(document: JsonObject, name: str) -> list[JsonObject]:
-    """Return the objects of a list in an object."""
-    found = document.get(name)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-
-
 def _tree_files(session: Path) -> Iterator[tuple[Path, list[Path]]]:
     """Yield the file of each message of a session in the tree, with those of its parts."""
     storage = session.parent.parent.parent

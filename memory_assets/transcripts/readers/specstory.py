@@ -18,7 +18,6 @@ from typing import Any
 
 from memory_assets.models import Record
 from memory_assets.paths import project_of
-from memory_assets.tool_names import kind_of_tool
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.discovery import Identified, Walk
@@ -35,12 +34,11 @@ _SESSION = re.compile(r"<!-- (.{1,60}?) Session (\S{1,200}) \((.{1,60}?)\) -->")
 _TITLE = re.compile(r"^##? (?!#)(.*)$", re.M)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)[ T_](\d\d)[:-](\d\d)(?:[:-](\d\d))?Z?")
 _HEAD = re.compile(r"^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \((.*?)\))?\*\*_$", re.M)
-_PART = re.compile(
-    r"^<think>.*?</think>\s*$|^<tool-use\b.*?</tool-use>\s*$"
-    r"|^Tool use: \*\*.*?(?=^Tool use: \*\*|\Z)",
-    re.M | re.S,
-)
+_OPENING = re.compile(r"^(?:<(think|tool-use)\b|Tool use: \*\*)", re.M)
 _NAME = re.compile(r'data-tool-name="([^"]{0,100})"|\*\*([^*\n]{1,100})\*\*')
+_KIND = re.compile(r'data-tool-type="([a-z]{1,20})"')
+_KINDS = {"Bash": "shell", "Edit": "write", "MultiEdit": "write", "Write": "write"}
+"""What tools do, in texts of 2025, which do not say it."""
 _FRAME = re.compile(r"</?(?:think|tool-use|details|summary)\b[^>]*>")
 _ECHO = "<command-"
 """How the echo of a command begins."""
@@ -120,12 +118,34 @@ def _block(place: int, who: str, aside: str | None, about: str | None, body: str
         return {**facts, "text": body}
     parts: list[JsonObject] = []
     at = 0
-    for part in _PART.finditer(body):
-        parts.append({"type": "text", "text": body[at : part.start()].strip()})
-        parts.append(_framed(part.group()))
-        at = part.end()
+    for start, end in _framed_parts(body):
+        parts.append({"type": "text", "text": body[at:start].strip()})
+        parts.append(_framed(body[start:end]))
+        at = end
     parts.append({"type": "text", "text": body[at:].strip()})
     return {**facts, "parts": [part for part in parts if part.get("text") != ""]}
+
+
+def _framed_parts(body: str) -> Iterator[tuple[int, int]]:
+    """Yield where the thoughts and calls in an answer begin and end. What nothing closes is text;
+    a call in the form of 2025 ends where the next one begins."""
+    at, unclosed = 0, set[str]()
+    openings = list(_OPENING.finditer(body))
+    for place, opening in enumerate(openings):
+        tag = opening.group(1)
+        if opening.start() < at or tag in unclosed:
+            continue
+        following = openings[place + 1 : place + 2]
+        end = following[0].start() if following else len(body)
+        if tag:
+            closing = f"</{tag}>"
+            end = body.find(closing, opening.end())
+            if end < 0:
+                unclosed.add(tag)
+                continue
+            end += len(closing)
+        yield opening.start(), end
+        at = end
 
 
 def _framed(text: str) -> JsonObject:
@@ -137,7 +157,9 @@ def _framed(text: str) -> JsonObject:
     body = _FRAME.sub("", text)
     body = re.sub(r"^\s*Tool use: \*\*[^*\n]*\*\*", "", body, count=1).strip()
     fences = list(_FENCE.finditer(body))
-    kind, command = kind_of_tool(tool), ""
+    given_kind = _KIND.search(text)
+    kind = given_kind.group(1) if given_kind else _KINDS.get(tool, "")
+    command = ""
     asked = next((each for each in fences if each.group(2) in _SHELLS), None)
     if kind == "shell":
         inline = _INLINE.search(body)

@@ -25,6 +25,7 @@ from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
     object_field,
+    objects_in,
     parse_time,
     safe_id,
     text_field,
@@ -32,8 +33,8 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.readers.chat_log import LOG, document_of, is_empty, listed
-from memory_assets.transcripts.readers.workspaces import directory_of, path_of
+from memory_assets.transcripts.readers.chat_log import LOG, document_of, is_empty
+from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame
 from memory_assets.transcripts.stored_session import StoredSession
 
@@ -100,6 +101,7 @@ class VsCodeCopilotReader(RenderingReader):
     def _files(self, walk: Walk, root: Path, known: Known) -> Iterator[Source]:
         for folder, workspace in _folders(walk, root):
             directory = directory_of(workspace) if workspace else ""
+            named = directory or named_by_hash(folder.parent.name)
             for entry, size, mtime_ns in walk.transcripts(folder, 0, _ENDINGS):
                 path = Path(entry.path)
                 source = known(path, size, mtime_ns)
@@ -108,7 +110,7 @@ class VsCodeCopilotReader(RenderingReader):
                         continue
                     ids = (safe_id(path.stem), None)
                     source = Source(self.agent, "", *ids, path, size, mtime_ns)
-                yield replace(source, project=project_of(directory), directory=directory)
+                yield replace(source, project=project_of(named), directory=directory)
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session."""
@@ -116,7 +118,7 @@ class VsCodeCopilotReader(RenderingReader):
         workspace = source.path.parent.parent / "workspace.json"
         facts = {name: document.get(name) for name in ("sessionId", "creationDate", "version")}
         yield {"type": "session", **facts, "cwd": directory_of(workspace)}
-        requests = listed(document.get("requests"))
+        requests = objects_in(document.get("requests"))
         last: list[JsonObject] = []
         for place, request in enumerate(requests):
             yield from taken_back.pop(place, ())
@@ -200,7 +202,7 @@ class ChatSession(StoredSession):
         if said.kind == "prompt" and not said.subtype:
             said = said._replace(subtype=branch)
         made = self._said(frame, said)
-        for variable in listed(object_field(row, "variableData").get("variables")):
+        for variable in objects_in(object_field(row, "variableData").get("variables")):
             path = _path_in(variable.get("value")) or text_field(variable, "name")
             made += self._one(frame, "user", "attachment", path, "file", paths=(path,))
         result = object_field(row, "result")
@@ -222,7 +224,7 @@ class ChatSession(StoredSession):
     ) -> list[Record]:
         """Return what was thought, said and called. The rounds of a request have the calls whole,
         and what the model said; the parts that are shown count where they say more."""
-        parts, rounds = listed(row.get("response")), listed(metadata.get("toolCallRounds"))
+        parts, rounds = objects_in(row.get("response")), objects_in(metadata.get("toolCallRounds"))
         results = object_field(metadata, "toolCallResults")
         said = "".join(text_field(each, "response") for each in rounds)
         pieces = [_shown(part) for part in parts]
@@ -239,7 +241,7 @@ class ChatSession(StoredSession):
             if whole:
                 text = text_field(each, "response")
                 made += self._one(frame, "assistant", "assistant_text", text, branch)
-            for call in listed(each.get("toolCalls")):
+            for call in objects_in(each.get("toolCalls")):
                 made += self._called_with_result(call, results, frame)
         if not any(each.get("toolCalls") for each in rounds):
             for part in parts:
@@ -255,7 +257,7 @@ class ChatSession(StoredSession):
         own, name = text_field(call, "id"), text_field(call, "name")
         yield self._call(frame, safe_id(own), name, call.get("arguments"))
         if isinstance(result := results.get(own), dict):
-            texts = [_text_in(each.get("value")) for each in listed(result.get("content"))]
+            texts = [_text_in(each.get("value")) for each in objects_in(result.get("content"))]
             yield self._answered(frame, safe_id(own), "\n".join(filter(None, texts)))
 
     def _shown_call(self, part: JsonObject, frame: Frame) -> Iterator[Record]:
@@ -273,7 +275,7 @@ class ChatSession(StoredSession):
         elif kind == "textEditGroup":
             groups = part.get("edits")
             groups = groups if isinstance(groups, list) else []
-            edits = [edit for group in groups for edit in listed(group)]
+            edits = [edit for group in groups for edit in objects_in(group)]
             text = "\n".join(text_field(edit, "text") for edit in edits)
             given = {"path": _path_in(part.get("uri")), "content": text}
             yield self._call(frame, "", "textEditGroup", given)

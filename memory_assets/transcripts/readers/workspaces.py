@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from memory_assets.transcripts.fields import text_field
 from memory_assets.transcripts.json_documents import object_beside
+
+_HASH = re.compile(r"[0-9a-f]{32}")
 
 
 def directory_of(workspace: Path) -> str:
@@ -16,6 +19,12 @@ def directory_of(workspace: Path) -> str:
         return path_of(folder)
     named = path_of(text_field(found, "workspace"))
     return named.rpartition("/")[0]
+
+
+def named_by_hash(workspace_id: str) -> str:
+    """Return a window's id if it is the hash of a directory, after which a project can be named
+    while nothing says the directory; "" for one that was opened without."""
+    return workspace_id if _HASH.fullmatch(workspace_id) else ""
 
 
 def path_of(uri: str) -> str:

@@ -27,6 +27,7 @@ from memory_assets.transcripts.fields import (
     from_json,
     nanoseconds,
     object_field,
+    objects_in,
     parse_time,
     render_value,
     safe_id,
@@ -163,7 +164,7 @@ class ZedSession(StoredSession):
 
     def _message(self, body: JsonObject, user: JsonObject, frame: Frame) -> Outcome:
         if user:
-            return self._from_user(_listed(user, "content"), frame)
+            return self._from_user(objects_in(user.get("content")), frame)
         if agent := object_field(body, "Agent"):
             return self._from_agent(agent, frame)
         if "segments" in body:
@@ -187,7 +188,7 @@ class ZedSession(StoredSession):
     def _from_agent(self, agent: JsonObject, frame: Frame) -> list[Record]:
         made: list[Record] = []
         results = object_field(agent, "tool_results")
-        for block in _listed(agent, "content"):
+        for block in objects_in(agent.get("content")):
             if "Text" in block:
                 made += self._one(frame, "assistant", "assistant_text", text_field(block, "Text"))
             elif thought := object_field(block, "Thinking"):
@@ -204,7 +205,7 @@ class ZedSession(StoredSession):
     def _segments(self, body: JsonObject, frame: Frame) -> Outcome:
         """Return the records of a message of versions 0.1 and 0.2."""
         role = text_field(body, "role")
-        segments = _listed(body, "segments")
+        segments = objects_in(body.get("segments"))
         said = "".join(text_field(each, "text") for each in segments if each.get("type") == "text")
         if role == "user":
             return self._said(frame, authored(said))
@@ -215,10 +216,10 @@ class ZedSession(StoredSession):
             if each.get("type") == "thinking":
                 made += self._one(frame, "assistant", "thinking", text_field(each, "text"))
         made += self._one(frame, "assistant", "assistant_text", said)
-        for use in _listed(body, "tool_uses"):
+        for use in objects_in(body.get("tool_uses")):
             call_id = safe_id(use.get("id"))
             made.append(self._call(frame, call_id, text_field(use, "name"), use.get("input")))
-        for result in _listed(body, "tool_results"):
+        for result in objects_in(body.get("tool_results")):
             made.append(self._result(safe_id(result.get("tool_use_id")), result, frame))
         return made
 
@@ -228,8 +229,3 @@ class ZedSession(StoredSession):
             content = content.get("Text") or content
         text = content_text(content) if isinstance(content, str | list) else render_value(content)
         return self._answered(frame, call_id, text, is_error=result.get("is_error") is True)
-
-
-def _listed(value: JsonObject, name: str) -> list[JsonObject]:
-    found = value.get(name)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

@@ -4,6 +4,9 @@ several parts, announcements, headings, pairs of a name and a value, files of co
 
 from __future__ import annotations
 
+import re
+
+from memory_assets.redaction.rules.anchored.keys import NO_PHRASE
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
@@ -13,6 +16,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     likely_password,
     mixed_password,
     quoted_password,
+    random_value,
     rule,
     typed_password,
 )
@@ -25,6 +29,8 @@ _ALONE = (
     r"(?P<secret>[^\s\"'`<>]{4,400})[\"'`]?(?=[ \t]{0,8}(?:\r?\n|$))"
 )
 """The rest of a line, and a value alone on one below it."""
+_TYPED = r"[\"'](?P<secret>[^\"'\n\\]{4,100})[\"']"
+_CREATED = r"(?:created|generated|issued|reset|added|rotated|regenerated)"
 _USER = r"[\"']?[\w.@+-]{1,60}"
 _COOKIE_BITS = 12
 
@@ -39,9 +45,40 @@ def _of_cookie(value: str) -> bool:
     )
 
 
+def _is_session(value: str) -> bool:
+    """Return True if `value`, of a cookie in code, gives access to a session and is no id."""
+    return random_value(value) and not values.is_hex(value) and not values.is_uuid(value)
+
+
 def _is_key(value: str) -> bool:
     """Return True if `value` is 32 bytes in hexadecimal, of which not all are alike."""
     return len(set(value)) >= 10
+
+
+def _all_drawn(value: str) -> bool:
+    """Return True if all of `value`, a list between blanks, were drawn."""
+    return all(map(drawn_value, re.split(r"[\s\"',;|]+", value)))
+
+
+def _is_lisp_secret(value: str) -> bool:
+    """Return True if `value`, a name and what it is bound to in Lisp, has a password."""
+    return typed_password(value.rpartition('"')[2])
+
+
+def _is_member(value: str) -> bool:
+    """Return True if `value`, beside a member that says that it is a secret, is one."""
+    return quoted_password(value) or likely_password(value) or drawn_value(value)
+
+
+def _are_logins(value: str) -> bool:
+    """Return True if `value`, pairs of a user and a password, has such passwords alone."""
+    pairs = value.replace(";", ",").split(",")
+    return all(likely_password(pair.partition(":")[2]) for pair in pairs)
+
+
+def _are_words(value: str) -> bool:
+    """Return True if `value`, of a name for phrases, is words and no sentence."""
+    return NO_PHRASE.isdisjoint(value.split())
 
 
 def _has_blank(value: str) -> bool:
@@ -63,7 +100,8 @@ APART: tuple[AnchoredRule, ...] = (
            f"The {word} was reset.\nNew value: {FILL[:12]}\n")
       for word in ("password", "passphrase", "secret", "token", "key")),
     *(rule("announced-secret", word, drawn_value,
-           rf"(?i){word}s?\b[^\n:=]{{0,60}}\b(?:once|again|now|copy|safe|securely|store|save)\b[^\n]{{0,100}}"
+           rf"(?i){word}s?\b[^\n:=]{{0,60}}\b(?:once|again|now|copy|safe|securely|store|save"
+           rf"|below|follows)\b[^\n]{{0,100}}"
            + _ALONE, f"Copy your {word} now:\n{FILL[:20]}\n")
       for word in ("password", "secret", "token", "key", "code")),
     *(rule("announced-secret", f"{word}\n", likely_password if "pass" in word else drawn_value,
@@ -84,25 +122,167 @@ APART: tuple[AnchoredRule, ...] = (
     *(rule("paired-secret", f'{key}"', quoted_password,
            rf"(?i){key}\"\s{{0,4}}:\s{{0,4}}\"[\w.-]{{0,40}}{_TELLING}\"\s{{0,4}},"
            r"(?:\s{0,24}\"\w{1,30}\"\s{0,4}:\s{0,4}(?:\"[^\"\n]{0,80}\"|[\w.]{1,20}),){1,3}"
-           r"\s{0,24}\"\w{0,12}value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"",
+           r"\s{0,24}\"(?:\w{0,12}value|example|default|content)\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"",
            f'{{"{key}": "password", "type": "plain", "value": "{FILL[:12]}"}}')
       for key in ("key", "name")),
-    *(rule("named-secret", f"{end}{sign}", drawn_value,
-           rf"(?i){end}{sign}[ ]?[\"']?(?P<secret>[^\s\"'`<>,;|]{{8,400}})(?=[\s\"',;]|$)",
-           f"APP{end}{sign}{FILL[:32]}")
-      for end in ("_signer", "_signing", "_private", "_seed", "_bind", "_cookie")
-      for sign in ("=", ": ")),
+    rule("paired-secret", 'name="', typed_password,
+         rf"(?i)name=\"[\w. -]{{0,60}}{_TELLING}[\w. -]{{0,20}}\"[^<>\n]{{0,80}}>\s{{0,60}}"
+         r"<value>\s{0,60}(?P<secret>[^<>\s]{4,400})\s{0,60}</value>",
+         '<setting name="DbPassword" x="y">\n<value>' + FILL[:12] + "</value>"),
+    *(rule("paired-secret", f"{noun}(", mixed_password,
+           rf"(?i){noun}\(\s{{0,40}}(?:[^()]{{0,160}}?[\s,])?(?:secret_?)?"
+           rf"(?:value|string|data|payload)\s?[=:]\s?{_TYPED}",
+           f'set_{noun}(name="app", value="{FILL[:12]}")')
+      for noun in ("secret", "password", "credential")),
+    rule("paired-secret", '"type"', mixed_password,
+         r"\"type\":[ ]?\"password\",[^{}]{0,200}?\"(?:value|text|default|answer|content)\""
+         r"\s?:\s?\"(?P<secret>[^\"\n]{4,400})\"",
+         '{"type": "password", "value": "' + FILL[:12] + '"}'),
+    *(rule("announced-secret", word, likely_password,
+           rf"(?i){word}\b[^\n:=]{{0,40}}\b{_CREATED}\b[^\n]{{0,40}}\r?\n"
+           r"(?:[^\n]{0,100}\n){0,4}?[ \t]{0,12}(?:value|token|secret|key|password)"
+           r"(?:[ \t]{0,12}[:=][ \t]{0,24}|[ \t]{2,24})[\"'`]?(?P<secret>[^\s\"'`<>]{6,400})"
+           r"(?=[\"'`]?[ \t]{0,8}(?:\r?\n|$))",
+           f"{word} created:\n  ID: 1\n  Value:  {FILL[:20]}\n")
+      for word in ("password", "secret", "token", "key")),
+    *(rule("labelled-password", word, likely_password,
+           rf"(?i)(?<![\w-]){word}(?:[ \t]?[.·…_]{{3,40}}[ ]?:?|(?:(?<=\n{word})|(?<=\n  {word})"
+           rf"|(?<=\n    {word})|(?<=\n\t{word}))[ \t]{{2,40}})[ \t]{{0,4}}"
+           r"(?P<secret>[^\s\"'`<>]{5,100})(?=[ \t]{0,8}(?:\r?\n|$))",
+           f"Login\n  {word} ....: {FILL[:12]}")
+      for word in ("password", "passwd", "pass", "pw")),
+    *(rule("spoken-secret", name, _all_drawn,
+           rf"(?i){name}s?[\w]{{0,8}}[\"']?\s{{0,3}}[:=]\s{{0,3}}[\[(]?[\"']?"
+           r"(?P<secret>[\w.+/=-]{12,400}"
+           r"(?:[\"']?(?:[ ]?[,;|][ ]?|[ ])[\"']?[\w.+/=-]{12,400}){1,20})",
+           f"APP_{name}s={FILL[:24]},{FILL[20:44]}")
+      for name in ("token", "key", "secret", "keyring")),
+    *(rule("login-password", name, _are_logins,
+           rf"(?i){name}(?:=|: )[\"']?(?P<secret>[\w.@+-]{{1,60}}:[^\s\"',;:]{{4,100}}"
+           r"(?:[,;][ ]?[\w.@+-]{1,60}:[^\s\"',;:]{4,100}){1,20})(?=[\s\"']|$)",
+           f"{name}=app:{FILL[:12]},web:{FILL[12:24]}")
+      for name in ("users", "accounts", "logins", "auth")),
+    *(rule("cookie", f"{name}=", _of_cookie,
+           rf"(?i){name}=(?P<secret>[\w%.+/-]{{20,400}})(?=[\s\"';,]|$)", f"{name}={FILL[:32]}")
+      for name in ("phpsessid", "jsessionid", "net_sessionid", "connect.sid", "laravel_session",
+                   "ci_session", "auth_session", "session_cookie")),
+    rule("wifi-key", "psk", likely_password,
+         r"(?i)(?<![a-z])psk[ ]?[=:][ ]?[\"']?(?P<secret>[^\s\"'$]{8,64})(?=[\"'\s,;]|$)",
+         "l2tp_psk: " + FILL[:12]),
+    *(rule("named-secret", name, drawn_value,
+           rf"(?i){name}[ ]?[=:][ ]?[\"']?(?P<secret>[^\s\"'`<>,;|]{{16,800}})(?=[\s\"',;]|$)",
+           f"app_{name}={FILL[:32]}")
+      for name in ("macaroon", "_kek", "_dek")),
+    rule("login-password", '" * "', typed_password,
+         r"\" \* \"(?P<secret>[^\"\n]{4,100})\" \*", '"app" * "' + FILL[:12] + '" *'),
+    rule("login-password", "user ", likely_password,
+         r"(?i)(?<![^\n>])user \S{1,60}\r?\n(?:[^\n]{0,120}\n){0,3}?[> ]{0,3}pass "
+         r"(?P<secret>\S{4,100})(?=\s|$)", "USER app\r\n331 go on\r\nPASS " + FILL[:12]),
+    *(rule("announced-secret", word, likely_password if "pass" in word else drawn_value,
+           rf"(?i){word}(?:\*\*|__):?(?:[ ]|[ \t]{{0,4}}(?:\r?\n){{1,2}})[ \t>]{{0,8}}[\"'`]?"
+           r"(?P<secret>[^\s\"'`<>]{5,400})[\"'`]?(?=[ \t]{0,8}(?:\r?\n|$))",
+           f"**{word}**\n`{FILL[:20]}`")
+      for word in ("password", "passphrase", "token", "secret", "key")),
+    *(rule("named-secret", word, likely_password if "pass" in word else drawn_value,
+           rf"(?i){word}(?:[\"']\])? = \(\s{{0,40}}[\"'](?P<secret>[^\"'\n]{{5,400}})[\"']",
+           f'APP_{word} = (\n    "{FILL[:20]}"\n)')
+      for word in ("password", "token", "secret", "key")),
+    *(rule("announced-secret", f"{word}: (", drawn_value,
+           rf"(?i){word}: \([^()\n]{{1,30}}\)[ \t]{{0,4}}\r?\n[ \t]{{0,8}}(?P<secret>\S{{8,200}})"
+           r"(?=[ \t]{0,8}(?:\r?\n|$))", f"{word}: (generated)\n{FILL[:16]}")
+      for word in ("password", "token", "secret", "key")),
+    *(rule("paired-secret", f"({form} ", _is_lisp_secret,
+           rf"(?i)\({form} (?P<secret>[\w*:/-]{{0,60}}{_TELLING}[\w*-]{{0,12}}"
+           r"\s{1,12}\"[^\"\n]{4,200})\"",
+           f'({form} app-password "{FILL[:12]}")')
+      for form in ("setq", "def", "defvar", "defparameter", "define")),
+    *(rule("login-password", name, likely_password,
+           rf"(?i)(?<![a-z]){name}\"?[ ]?[:=][ ]?[\[(]\s{{0,4}}{_USER}[\"']?,\s{{0,24}}"
+           r"[\"']?(?P<secret>[^\s\"',\])]{4,100})[\"']?\s{0,24}[\])]",
+           f"{name}: [app, {FILL[:12]}]")
+      for name in ("auth", "basic", "login", "credentials")),
+    *(rule("login-password", f"{name}:\n", likely_password,
+           rf"(?i)(?<![a-z]){name}:\r?\n[ \t]{{0,12}}- [\"']?[\w.@+-]{{1,60}}[\"']?\r?\n"
+           r"[ \t]{0,12}- [\"']?(?P<secret>[^\s\"']{4,100})[\"']?(?=\s|$)",
+           f"{name}:\n  - app\n  - {FILL[:12]}\n")
+      for name in ("auth", "basic", "login", "credentials")),
+    rule("named-secret", "_pw", typed_password,
+         r"(?i)_pw[\"']?\]?[ ]?(?:=>|[=:])[ ]?[\"']?(?P<secret>[^\s\"'`,;|<>=]{4,100})",
+         "APP_PW=harborwalnut"),
+    rule("named-secret", "pw=", typed_password,
+         r"(?<=[a-z])Pw=[\"']?(?P<secret>[^\s\"'`,;|<>]{4,100})", "MasterPw=harborwalnut"),
+    rule("named-secret", "hash_salt", drawn_value,
+         rf"(?i)hash_salt(?:[\"']\])?\s{{0,2}}=\s{{0,2}}{_TYPED}", f"hash_salt = '{FILL[:32]}'"),
+    rule("named-secret", "{cookie,", drawn_value,
+         r"\{cookie,\s?'?(?P<secret>[^\s'{}]{8,255})'?\}", "{cookie, '" + FILL[:20] + "'}."),
+    *(rule("cookie", name, _is_session,
+           rf"(?i){name}[\"']: [\"'](?P<secret>[^\s\"']{{16,400}})[\"']",
+           f'cookies = {{"{name}": "{FILL[:24]}"}}')
+      for name in ("sessionid", "connect.sid", "phpsessid", "jsessionid")),
+    rule("set-password", "crypt('", typed_password,
+         r"(?<!\w)crypt\('(?P<secret>[^'\n]{4,100})', ?gen_salt",
+         "SELECT crypt('" + FILL[:12] + "', gen_salt('bf'))"),
+    rule("paired-secret", "name: ", likely_password,
+         rf"(?i)name: [\"']?[\w.-]{{0,40}}(?:{_TELLING}|pass)[\"']?\r?\n[ \t]{{1,24}}value: "
+         r"[\"']?(?P<secret>[^\s\"']{4,400})", "- Name: DB_PASS\n  Value: " + FILL[:12]),
+    *(rule("paired-secret", word, likely_password,
+           rf"(?i){word}(?P<quote>[\"']),(?:[ ]|\r?\n\s{{0,24}})(?P=quote)"
+           r"(?P<secret>[^\"'\n]{4,100})(?P=quote)(?:\]|,?\r?\n)",
+           f"['{word}', '{FILL[:12]}']")
+      for word in ("password", "passwd", "secret", "token")),
+    *(rule("named-secret", name, bool,
+           rf"(?i){name}(?:[ ]?=|:)[ ]?(?:(?:bytes\.)?fromhex|buffer\.from|(?:base64\.)?b64decode)"
+           r"\(\s{0,4}[bru]?[\"'](?P<secret>[0-9A-Za-z+/_-]{32,400}={0,2})[\"']",
+           f'app_{name} = bytes.fromhex("{HEX}")')
+      for name in ("key", "secret", "seed")),
+    rule("cookie", "s%3a", drawn_value,
+         r"(?i)s%3a(?P<secret>[\w-]{16,80}\.[\w%+/]{20,100})",
+         f"connect.sid=s%3A{FILL[:32]}.{FILL[:43]}"),
+    *(rule("named-secret", f"{name}_code", drawn_value,
+           rf"(?i){name}_code(?:=|: )[\"']?(?P<secret>[A-Za-z0-9-]{{10,100}})(?=[\s\"',;]|$)",
+           f"APP_{name}_code={FILL[:16]}")
+      for name in ("unlock", "access", "recovery", "activation")),
+    *(rule("recovery-phrase", name, _are_words,
+           rf"(?i){name}[_ ]?phrase[\"']?\s?[:=]\s?[\"']"
+           r"(?P<secret>(?:[a-z]{3,12}[ -]){3,23}[a-z0-9]{2,12})[\"']",
+           f'{name}_phrase = "ocean zebra vault magic"')
+      for name in ("backup", "seed", "recovery", "secret", "wallet", "pass")),
+    *(rule("named-secret", end, drawn_value,
+           rf"(?i){end}[ ]?(?:=|: ?)[ ]?[\"']?(?P<secret>[^\s\"'`<>,;|=]{{8,400}}={{0,2}})"
+           r"(?=[\s\"',;]|$)", f"APP{end}={FILL[:32]}")
+      for end in ("_signer", "secr", "_tok", "_sec", "_signing", ".signing", "_private",
+                  "_seed", "_bind", "_cookie")),
     *(rule("named-secret", anchor, _is_key,
            rf"(?i){anchor}[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?(?P<secret>(?:0x)?[0-9a-f]{{64}})(?![0-9a-f])",
            f"app{anchor}=0x{HEX}")
-      for anchor in ("_pk", "_priv")),
+      for anchor in ("_pk", "_priv", "private", "seed", "seedhex", "seed_hex")),
+    rule("named-secret", "pk=", _is_key,
+         r"(?i)(?<![a-z])pk=[\"']?(?P<secret>(?:0x)?[0-9a-f]{64})(?![0-9a-f])", f"PK=0x{HEX}"),
+    rule("command-secret", "::set-secret ", typed_password,
+         r"::set-secret [^:\n]{1,60}::(?P<secret>[^\s\"'$]{4,400})",
+         "::set-secret name=a::" + FILL[:20]),
+    *(rule("paired-secret", f'"{key}":', _is_member,
+           rf"(?i)\"{key}\":[ ]?\"[\w.-]{{0,40}}(?:{_TELLING}|pass|pw)\",[ ]?"
+           r"\"(?:v|val|value|text|content)\":[ ]?\"(?P<secret>[^\"\n]{4,400})\"",
+           f'{{"{key}": "password", "v": "{FILL[:12]}"}}')
+      for key in ("k", "key", "name", "field", "id")),
+    rule("paired-secret", 'name="', _is_member,
+         rf"(?i)name=\"[\w:]{{0,40}}{_TELLING}\w{{0,8}}\"(?:\s[\w:-]{{1,20}}=\"[^\"\n]{{0,60}}\"){{0,3}}"
+         r"\s(?:value|text)=\"(?P<secret>[^\"\n]{4,400})\"",
+         'x:Name="Password" Text="' + FILL[:12] + '"'),
+    *(rule("paired-secret", word, likely_password if "pass" in word else drawn_value,
+           rf"(?i){word}:?<(?:/|br)[^<>\n]{{0,40}}>(?:\s{{0,8}}<[^<>\n]{{1,60}}>){{0,3}}\s{{0,4}}"
+           r"(?P<secret>[^\s<>\"']{5,400})(?=\s{0,4}<|\s|$)",
+           f"<td>{word}</td><td>{FILL[:20]}</td>")
+      for word in ("password", "passwd", "token", "secret", "api key", "secret key")),
     rule("named-secret", "cookie", mixed_password,
          r"(?i)(?:(?<=release_)|(?<=erlang_)|(?<=erlang\.)|(?<=erl_))cookie[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
          r"(?P<secret>[^\s\"'$]{8,255})", "RELEASE_COOKIE=" + FILL[:20]),
     *(rule("login-password", f"{end}=", likely_password,
-           rf"(?i){end}={_USER}:(?P<secret>[^\s\"'@/:]{{4,100}})(?=[\"'\s]|$)",
+           rf"(?i){end}={_USER}[:/%](?P<secret>[^\s\"'@/:]{{4,100}})(?=[\"'\s]|$)",
            f"HTTP_{end}=app:{FILL[:12]}")
-      for end in ("auth", "basic", "credentials", "creds", "login")),
+      for end in ("auth", "basic", "credentials", "creds", "cred", "login", "_plain",
+                  "_userpass")),
     rule("wifi-key", "psk", _has_blank, r"(?i)psk\s?=\s?\"(?P<secret>[^\"\n]{8,63})\"",
          'psk="blue ' + FILL[:8] + '"'),
     *(rule("named-secret", anchor, bool,

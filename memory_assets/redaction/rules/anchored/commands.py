@@ -12,6 +12,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     any_value,
     argument_password,
     drawn_value,
+    likely_password,
     mixed_password,
     rule,
     typed_password,
@@ -38,6 +39,11 @@ def _drawn_argument(value: str) -> bool:
     return (
         mixed_password(value) and (is_generated(value, _DRAWN) or values.is_chosen(value))
     ) or values.is_uuid(value)
+
+
+def _stored_in_vault(value: str) -> bool:
+    """Return True if `value`, stored in a vault among settings, is a secret."""
+    return _drawn_argument(value) or likely_password(value)
 
 
 def _given_password(value: str) -> bool:
@@ -92,6 +98,19 @@ _BY_PROGRAM = (
     ("ipmitool", r"ipmitool", r"-P ", "ipmitool -P "),
     ("kinit", r"kinit", r"<<< ", "kinit <<< "),
     ("vncpasswd", r"vncpasswd", r"<<< ", "vncpasswd <<< "),
+    ("security ", r"security", r"-[pw] ", "security unlock-keychain -p "),
+    ("lftp", r"lftp", r"-u [^\s,]{1,60},", "lftp -u app,"),
+    ("bundle ", r"bundle", r"config (?:set )?(?:--\w{1,8} )?[\w.-]{1,80} [^\s:]{1,60}:",
+     "bundle config gems.example.com app:"),
+    ("drush", r"drush", r"(?:user:password|user-password|upwd) \S{1,60} ", "drush upwd app "),
+    ("grafana", r"grafana[- ]cli", r"reset-admin-password ", "grafana-cli reset-admin-password "),
+    ("bitcoin-cli", r"bitcoin-cli", r"(?:walletpassphrase|encryptwallet) ",
+     "bitcoin-cli walletpassphrase "),
+    ("samba-tool", r"samba-tool",
+     r"(?:user (?:create|add) \S{1,60} |--newpassword=)", "samba-tool user create app "),
+    ("x11vnc", r"x11vnc", r"-(?:store)?passwd ", "x11vnc -passwd "),
+    ("rpcclient", r"rpcclient", r"-U [\"']?[^\s%]{1,60}%", "rpcclient -U app%"),
+    ("hydra", r"hydra", r"-p ", "hydra -p "),
 )  # fmt: skip
 """Beginning of the program's name, the name, what stands right before its password, and a sample of
 all before the password."""
@@ -106,6 +125,7 @@ COMMANDS: tuple[AnchoredRule, ...] = (
           (" -u", "-u(?:ser(?:name)?)?", "-p[ :=]{0,2}", _password_of_user, "-U app -P "),
           (" -l ", "-l", "-p ", _password_of_user,
            "-l app -p "),
+          (" user ", "user", "-p ", _password_of_user, "user app -p "),
           (" --u", "--user(?:name)?", "(?:-p |--?pass(?:word|wd)?[ =])", _given_password,
            "--user=app --password "),
           (" -u", "-u(?:ser(?:name)?)?", "--?pass(?:word|wd)?[ =]", _given_password,
@@ -198,12 +218,13 @@ COMMANDS: tuple[AnchoredRule, ...] = (
           ("put-parameter ", r"put-parameter [^\n|;&]{0,300}?--value[= ]",
            "aws ssm put-parameter --name x --value "),
           ("aws_secret_access_key ", "aws_secret_access_key ", "set aws_secret_access_key "),
-          ("vault ", r"vault (?:kv put|write) [^\n|;&]{1,200}?\w=(?!<)",
-           "vault kv put secret/a b="),
           ("vault login ", r"vault login (?!-)", "vault login "),
           ("net use ", r"net use [^\n|;&]{1,100}/user:\S{1,60} ", "net use z: \\\\s\\x /user:app "),
           ("rclone ", r"rclone [^\n|;&]{1,200}? pass[ =]", "rclone config create x webdav pass "),
       )),
+    rule("command-secret", "vault ", _stored_in_vault,
+         r"vault (?:kv put|kv patch|write) [^\n|;&]{1,200}?\w=(?!<)" + _ANY_ARGUMENT,
+         "vault kv put secret/a b=" + FILL[:20]),
     rule("command-secret", "schtasks ", mixed_password,
          rf"(?i)schtasks [^\n|;&]{{1,300}}?/rp {_ANY_ARGUMENT}",
          "schtasks /create /ru app /rp " + FILL[:20]),

@@ -26,7 +26,8 @@ _SHORT_BASE64 = r"[A-Za-z0-9+/]{30,300}={0,2}"
 _ANY_LENGTH = r"MII[A-Za-z0-9+/]{3}"
 _MNEMONIC = r"[^\n]{0,60}?[:=|>(]\s{0,4}[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})(?!\w)"
 """BIP-39: 12 to 24 words of three to eight letters."""
-_PROSE = word_set("the and for are was not you your with from has have its but which must")
+NO_PHRASE = word_set("the and for are was not you your with from has have its but which must")
+"""Common words that BIP-39 does not have."""
 _CODE = r"[0-9a-z]{4,10}-[0-9a-z]{4,10}"
 _DER = (
     ("IBADANBgkqhkiG9w0BAQEFAASC", "MIIEvQ", _ANY_LENGTH, _BASE64),
@@ -47,7 +48,7 @@ instance and a pattern), the rest of the key."""
 
 def _words_of_a_phrase(value: str) -> bool:
     """Return True if none of the words is a common English word that BIP-39 does not contain."""
-    return _PROSE.isdisjoint(value.split())
+    return NO_PHRASE.isdisjoint(value.split())
 
 
 PRIVATE_KEYS: tuple[AnchoredRule, ...] = (

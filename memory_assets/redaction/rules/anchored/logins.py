@@ -6,6 +6,8 @@ from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     AnchoredRule,
     argument_password,
+    drawn_or_chosen,
+    likely_password,
     rule,
     strong_value,
 )
@@ -21,7 +23,11 @@ _BITS = 8
 
 def _is_password(value: str) -> bool:
     """Return True if `value`, of a call with a common name, is a password."""
-    return strong_value(value) or (argument_password(value) and evidence(value) >= _BITS)
+    return (
+        strong_value(value)
+        or likely_password(value)
+        or (argument_password(value) and evidence(value) >= _BITS)
+    )
 
 
 _MAILING = "|".join(
@@ -64,8 +70,22 @@ LOGINS: tuple[AnchoredRule, ...] = (
             for name in ("auth=", "basic_auth", "basicauth", "oci_connect", "oci_pconnect",
                          "plaincredentials", "passwordauthentication", "userpasscredentials",
                          "usernamepasswordcredentials", "basiccredentials")),
+          *((f"{name}(", name, rf"(?:{_ANY}{_NEXT}){{1,2}}", likely_password,
+             f'{name}("app", "a@example.com", ')
+            for name in ("create_superuser", "createsuperuser", "create_user", "createuser",
+                         "adduser", "add_user", "digestauth", "ntlmauth", "credentials.basic",
+                         "signin", "sign_in", "signinwithemailandpassword", "authenticate",
+                         "createuserwithemailandpassword", "client.auth")),
+          *((f"{name}(", name, "b?", likely_password, f"{name}(")
+            for name in ("password_hash", "hash_password", "hashpassword", "make_password",
+                         "verify_password", "verifypassword", "check_password", "bcrypt.hash",
+                         "bcrypt.hashsync", "bcrypt.hashpw", "argon2.hash", "comparepassword")),
+          *((f"{name}(", name, rf"[^()\n]{{1,120}}?{_NEXT}b?", drawn_or_chosen, f'{name}(x, ')
+            for name in ("jwt.sign", "jwt.verify", "jwt.encode", "jwt.decode", "createhmac")),
+          *((f"{name}(", name, "b?", drawn_or_chosen, f"{name}(")
+            for name in ("hmac.new", "fernet", "cookieparser", "stripe")),
           *((f"{name}(", name, (_ANY + _NEXT) * 2, argument_password, f'{name}("x", "app", ')
             for name in ("mysql_connect", "mysqli_connect", "mysql_pconnect", "mysqli", "pdo",
-                         "odbc_connect", "getconnection", "ftp_login", "ftplib.ftp",
+                         "ftp", "odbc_connect", "getconnection", "ftp_login", "ftplib.ftp",
                          "ftp_tls", "db2_connect", "ibase_connect")))),
 )  # fmt: skip

@@ -27,7 +27,8 @@ _OPTIONS = r"(?:-{1,2}[\w-]{1,24}(?:[ =][^\s|;&-][^\s|;&]{0,60})? ){0,4}?"
 _KEEPS = (
     r"(?:[^\n|;&]{0,80}(?:\b(?:secrets?|credentials?|env|token) (?:set|put|add|create|versions"
     r"|store|insert|update)\b|--password-stdin|--passphrase-fd|--with-token|--token-stdin)"
-    r"|(?:sudo )?(?:\w{0,12}passwd|kinit|cryptsetup|kubeseal|pass insert|vault login)\b|sudo -S"
+    r"|(?:sudo )?(?:\w{0,12}passwd|kinit|cryptsetup|kubeseal|pass insert|vault login|secret-tool"
+    r"|keyctl padd|systemd-creds encrypt)\b|sudo -S"
     r"|gh auth login)"
 )
 """Programs that take a secret from their input."""
@@ -44,6 +45,11 @@ def _installed(value: str) -> bool:
 def _not_a_name(value: str) -> bool:
     """Return True if `value`, where a password is one of several arguments, has digits or signs."""
     return mixed_password(value) and argument_password(value)
+
+
+def _is_stored(value: str) -> bool:
+    """Return True if `value`, stored as a secret, is one, or an object with one."""
+    return typed_password(value) or (value.startswith(('{"', "{'")) and values.has_digit(value))
 
 
 def _argument_of_client(value: str) -> bool:
@@ -110,6 +116,49 @@ POSITIONS: tuple[AnchoredRule, ...] = (
           (" login ", r"(?<=\w) login [\w.+-]{1,60}@[\w.-]{1,60} (?!-)", _not_a_name,
            "bw login app@example.com "),
           ("--enroll", r"--enroll(?:ment)?(?:-token|-key)?[ =]", _installed, "agent --enroll "))),
+    *(rule("command-secret", anchor, _is_stored,
+           rf"{anchor}[^\n|;&]{{0,200}}?--(?:value|data|body|payload|plaintext|secret-(?:string|value))"
+           rf"[ =](?:\"(?P<quoted>)|'(?P<single>))?(?P<secret>(?(quoted)(?:[^\"\\\n]|\\.){{4,400}}"
+           rf"|(?(single)[^'\n]{{4,400}}|{_PLAIN})))",
+           f"cli {anchor}--name app --value {FILL[:12]}")
+      for anchor in ("secret:create ", "secret create ", "secrets create ", "create-secret ",
+                     "put-secret-value ", "create-password-alias ", "secret set ", "add-secret ")),
+    *(rule("command-secret", anchor, accept, rf"(?i){before}{_VALUE}", f"{sample}{FILL[:16]}")
+      for anchor, before, accept, sample in (
+          ("config set --secret ", r"config set --secret [\w.:/-]{1,80} ", typed_password,
+           "pulumi config set --secret app "),
+          ("env set ", r"\benv set [A-Za-z_]\w{1,60} ", drawn_value, "convex env set APP "),
+          ("secrets set ", r"\bsecrets set [\"']?[\w.:-]{1,80}[\"']? (?!-)", typed_password,
+           "dotnet user-secrets set Db:Pw "),
+          ("secret set ", r"\bsecret set [\w.:/-]{1,80} (?!-)", drawn_value, "cli secret set app "),
+          *((f"{flag} ", rf"{flag}[ =]", drawn_value, f"lego {flag} ")
+            for flag in ("--hmac", "--hmac-key", "--eab-hmac-key")),
+          ("bash -s -- ", r"bash -s -- (?:--?[\w-]{1,24}[ =])?", _installed, "| bash -s -- "),
+          *((f"{word}", rf"{word}[\w-]{{0,40}}\.sh {_OPTIONS}(?:--?[\w-]{{1,24}}[ =])?",
+             _installed, f"./{word}agent.sh ")
+            for word in ("install-", "install_", "setup-", "enroll-", "register-")),
+          *((f"{flag} ", rf"(?<=\s){flag} [\w.@+-]{{1,60}}:", mixed_password,
+             f"cli {flag} app:")
+            for flag in ("--creds", "--dest-creds", "--src-creds", "-auth", "--basic-auth")),
+          *((f"{flag}=", rf"(?<=\s){flag}=[\w.@+-]{{1,60}}:", mixed_password, f"cli {flag}=app:")
+            for flag in ("--creds", "--dest-creds", "--src-creds", "--auth")))),
+    *(rule("command-secret", f"<({program} ", mixed_password,
+           rf"<\({program} (?:-\w{{1,3}} |[\"']?%s(?:\\n)?[\"']? )?{_VALUE}[\"']?[ ]?\)",
+           f"tool --password <({program} {FILL[:12]})")
+      for program in ("echo", "printf")),
+    *(rule("command-secret", f"--{kind}-key", bool,
+           rf"--{kind}-key[ =][\"']?"
+           r"(?P<secret>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?!\w)",
+           f"up --{kind}-key {HEX[:8]}-{HEX[8:12]}-{HEX[:4]}-{HEX[4:8]}-{HEX[:12]}")
+      for kind in ("setup", "enroll", "enrollment", "license", "registration", "join", "agent")),
+    rule("command-secret", "add-mask]", typed_password,
+         r"add-mask\](?P<secret>[^\s\"'$]{4,400})", "##[add-mask]" + FILL[:20]),
+    rule("command-secret", "mkpasswd ", _not_a_name,
+         r"mkpasswd (?:-\S{1,20} (?:[\w-]{1,12} )?){0,4}[\"']?(?P<secret>[^\s\"'()|;&]{4,100})",
+         "$(mkpasswd " + FILL[:12] + ")"),
+    rule("command-secret", "issecret=true", typed_password,
+         r"(?i)issecret=true[^\]\n]{0,80}\](?P<secret>[^\s\"'$]{4,400})",
+         "##vso[task.setvariable variable=app;issecret=true]" + FILL[:12]),
     *(rule("login-call", "client(", _argument_of_client,
            rf"(?i)client\(\s{{0,8}}(?:{quote}[^{quote}\n]{{1,120}}{quote},\s{{0,40}}){{1,3}}"
            rf"{quote}(?P<secret>[^{quote}\n\\]{{6,200}}){quote}\s{{0,8}}[,)]",

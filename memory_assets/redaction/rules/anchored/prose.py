@@ -8,6 +8,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     HEX,
     AnchoredRule,
     drawn_or_chosen,
+    likely_password,
     mixed_password,
     quoted_password,
     random_value,
@@ -143,6 +144,8 @@ PROSE: tuple[AnchoredRule, ...] = (
           (" `", " `", "пароль `"),
           (" ", _BETWEEN + "(?:[ ]?[:=][ \t]{0,4}|[ ][—–-][ ])", "пароль от базы: "),
           ("?", "[：是为為は는은가][ ]?", "密码是"))),
+    rule("foreign-password", "?? ", likely_password,
+         rf"{_BEYOND_ASCII}{{2}}(?i:{_WORD_ENDS}) [\"'`「]?{_MIXED}", "ops пароль " + FILL[3:15]),
     *(rule("one-time-seed", anchor, _is_seed,
            rf"(?i){anchor}[^\n:=]{{0,30}}(?:[:= ]|:?(?:\r?\n){{1,2}})[ \t]{{0,8}}[\"'`]?"
            r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![A-Z0-9])",

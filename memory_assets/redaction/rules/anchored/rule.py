@@ -46,7 +46,7 @@ _SIGNED = re.compile(r"(?=[!$])(?!\$[{(]|\$[A-Za-z_]\w*(?:[-_:./$]\w*)*$)(?!.*(?
 """What begins as references do, and is none."""
 _NO_ARGUMENT = re.compile(r"\s|://|\.[a-z]{2,4}$|^\d{1,3}$|^\d{1,9}(?:ms|[smhd])$")
 _TECHNICAL = re.compile(
-    r"(?i)^(?:sha|md\d|base\d|utf|argon|pbkdf|oauth|aes|rsa|ascii|http|latin|x509|b64|v?\d)"
+    r"(?i)^(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|scrypt|oauth|aes|rsa|ascii|http|latin|x509|b64|v?\d)"
 )
 
 

@@ -4,12 +4,17 @@ about logins, in settings of routers and telephones, in the codes that share a n
 
 from __future__ import annotations
 
+import re
+
+from memory_assets.redaction.rules.anchored.keys import NO_PHRASE
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     AnchoredRule,
     any_value,
+    drawn_or_chosen,
     likely_password,
     mixed_password,
+    random_value,
     rule,
 )
 from memory_assets.redaction.rules.wordlist import words
@@ -25,6 +30,10 @@ _BEFORE_PASS = "|".join(
     )
 )
 """Words for what has a password, before "pass" in that sense: tests pass, too."""
+_OF_WHAT = (
+    r"(?:for|of|on|to|from|at|für|zu|vom|von|de|del|du|da|do|per|di|van|voor|od) [^\n:=]{1,40}?"
+    r"(?:[ ]?(?:=|:|->|→)[ ]?|[ ](?:is|ist|est|es|é|è|to|lautet)[ ])"
+)
 _GIVEN = r"(?:[^\n:=.;]{0,40}?(?:[ ]?(?:=|:|->|→)[ ]?|[ ](?:is|was|to)(?: now)?[ ])|[ ])"
 """What stands between "pass" and its value: a sign, a verb, or a blank alone."""
 
@@ -32,6 +41,11 @@ _GIVEN = r"(?:[^\n:=.;]{0,40}?(?:[ ]?(?:=|:|->|→)[ ]?|[ ](?:is|was|to)(?: now)
 def _from_and_to(value: str) -> bool:
     """Return True if `value` is two passwords, the old and the new one."""
     return all(map(likely_password, value.split(" to ")))
+
+
+def _is_phrase(value: str) -> bool:
+    """Return True if `value`, behind a word for passphrases, is words and no sentence."""
+    return len(value.split()) > 2 and NO_PHRASE.isdisjoint(value.lower().split())
 
 
 SPOKEN: tuple[AnchoredRule, ...] = (
@@ -52,12 +66,114 @@ SPOKEN: tuple[AnchoredRule, ...] = (
     *(rule("spoken-password", f"{word} ", likely_password,
            rf"(?i){word} (?:with|as|using) [\w.@+-]{{1,60}}(?:[ ](?:and|with)[ ]|,[ ]|[ ]?/[ ]?)"
            rf"(?:pass(?:word)? )?{_VALUE}", f"{word} with app and {FILL[:12]}")
-      for word in ("log in", "login", "sign in")),
+      for word in ("log in", "login", "sign in", "logged in", "connect", "authenticate")),
+    *(rule("spoken-password", anchor, likely_password, rf"(?i)(?<![a-z]){word} {_VALUE}",
+           f"{word} {FILL[:12]}")
+      for anchor, word in (("contrase?a ", "contraseña"), ("mot de passe ", "mot de passe"),
+                           ("senha ", "senha"), ("kennwort ", "kennwort"),
+                           ("wachtwoord ", "wachtwoord"), ("pass is ", "pass is"),
+                           ("pass was ", "pass was"))),
+    *(rule("spoken-password", word, likely_password,
+           rf"(?i)(?<![\w/.-]){word}(?:[ ]?:| ->| =| \(| is)[ ]?[\"'`]?[\w.@+-]{{1,40}}"
+           rf"(?:[ ]/[ ]|:){_VALUE}", f"{word}: app / {FILL[:12]}")
+      for word in ("grafana", "jenkins", "rdp", "vnc", "ssh", "ftp", "smb", "vpn", "wifi", "router",
+                   "switch", "nas", "staging", "prod", "demo", "console", "dashboard", "kibana",
+                   "gitlab", "connection", "login", "oracle", "argocd", "portainer",
+                   "identifiants", "zugangsdaten", "credenciales", "credenziali")),
+    *(rule("device-password", f"{word} ", likely_password,
+           rf"(?i)(?<![a-z]){word} (?:string |shared )?(?:community|psk|pre-shared key|secret|key)"
+           rf"(?: string)?(?: is|:| =| to)?[ ]{_VALUE}", f"{word} key is {FILL[:12]}")
+      for word in ("snmp", "ipsec", "radius", "tacacs", "l2tp")),
+    *(rule("spoken-password", f"{word} pass ", likely_password,
+           rf"(?i)(?<![a-z]){word} pass {_VALUE}", f"ops {word} pass {FILL[:12]}")
+      for word in ("and", "with", "requires", "needs", "the", "my", "new", "old")),
+    *(rule("spoken-password", f"{word} ", likely_password,
+           rf"(?i){word} (?:has been|had been|was|is|got) (?:reset|changed|set|rotated) "
+           rf"(?:back )?to:? {_VALUE}", f"your {word} has been reset to {FILL[:12]}")
+      for word in ("password", "passphrase", "passcode")),
+    *(rule("spoken-password", word, likely_password,
+           rf"(?i)(?<![\w.-]){word}(?: is| with| as|:)[ ][\"'`]?[\w.@+-]{{1,40}}[ ]?[:/][ ]?"
+           + _VALUE,
+           f"{word} is app/{FILL[:12]}")
+      for word in ("user/pass", "username/password", "user/password", "u/p", "auth", "creds")),
+    *(rule("host-login", f"{user}:", likely_password,
+           rf"(?i)(?<![^\n]){user}:(?P<secret>[^\s:\"'`<>(){{}}\[\],;|]{{5,64}})"
+           r"(?=[ \t]{0,4}(?:\r?\n|$))", f"{user}:{FILL[:12]}")
+      for user in ("root", "admin", "administrator", "postgres", "sa")),
+    *(rule("spoken-secret", f"{word} ", drawn_or_chosen,
+           rf"(?i){word} (?:is|was|:|=) [\"'`]?(?P<secret>[^\s\"'`<>]{{8,200}}?)"
+           r"(?=[\"'`]?[.,;)]?(?:\s|$))",
+           f"the {word} is {FILL[:9]}!{FILL[9:17]}")
+      for word in ("signing key", "signing secret", "encryption key", "jwt secret", "hmac key")),
+    *(rule("spoken-password", anchor, likely_password, rf"(?i)(?<![a-z]){said} {_VALUE}",
+           f"{sample} {FILL[:12]}")
+      for anchor, said, sample in (
+          ("heslo ", "heslo(?: je)?", "heslo je"), ("parola ", "parola(?: è| e| este)?", "parola"),
+          ("has?o ", "hasło(?: to| jest)?", "hasło"), ("mdp ", "mdp(?: root)?(?: est)?", "mdp est"),
+          ("parola:", "parola:", "parola:"),
+          ("palavra-passe", "palavra-passe(?::| é)", "palavra-passe:"),
+          ("clave es", "clave es", "clave es"))),
+    *(rule("spoken-password", f"{verb} ", likely_password,
+           rf"(?i)(?<![a-z]){verb} (?:it |them |this |the \w{{1,12}} )?with (?:the )?"
+           rf"(?:password )?{_VALUE}",
+           f"{verb} with {FILL[:12]}")
+      for verb in ("unlock", "encrypted", "password-protected", "decrypt")),
+    rule("spoken-password", "password? ", likely_password,
+         rf"(?i)password\? (?:it.?s|its|that.?s|is|it is) {_VALUE}", "password? It's " + FILL[:12]),
+    rule("spoken-password", "password ", likely_password,
+         r"(?i)(?<![\w-])password (?:[a-z]{1,12} ){1,4}"
+         r"\([\"'`]?(?P<secret>[^\s()\"'`,]{5,60})[\"'`]?\)",
+         f"same password as always ({FILL[:12]})"),
+    *(rule("spoken-secret", f"{word} ", random_value,
+           rf"(?i)(?<![\w-]){word} [\"'`]?(?P<secret>[\w.+/=-]{{20,200}}?)"
+           r"(?=[\"'`]?[.,;!)]?(?:\s|$))",
+           f"{word} {FILL[:24]}")
+      for word in ("key is", "rotate", "revoke")),
+    rule("device-password", "snmp", likely_password,
+         rf"(?i)snmp[_-]?community[\"']?\s{{0,3}}[:=]\s{{0,3}}{_VALUE}",
+         "snmp_community=" + FILL[:12]),
+    *(rule("spoken-password", f"{sign} pass ", likely_password,
+           rf"(?i){re.escape(sign)} pass (?:is )?{_VALUE}", f"wifi is Home{sign} pass {FILL[:12]}")
+      for sign in ",;/("),
+    *(rule("spoken-password", f"{word}:", likely_password,
+           rf"(?i){word}: ?[\"'`]?[\w.@+-]{{1,60}}[ ](?:and|with)[ ]{_VALUE}",
+           f"admin {word}: app and {FILL[:12]}")
+      for word in ("creds", "credentials", "login")),
     *(rule("spoken-password", word, likely_password,
            rf"(?i){word}\b[^\n:/]{{0,60}}[ ](?:are|is|were)[ ][\"'`]?[\w.@+-]{{1,60}}[ ]?[:/][ ]?"
            + _VALUE,
            f"the {word} of it are app:{FILL[:12]}")
       for word in ("creds", "credentials", "login", "panel", "console")),
+    *(rule("spoken-password-of-user", f"{word} ", likely_password,
+           rf"(?i)(?<![\w-]){word} {_OF_WHAT}{_VALUE}", f"{word} for the box: {FILL[:12]}")
+      for word in ("password", "passphrase", "passwort", "kennwort", "pw", "pwd", "mot de passe",
+                   "senha", "contrasena", "wachtwoord", "haslo")),
+    *(rule("spoken-password", f"{verb} ", likely_password,
+           rf"(?i)(?<![\w-]){verb} [\"'`]?(?P<secret>[^\s\"'`<>(){{}}\[\],;|&=]{{5,60}})"
+           rf"[\"'`]? {link}"
+           r"(?:(?!\band\b|user|name)[^\n.,]){0,40}?\b(?:password|passphrase|passcode|pw)\b",
+           f"{verb} {FILL[:12]} {sample} password")
+      for verb, link, sample in (
+          ("use", "as ", "as the demo"),
+          ("try", "(?:if|as|at|for) ", "as the"),
+          ("type", "(?:at|as|in|into|for|when) ", "at the"),
+          ("enter", "(?:at|as|in|into|for|when) ", "when asked for a"))),
+    *(rule("spoken-password", f"password{sign}s ", likely_password,
+           rf"(?i)password.s {_VALUE}", f"its password{sign}s {FILL[:12]}") for sign in "'?"),
+    rule("spoken-password", "basic auth ", likely_password,
+         r"(?i)basic auth (?:with |as |using |is )?[\w.@+-]{1,60}(?::| ?/ ?| and )" + _VALUE,
+         "basic auth with app:" + FILL[:12]),
+    rule("spoken-password", "u: ", likely_password,
+         rf"(?i)(?<!\w)u: \S{{1,60}}?[ ,;/]{{1,3}}p: ?{_VALUE}", "u: app p: " + FILL[:12]),
+    *(rule("spoken-password", "passphrase", _is_phrase,
+           rf"(?i)passphrase[^\n:=\"'`]{{0,40}}(?:[ ]is|:|=)[ ]?{quoted}",
+           f"the passphrase is {sample}")
+      for quoted, sample in (
+          (r"[\"'`](?P<secret>[a-z0-9][a-z0-9 -]{11,100})[\"'`]", '"ocean zebra vault"'),
+          (r"(?P<secret>(?:[a-z]{3,12}[ ]){2,8}\d{1,6})(?=[\s.,;]|$)", "ocean zebra vault 77"))),
+    rule("host-login", "register ", mixed_password,
+         r"(?i)register (?:=> ?)?[\w.+-]{1,60}:(?P<secret>[^\s:@\"'<>]{4,64})@(?=[\w\[])",
+         "register => app:" + FILL[:12] + "@pbx.example.com"),
     rule("wifi-key", "wifi:", any_value,
          r"(?i)wifi:(?:[a-oq-z]:[^;\n]{0,80};){0,4}p:\"?(?P<secret>[^;\n\"]{4,63})\"?;",
          "WIFI:T:WPA;S:home;P:" + FILL[:12] + ";;"),
@@ -81,6 +197,18 @@ SPOKEN: tuple[AnchoredRule, ...] = (
           ("key-string ", r"key-string (?:[0-9] )?", "key-string "),
           ("wpa-psk ", r"wpa-psk (?:ascii|hex) (?:[0-9] )?", "wpa-psk ascii 0 "),
           ("set passwd ", r"set passwd ", "set passwd "),
+          ("set psksecret ", r"set psksecret ", "set psksecret "),
+          ("authentication-key ", r"authentication-key (?:[0-9] )?", "ip ospf authentication-key "),
+          ("message-digest-key ", r"message-digest-key \d{1,3} md5 (?:[0-9] )?",
+           "message-digest-key 1 md5 "),
+          ("auth sha", r"auth sha[ -]?\d{0,3} ", "snmp-server user app g v3 auth sha "),
+          ("auth md5 ", r"auth md5 ", "snmp-server user app g v3 auth md5 "),
+          ("priv aes", r"priv aes ?(?:\d{3} )?", "v3 auth sha x priv aes 128 "),
+          ("radius-server ", r"radius-server (?:host \S{1,60} )?(?:[\w-]{1,20} \d{1,5} ){0,3}"
+           r"key (?:[0-9] )?",
+           "radius-server host 192.0.2.9 key "),
+          ("tacacs-server key ", r"tacacs-server key (?:[0-9] )?", "tacacs-server key "),
+          ("snmp community ", r"snmp community ", "set snmp community "),
           ("plain-text-password-value ", r"plain-text-password-value ",
            "plain-text-password-value "))),
     rule("device-password", "isakmp key ", mixed_password,

@@ -15,6 +15,7 @@ from memory_assets.redaction.rules.anchored.connections import CONNECTIONS
 from memory_assets.redaction.rules.anchored.files import FILES
 from memory_assets.redaction.rules.anchored.keys import PRIVATE_KEYS
 from memory_assets.redaction.rules.anchored.logins import LOGINS
+from memory_assets.redaction.rules.anchored.printed import PRINTED
 from memory_assets.redaction.rules.anchored.prose import PROSE
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
@@ -79,10 +80,6 @@ CALLS: tuple[AnchoredRule, ...] = (
     *(rule("set-password", anchor, quoted_password, rf"(?i){anchor}\({_SECRET}",
            f"x.{anchor}(" + '"' + FILL[:12] + '")')
       for anchor in ("setpassword", "set_password", "setpasswd", "withpassword", "setsecret")),
-    *(rule("set-password", anchor, quoted_password,
-           rf"(?i)pass(?:word|wd)?{quote}\)\.(?:send_?keys|fill|type|clear\(\)\.type)\({_SECRET}",
-           f"find({quote}{anchor}.send_keys({quote}{FILL[:12]}{quote})")
-      for quote in "\"'" for anchor in (f"password{quote})", f"passwd{quote})")),
     *(rule("default-password", f"password{quote},", quoted_password,
            rf"(?i)password{quote},[^\n]{{0,100}}?\bdefault\s?=\s?{_SECRET}",
            f"add_argument({quote}--password{quote}, default={quote}{FILL[:12]}{quote})")
@@ -227,6 +224,7 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     *FILES,
     *APART,
     *SPOKEN,
+    *PRINTED,
     *PRIVATE_KEYS,
     *PROSE,
     *URLS,

@@ -70,7 +70,7 @@ _PUBLIC_WORDS = word_set(
     " unique index hot arrow short keyboard lookup foreignkey idempotency storage dedup"
     " dedupe hash max min num count total avg special mask pad eos bos unk cls sep stop"
     " input output prompt completion reasoning thinking context cached budget remaining used"
-    " next page continuation csrf xsrf sync resume cancellation cancel design color colour"
+    " next page starting continuation csrf xsrf sync resume cancellation cancel design color colour"
     " theme syntax lexer parser per fake mock dummy run cursor element react"
 )
 _COPIES = word_set("primary secondary")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import re
 
-from memory_assets.redaction.rules.anchored.rule import spoken_password
+from memory_assets.redaction.rules.anchored.rule import likely_password, spoken_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 
@@ -21,7 +21,9 @@ ENCODER = rb"\|[ ]?base64"
 REACH = 200
 _ARTICLE = r"(?:the|my|our|your|das|mein|le|la|el|mi)"
 _LINK = (
-    r"[\"'`*]{0,3}[ \t]{1,3}(?:(?:is|was|as|are|ist|als|est|es|<-{1,2}|←|—|–|-{1,2})[ \t]{1,3}|\()"
+    r"[\"'`*]{0,3}(?:,[ ](?=(?:that|it|which)(?:['’]s| is)[ ])|[ \t]{1,3}(?=[^\s]))"
+    r"(?:(?:that|it|which) is[ ]|(?=(?:that|it|which)['’]s[ ])"
+    r"|(?:is|was|as|are|ist|als|est|es|<-{1,2}|←|—|–|-{1,2})[ \t]{1,3}|\()"
     rf"(?:(?:that|it)['’]?s[ ])?(?P<article>{_ARTICLE}[ ])?(?:[\w.'/-]{{1,24}}[ ]){{0,3}}"
 )
 _ENDS_LINKED = re.compile(_LINK + "$")
@@ -65,13 +67,18 @@ def find_before(text: str, position: int) -> tuple[int, int] | None:
         return None
     value = said["value"]
     if noun["password"]:
-        is_secret = _is_password(value)
+        is_secret = _is_password(value) or (_says_password(noun) and likely_password(value))
     else:
         is_secret = said["article"] is not None and is_generated(value, _TOKEN_BITS)
     if not is_secret and not (values.is_hex(value) and len(value) >= _SHORTEST_HEX):
         return None
     start = position - len(window) + said.start("value")
     return start, start + len(value)
+
+
+def _says_password(noun: re.Match[str]) -> bool:
+    """Return True if `noun` means a password and nothing else."""
+    return not noun["password"].lower().startswith(("login", "cred"))
 
 
 def _is_echoed(value: str, decodes: re.Match[str] | None) -> bool:

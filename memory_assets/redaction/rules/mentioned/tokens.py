@@ -2,8 +2,9 @@
 
 `acme '8Qd3...'`, `acme token - '...'`, "Here is my API key:" and the value on the next line,
 `credentials:` over `bob: ...`. For the engine: `is_mentioned` is asked for whole runs of token
-characters with a digit that follow a telling word, and for quoted runs of `SHORTEST_QUOTED`
-characters or more that are no `HEX_RUN`, whatever they follow.
+characters with a digit that follow a telling word, and for runs of `SHORTEST_QUOTED` characters or
+more that are no `HEX_RUN`, whatever they follow: in quotes, or assigned to a variable of the
+environment (`ASSIGNED_RUN`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from memory_assets.redaction.rules.judging.names import (
 
 QUOTES = b"\"'`"
 SHORTEST_QUOTED = 16
+ASSIGNED_RUN = re.compile(rb"[A-Z0-9_]=\Z")
+"""What stands before a value that is assigned to a variable of the environment."""
+_VARIABLE = re.compile(r"(?<![\w.$/?&-])[A-Z][A-Z0-9_]{2,47}=$")
 _QUOTED_RUN = re.compile(rf"[A-Za-z0-9_\-]{{{SHORTEST_QUOTED},}}")
 _LONGEST_QUOTED = 128
 HEX_RUN = re.compile(rb"[0-9a-f\-]+|[0-9A-F\-]+")
@@ -67,7 +71,7 @@ _QUALIFIED = re.compile(
     r"[ _-]keys?$"
 )
 _SOMETHING_ELSE = re.compile(
-    r"(?i)(?:^|[^a-z]|(?-i:(?<=[a-z])(?=[A-Z])))(?:ids?|key|ref|refs|node|nonce|cursor|etag|sri|version|build|name|title|slug"
+    r"(?i)(?:^|[^a-z]|(?-i:(?<=[a-z])(?=[A-Z])))(?:ids?|key|ref|refs|node|nonce|cursor|after|etag|sri|version|build|name|title|slug"
     r"|path|file|url|uri|href|src|class|classname|image|data|content|body|text|pattern|regex|example"
     r"|sample|tag|branch|model|message|address|account|wallet|contract|cid|boundary|by|output|input"
     r"|expected|actual|snapshot|chars|alphabet|charset|bin|blob|base64|b64|encoded|iv|salt|challenge"
@@ -127,13 +131,18 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
     if kind is NameKind.PLAIN and says_public(name):
         return False
     quoted = line[-1] in "\"'`"
+    assigned = not quoted and _VARIABLE.search(line) is not None
     below = line.rfind("\n", 0, len(line) - len(name)) >= 0
-    if not (quoted or below) or _SOMETHING_ELSE.search(name) or _NOT_SECRET.search(name):
+    if not (quoted or below or assigned):
+        return False
+    if _SOMETHING_ELSE.search(name) or _NOT_SECRET.search(name):
         return False
     if quoted and len(value) >= _SHORTEST_VENDORS and has_vendor(name):
         return values.is_hex(value) or values.is_uuid(value) or is_generated(value, _BITS)
     if _LISTED.search(line) is not None:
         return values.is_hex(value) or is_generated(value, _BITS)
+    if assigned:
+        return len(value) >= _SHORTEST_VENDORS and is_generated(value, _CERTAIN_BITS)
     run = _QUOTED_RUN.match(value) if quoted and begin == start else None
     if run is not None and len(value) <= _LONGEST_QUOTED:
         if HEX_RUN.fullmatch(run[0].encode()) is not None:

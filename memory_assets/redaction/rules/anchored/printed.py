@@ -1,0 +1,75 @@
+"""Secrets that a command shown beside them prints, and those that a driver of browsers types. Rows
+as in `table.py`."""
+
+from __future__ import annotations
+
+from memory_assets.redaction.rules.anchored.rule import (
+    FILL,
+    AnchoredRule,
+    any_value,
+    likely_password,
+    quoted_password,
+    rule,
+    typed_password,
+)
+
+_TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
+_WRITES = (
+    r"(?:clear\(\)\.)?(?:first\(\)\.|last\(\)\.)?(?:send_?keys|fill|type|press_?sequentially"
+    r"|set_?value|enter_?text|set_?text|input|change)\("
+)
+"""What drivers call to type into a field."""
+_TYPED = r"[\"'](?P<secret>[^\"'\n\\]{4,100})[\"']"
+_OF_EVENT = r"(?:\{\s?target:\s?\{\s?value:\s?)?"
+_MEMBER = r"[\"']?\w{1,20}[\"']?\s?[:=]\s?(?:[\"'][^\"'\n]{0,80}[\"']|[\w.]{1,20}),\s{0,24}"
+
+
+def _is_typed(value: str) -> bool:
+    """Return True if `value`, typed into a field for passwords, is one."""
+    return quoted_password(value) or likely_password(value)
+
+
+def _is_printed(value: str) -> bool:
+    """Return True if `value`, alone below a command that prints a secret, is no message."""
+    return any_value(value) and not value.endswith((":", "...")) and "://" not in value
+
+
+PRINTED: tuple[AnchoredRule, ...] = (
+    *(rule("printed-secret", anchor, _is_printed,
+           rf"(?:\$|>|#) (?:sudo )?{pattern}[^\n|&;>]{{0,160}}(?:\| ?base64 (?:-d|-D|--decode))?"
+           r"\r?\n(?P<secret>[^\s<$\[{\"'][^\s\"']{5,400})(?=\r?\n|$)",
+           f"$ {sample}\nharborwalnut\n", 2)
+      for anchor, pattern, sample in (
+          ("security find-", r"security find-(?:generic|internet)-password (?=[^\n]*-w)",
+           "security find-generic-password -w -s app"),
+          ("pass show ", "pass show ", "pass show app/db"),
+          ("op read ", "op read ", "op read op://vault/app/password"),
+          ("bw get password ", "bw get password ", "bw get password app"),
+          ("vault kv get ", "vault kv get (?=[^\n]*-field)", "vault kv get -field=x secret/db"),
+          ("gcloud secrets versions ", "gcloud secrets versions access ",
+           "gcloud secrets versions access latest --secret=db"),
+          ("gh auth token", "gh auth token", "gh auth token"),
+          ("aws secretsmanager get-", r"aws secretsmanager get-secret-value (?=[^\n]*text)",
+           "aws secretsmanager get-secret-value --secret-id db --output text"),
+          ("secret-tool lookup ", "secret-tool lookup ", "secret-tool lookup app db"),
+          ("heroku auth:token", "heroku auth:token", "heroku auth:token"))),
+    *(rule("printed-secret", anchor, typed_password,
+           rf"(?i){before}[^\n]{{0,80}}?{_TELLING}[\w\"'\])]{{0,20}}\r?\n"
+           r"(?:Out ?\[\d{1,4}\]: )?[\"'](?P<secret>[^\"'\n]{4,400})[\"'](?=\r?\n|$)",
+           f"{sample}settings.SECRET_KEY\n'{FILL[:20]}'")
+      for anchor, before, sample in ((">>> ", ">>> ", ">>> "), ("irb> ", "irb> ", "irb> "),
+                                     ("in [", r"in \[\d{1,4}\]: ", "In [1]: "))),
+    *(rule("set-password", anchor, _is_typed,
+           rf"(?i)(?<![a-z]){word}(?: (?:field|(?:text)?box|input))?[\"'\]/][\"'\])/i\s]{{0,8}}"
+           rf"(?:\.{_WRITES}{_OF_EVENT}"
+           rf"|,\s{{0,24}}(?:{_MEMBER}){{0,3}}"
+           rf"(?:[\"']?(?:text|value|input|content|keys)[\"']?\s?[:=]\s?|{_OF_EVENT[:-1]})){_TYPED}",
+           f"get('{anchor}').fill('{FILL[:12]}')")
+      for anchor, word in (("pass", "pass(?:word|wd)?"), ("pwd", "pwd"))),
+    rule("set-password", "input password", likely_password,
+         r"(?i)input password(?:[ ]{2,40}|\t)\S{1,80}(?:[ ]{2,40}|\t)(?P<secret>\S{4,100})(?=\s|$)",
+         "Input Password    id=pw    " + FILL[:12]),
+    rule("set-password", 'password"', _is_typed,
+         r"(?i)password\" (?:with|as|to) \"(?P<secret>[^\"\n]{4,100})\"",
+         'I fill in "Password" with "' + FILL[:12] + '"'),
+)  # fmt: skip

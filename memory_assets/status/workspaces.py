@@ -1,0 +1,56 @@
+"""What is on record of each workspace, from the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from memory_assets.status.words import counted
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.facts import count
+from memory_assets.stores.files.sqlite import IN_MEMORY
+from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
+from memory_assets.stores.workspaces import Workspaces
+
+
+def has_workspaces(data_dir: Path) -> bool:
+    """Return whether a workspace is on record; raise `StoreError` if their file is damaged."""
+    return bool(Workspaces(data_dir).all())
+
+
+def workspaces_on_record(data_dir: Path) -> list[dict[str, Any]]:
+    """Return name, root, whether that is there, documents, chunks and the time of the last change
+    ("" before the first) of each workspace; raise `StoreError` if the catalogue is damaged."""
+    path = data_dir / "catalog.db"
+    listed = []
+    with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
+        for workspace in Workspaces(data_dir).all():
+            of_stage = {
+                table.name: catalog.products.of_project(table.name, workspace.partition).values()
+                for table in (WORKSPACE_DOCUMENTS, WORKSPACE_CHUNKS)
+            }
+            chunked = of_stage[WORKSPACE_CHUNKS.name]
+            listed.append(
+                {
+                    "name": workspace.name,
+                    "root": str(workspace.root),
+                    "present": workspace.root.is_dir(),
+                    "documents": sum(each.rows for each in of_stage[WORKSPACE_DOCUMENTS.name]),
+                    "chunks": sum(count(each.facts, "chunks") for each in chunked),
+                    "changed": max((each.made_at for each in chunked), default=""),
+                }
+            )
+    return listed
+
+
+def workspace_lines(workspaces: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for each workspace."""
+    for each in workspaces:
+        changed = f"  changed {each['changed'][:16]}Z" if each["changed"] else ""
+        gone = "" if each["present"] else "  (gone)"
+        yield (
+            f"{each['name']}  {counted(each['documents'], 'document')}, "
+            f"{counted(each['chunks'], 'chunk')}  {each['root']}{gone}{changed}"
+        )
