@@ -110,7 +110,7 @@ def test_the_overview_says_what_was_done_when_and_what_it_took(
     days = {day for each in activity(asked.memory) for day in each.turns_by_day}
     day = max(days)
     assert f'<a href="/page/sessions?since={day}&amp;until={day + timedelta(days=1)}"' in part
-    assert re.search(r'href="/page/sessions\?file=[^"]+">\d+ sessions</a>', part)
+    assert re.search(r'href="/page/sessions\?file=[^"]+">\d+ sessions?</a>', part)
     hours = sum(each.turns_by_hour.total() for each in activity(asked.memory))
     assert f"{hours} turns by hour of the day" in part
     usage = usage_over_time(asked.memory)
