@@ -96,10 +96,7 @@ def status(settings: Settings) -> dict[str, Any]:
         "unlisted": [asdict(path) for path in disk.unlisted],
         "excluded": {"files": disk.excluded, "patterns": list(Exclusions.of(settings).patterns)},
         "sample_projects": sample_beside_own(catalog),
-        "archive": {
-            **_archive(catalog),
-            "retention_unfinished": (data_dir / RETENTION_FILE).exists(),
-        },
+        "archive": _archive(catalog, data_dir),
         "chroma": _chroma(data_dir, settings, lost),
         "sizes": sizes_of(data_dir, stages),
         "versions": versions,
@@ -252,8 +249,9 @@ def _since(nanoseconds: int) -> float:
     return round(max(time.time() - nanoseconds / 1e9, 0.0), 1) if nanoseconds else 0.0
 
 
-def _archive(catalog: Catalog) -> dict[str, Any]:
-    """Return counts of sessions whose file is gone, and of those kept in part."""
+def _archive(catalog: Catalog, data_dir: Path) -> dict[str, Any]:
+    """Return counts of sessions whose file is gone, and of those kept in part; whether a retention
+    is unfinished."""
     (counts,) = catalog.rows(
         "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM sources GROUP BY project, session_id"
         " HAVING COUNT(gone_at) = COUNT(*))) AS sessions_source_gone,"
@@ -262,7 +260,7 @@ def _archive(catalog: Catalog) -> dict[str, Any]:
         " (SELECT COUNT(*) FROM products WHERE stage IN ('redacted_records', 'agent_history')"
         f" AND json_extract(facts, '$.{RETAINED}') IS NOT NULL) AS sessions_retained"
     )
-    return dict(counts)
+    return {**counts, "retention_unfinished": (data_dir / RETENTION_FILE).exists()}
 
 
 def _chroma(data_dir: Path, settings: Settings, lost: bool) -> dict[str, Any]:
