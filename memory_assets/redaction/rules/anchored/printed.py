@@ -36,9 +36,10 @@ def _is_printed(value: str) -> bool:
 
 PRINTED: tuple[AnchoredRule, ...] = (
     *(rule("printed-secret", anchor, _is_printed,
-           rf"(?:\$|>|#) (?:sudo )?{pattern}[^\n|&;>]{{0,160}}(?:\| ?base64 (?:-d|-D|--decode))?"
-           r"\r?\n(?P<secret>[^\s<$\[{\"'][^\s\"']{5,400})(?=\r?\n|$)",
-           f"$ {sample}\nharborwalnut\n", 2)
+           rf"(?:(?<=[$>#] )|(?<=sudo )){pattern}[^\n|&;>]{{0,160}}"
+           r"(?:\| ?base64 (?:-d|-D|--decode))?\r?\n"
+           r"(?P<secret>[^\s<$\[{\"'][^\s\"']{5,400})(?=\r?\n|$)",
+           f"$ {sample}\nharborwalnut\n")
       for anchor, pattern, sample in (
           ("security find-", r"security find-(?:generic|internet)-password (?=[^\n]*-w)",
            "security find-generic-password -w -s app"),
