@@ -18,7 +18,7 @@ import typer
 from memory_assets.cli.installing.agent_hooks import hooked_files, without_hook
 from memory_assets.cli.installing.git_hooks import hooks_of
 from memory_assets.cli.installing.init_workspace import files_with_entries
-from memory_assets.cli.installing.other_programs import replace_file
+from memory_assets.cli.installing.other_programs import remove_emptied, replace_file
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, StoreBusy
 from memory_assets.install_key import KEY_FILE
 from memory_assets.paths import SETTINGS_FILE, user_cache_dir, user_config_dir
@@ -28,13 +28,13 @@ from memory_assets.stores.files.shared import is_locked
 
 DATA = (
     *("agent_memory.db*", "catalog.db*", "chroma", "chroma.*", "claude-plugin", "dagster"),
-    *("forgotten.db*", "forgotten.lock", "gateway_usage.db*", "history.jsonl", "index.json"),
-    *("index.lock", "ingest.json", "ingest.lock", "instance.lock", "keywords.db*", "lake"),
-    *("lineage.db*", "rebuild.lock", "retention.begun", "versions.json", "watcher.json"),
-    *("watcher.lock", "workspaces.json*"),
+    *("excluded.txt", "forgotten.db*", "forgotten.lock", "gateway_usage.db*"),
+    *("index.json*", "index.lock", "ingest.json*", "ingest.lock", "keywords.db*", "lake"),
+    *("lineage.db*", "rebuild.lock", "retention.begun", "shard.json*", "shard.lock", "shards"),
+    *("versions.json*", "watcher.json*", "watcher.lock", "workspaces.json*"),
 )
 """Patterns of the names that this program gives in the data directory."""
-_WORKING = ("ingest.lock", "watcher.lock", "index.lock", "instance.lock", "rebuild.lock")
+_WORKING = ("ingest.lock", "watcher.lock", "index.lock", "dagster/instance.lock", "rebuild.lock")
 """Locks of processes that write there."""
 
 
@@ -123,7 +123,7 @@ def remove(settings: Settings, found: Found, *, keep_data: bool = False) -> None
             if content:
                 replace_file(path, content)
             else:
-                path.resolve().unlink(missing_ok=True)
+                remove_emptied(path)
         for path in found.removed:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
