@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -193,3 +193,54 @@ def test_a_link_to_settings_does_not_dangle(run: Run, tmp_path: Path) -> None:
     assert all(link.is_symlink() for link in links)
     assert [target.read_text() for target in links.values()] == ["{}\n", "#!/bin/sh\n"]
     assert "Nothing is left to remove" in run("uninstall").stdout
+
+
+STRANGERS = (
+    *("lake/boats.csv", "dagster/dagster.yaml", "dagster/storage/runs.db", "chroma/palette.txt"),
+    *("shards/0001.bin", "claude-plugin/.claude-plugin/plugin.json"),
+)
+"""Files of others in directories that are called as ours are."""
+
+
+def _write(directory: Path, names: Sequence[str]) -> dict[str, bytes]:
+    for name in names:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text("not ours")
+    return dict.fromkeys(names, b"not ours")
+
+
+def test_nothing_goes_from_a_directory_without_a_memory(run: Run, tmp_path: Path) -> None:
+    """Whatever the files in it are called, and whoever holds their locks."""
+    names = ("index.json", "chroma.log", "ingest.lock", "versions.json", "keywords.db")
+    before = _write(tmp_path / "memory", [*STRANGERS, *names])
+    with locked(tmp_path / "memory" / "index.lock", 1, "busy"):
+        done = run("uninstall", "--yes")
+    assert done.returncode == exit_codes.FINE and "it holds no memory" in done.stdout
+    left = _files(tmp_path / "memory")
+    assert {name: content for name, content in left.items() if name != "index.lock"} == before
+
+
+def test_of_directories_with_general_names_only_ours_go(run: Run, tmp_path: Path) -> None:
+    """Beside a memory, too; what stays in them is listed, and why."""
+    memory = tmp_path / "memory"
+    run("remember", "We use pnpm.")
+    before = _write(memory, STRANGERS)
+    for name in ("lake/turn_chunks/project=a/segment+1.parquet", "lake/locks/a.lock"):
+        (memory / name).parent.mkdir(parents=True)
+        (memory / name).touch()
+    gc.collect()
+    done = run("uninstall", "--yes")
+    assert done.returncode == exit_codes.FINE, done.stderr
+    assert f"{memory / 'lake' / 'boats.csv'}: this program did not write it" in done.stdout
+    assert f"{memory / 'chroma'}: nothing in it shows" in done.stdout
+    assert _files(memory) == before and not (memory / "lake" / "locks").exists()
+
+
+def test_what_links_in_the_data_directory_lead_to_goes(run: Run, tmp_path: Path) -> None:
+    """A lake may have been moved to another disk; its tables are ours there, too."""
+    run("remember", "We use pnpm.")
+    (tmp_path / "disk" / "turn_chunks").mkdir(parents=True)
+    (tmp_path / "memory" / "lake").symlink_to(tmp_path / "disk")
+    gc.collect()
+    assert run("uninstall", "--yes").returncode == exit_codes.FINE
+    assert not (tmp_path / "memory").exists() and list((tmp_path / "disk").iterdir()) == []
