@@ -15,6 +15,7 @@ import pytest
 import memory_assets
 from memory_assets.cli import exit_codes
 from memory_assets.cli.installing.uninstall import DATA
+from memory_assets.install_key import KEY_FILE
 from memory_assets.stores.files.shared import locked
 from memory_assets_tests.command_line import run_here
 
@@ -55,8 +56,8 @@ def _files(directory: Path) -> dict[str, bytes]:
 
 
 def test_all_that_was_installed_goes_and_all_else_stays(run: Run, tmp_path: Path) -> None:
-    """Listed before, without a change; then hooks, entries, plugin, memory, caches and key go,
-    from files that hold other things, too."""
+    """Listed before, without a change; then hooks, entries, plugin, memory and caches go, from
+    files that hold other things, too."""
     project = tmp_path / "project"
     (project / ".claude").mkdir()
     (project / ".claude" / "settings.local.json").write_text(OWN_SETTINGS)
@@ -90,7 +91,8 @@ def test_all_that_was_installed_goes_and_all_else_stays(run: Run, tmp_path: Path
     assert done.returncode == exit_codes.FINE, done.stderr
     assert _files(project) == before
     assert _files(tmp_path / "memory") == {"thesis.odt": b"not ours"}
-    assert set(_files(tmp_path / "home")) == {"transcripts.jsonl"}
+    key = "config/memory_assets/install.key"
+    assert set(_files(tmp_path / "home")) == {"transcripts.jsonl", key}
     assert "Nothing is left to remove" in run("uninstall").stdout
 
 
@@ -244,3 +246,25 @@ def test_what_links_in_the_data_directory_lead_to_goes(run: Run, tmp_path: Path)
     gc.collect()
     assert run("uninstall", "--yes").returncode == exit_codes.FINE
     assert not (tmp_path / "memory").exists() and list((tmp_path / "disk").iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["named", "default", "with tenants", "empty"])
+def test_the_key_goes_only_with_the_default_memory(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Other memories of the user need it: of another directory, or of tenants. Where it goes, the
+    list says so."""
+    memory, key = tmp_path / "memory", tmp_path / "home" / "config" / "memory_assets" / KEY_FILE
+    _write(key.parent, [KEY_FILE])
+    if place != "named":
+        monkeypatch.setattr("memory_assets.cli.installing.uninstall.DATA_DIR", memory)
+    if place != "empty":
+        _write(memory, ["workspaces.json"])
+    if place == "with tenants":
+        _write(memory, ["tenants/a/catalog.db"])
+    done = run("uninstall", "--yes")
+    assert done.returncode == exit_codes.FINE, done.stderr
+    assert key.exists() == (place != "default")
+    said = "copy it if there are any" if place == "default" else "all memories of this user need it"
+    assert f"{key}: " in done.stdout and said in done.stdout
+    assert not (memory / "workspaces.json").exists()

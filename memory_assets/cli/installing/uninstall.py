@@ -93,11 +93,14 @@ def find(settings: Settings, *, keep_data: bool = False) -> Found:
         found.edited |= dict([*hooks_of(directory), *files_with_entries(directory)])
     if keep_data:
         return found
-    caches, own = user_cache_dir(), user_config_dir()
-    ours = list(_of_memory(settings.data_dir))
-    for path in (*ours, caches, own / KEY_FILE):
+    key, ours = user_config_dir() / KEY_FILE, list(_of_memory(settings.data_dir))
+    of_default = bool(ours) and settings.data_dir == DATA_DIR
+    key_goes = of_default and not (DATA_DIR / "tenants").exists()
+    for path in (*ours, user_cache_dir(), *([key] if key_goes else [])):
         if path.exists():
             found.removed[path] = _size(path)
+    if key.exists() and not key_goes:
+        found.kept[key] = "all memories of this user need it; delete it after the last of them"
     if SETTINGS_FILE.exists():
         found.kept[SETTINGS_FILE] = "you wrote it"
     found.kept |= _others(settings.data_dir, ours)
@@ -238,7 +241,9 @@ def _lines(found: Found) -> Iterator[str]:
     if found.removed:
         size = sum(found.removed.values())
         yield f"Files and directories of this program, {size / 1e6:.1f} MB:"
-        yield from (f"  {path}" for path in found.removed)
+        for path in found.removed:
+            warning = ": memories in other directories need it, too; copy it if there are any"
+            yield f"  {path}{warning if path.name == KEY_FILE else ''}"
     if found.kept:
         yield "These stay:"
         yield from (f"  {path}: {why}" for path, why in found.kept.items())
