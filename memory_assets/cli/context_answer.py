@@ -39,3 +39,6 @@ def print_context(
         rendering.write_json({"hookSpecificOutput": said})
     elif made["text"]:
         rendering.write_lines([made["text"]], sys.stdout)
+    elif sys.stdout.isatty():  # an agent's hook gets nothing, a person a word
+        nothing = "Nothing to tell: no session of this directory is in memory; try --project NAME."
+        rendering.print_lines([nothing], stderr=True)

@@ -71,6 +71,10 @@ def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> l
     # What agents wrote about a project is named as the project is, and is not meant by it.
     found -= {name for name in found if is_agent_memory(name) and project_in(name) in found}
     if not found:
+        if text.strip() == ".":
+            raise UnknownName(
+                "no session of this directory is in memory; `memory sessions` lists those there are"
+            )
         raise UnknownName(f"no project {text!r} in memory; known are: {listed(known)}")
     namesakes = found if len(found) == 1 else _namesakes(catalog, text.strip(), found)
     if not namesakes:

@@ -33,7 +33,7 @@ _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
 _LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
 RESET, AMENDED = "reset", "amended"
-_BACK = re.compile(r"(?:HEAD|@)(?:~(\d*)|\^)")
+_BACK = re.compile(r"(?:HEAD|@)(?:~(\d*)|(\^+))")
 _ROUTINE = Phrase(
     r"^\W*(?:release|merge|initial commit|init\b|wip\b|checkpoint|fixup!|squash!|tmp\b|temp\b|"
     r"v?\d+\.\d+|style|"
@@ -159,12 +159,15 @@ def _listed(subject: RedactedText, record: RedactedRecord) -> str:
 
 
 def _reset_by(command: RedactedText) -> int:
-    """Return how many commits a command goes back behind; 0 if it does not."""
+    """Return how many commits a command goes back behind; 0 if it does not, as where paths follow
+    the revision: that moves no branch."""
     back = 0
     for segment in segments(command) if "reset" in command else ():
-        if _git_verb(segment) == "reset":
-            named = [_BACK.fullmatch(word) for word in segment.words]
-            back += sum(int(one[1] or 1) for one in named if one)
+        if _git_verb(segment) != "reset" or {"-p", "--patch", "--"} & set(segment.words):
+            continue
+        plain = [word for word in segment.words if word[:1] != "-" and not {*"<>"} & {*word}]
+        if plain and (last := _BACK.fullmatch(plain[-1])):
+            back += len(last[2]) if last[2] else int(last[1] or 1)
     return back
 
 

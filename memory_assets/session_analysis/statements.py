@@ -27,19 +27,25 @@ CORRECTS = Phrase(
     r"\W*(?:(?:ok(?:ay)?|uh+|um+|well|but|hm+)[\s,.!]+)*"
     r"(?:no[.!]|no,? (?:wait|not|it|that|this|the|i)\b|nope\b|"
     r"(?:hm+|oh|ah),? (?:no|wait|actually)\b|"
-    r"wait,? (?:no|that|this|it|why|are|is|wtf)\b|actually\b|not quite\b|"
+    r"wait,? (?:no|that|this|it|why|are|is|wtf)\b|not quite\b|"
+    r"actually\b(?!,? (?:one more|one other|another|also|can|could|let|please)\b)|"
     r"that'?s (?:not|wrong|incorrect)\b|you(?:'re| are) wrong\b|"
     r"i (?:meant|mean)\b)"
 )
 """How prompts begin that object to the reply before them."""
 _STILL = Phrase(
-    r"\bstill (?:see\w*|get\w*|show\w*|not|no|fail\w*|broken|happen\w*|the same|th\w+|wrong|"
+    r"\bstill (?:see\w*|get\w*|show\w*|not|no|fail\w*|broken|happen\w*|the same|there|wrong|"
     r"do(?:es)?(?:n't| not)|ha(?:s|ve|ving)|an? (?:error|issue))\b|"
     r"\b(?:does|did|do)(?:n't| not) (?:work|help|fix|seem)\b|\bnot (?:fixed|working|right|it)\b|"
     r"\bthis is what (?:i|we) (?:see|get)\b|\bsame (?:error|issue|problem|thing|result)\b|"
     r"\b(?:revert|undo|roll back) (?:it|this|that|the|your)\b|"
     r"\bnow (?:it|there|we|i)\b.{0,40}\b(?:error|fail\w*|broken|crash\w*)\b"
 )
+_APPROVES = Phrase(
+    r"\W*(?:great|perfect|thanks?|thank you|nice|awesome|excellent|lgtm|cool|(?:that |it )?works|"
+    r"good|looks good|love it)\b(?![^.!?\n]*\b(?:but|except|however|though)\b)"
+)
+"""How prompts begin that accept the reply before them, whatever they ask for next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +169,18 @@ def readable(text: str) -> bool:
 
 def withdrawn(session: SessionTurns) -> frozenset[str]:
     """Return the ids of the turns to which the next prompt objects."""
-    return frozenset(turn.id for turn, after in pairwise(session.turns) if _objects(after))
+    return frozenset(
+        turn.id
+        for turn, after in pairwise(session.turns)
+        if after.typed is not None and objects(after.typed.text.squeezed())
+    )
 
 
-def _objects(turn: Turn) -> bool:
-    if turn.typed is None or len(turn.typed.text) > _LONGEST_OBJECTION:
+def objects(prompt: str) -> bool:
+    """Return whether a prompt objects to the reply before it."""
+    if len(prompt) > _LONGEST_OBJECTION:
         return False
-    prompt = turn.typed.text.squeezed().replace("’", "'")
+    prompt = prompt.replace("’", "'")
+    if _APPROVES.match(prompt):
+        return False
     return (CORRECTS.match(prompt) or _STILL.search(prompt)) is not None

@@ -147,3 +147,31 @@ def test_the_written_plugin_starts_this_installation(tmp_path: Path) -> None:
     (tmp_path / "other" / "file").touch()
     refused = run_here(environment, "plugin", str(tmp_path / "other"))
     assert refused.returncode == exit_codes.USAGE and "holds something else" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "manifests",
+    [
+        {"plugin.json": '{"name": "other"}', "marketplace.json": '{"name": "memory-assets"}'},
+        {"plugin.json": '{"name": "memory"}', "marketplace.json": '{"name": "other"}'},
+        {"plugin.json": '{"name": "memory"}'},
+        {"plugin.json": "[]", "marketplace.json": "not JSON"},
+    ],
+)
+def test_another_plugin_is_left_alone(tmp_path: Path, manifests: dict[str, str]) -> None:
+    """Ours has both names: of the plugin, and of the marketplace."""
+    (tmp_path / "own" / ".claude-plugin").mkdir(parents=True)
+    for name, text in manifests.items():
+        (tmp_path / "own" / ".claude-plugin" / name).write_text(text)
+    refused = run_here({"MEMORY_DATA_DIR": str(tmp_path)}, "plugin", str(tmp_path / "own"))
+    assert refused.returncode == exit_codes.USAGE and "holds something else" in refused.stderr
+    written = {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert written == manifests
+
+
+def test_a_file_is_no_place_for_a_plugin(tmp_path: Path) -> None:
+    """Said as an error of usage; the file stays as it was."""
+    (tmp_path / "notes.txt").write_text("own")
+    refused = run_here({"MEMORY_DATA_DIR": str(tmp_path)}, "plugin", str(tmp_path / "notes.txt"))
+    assert refused.returncode == exit_codes.USAGE and "name a directory" in refused.stderr
+    assert (tmp_path / "notes.txt").read_text() == "own"

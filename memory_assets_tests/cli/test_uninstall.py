@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 
+import memory_assets
 from memory_assets.cli import exit_codes
+from memory_assets.cli.installing.uninstall import DATA
+from memory_assets.install_key import KEY_FILE
 from memory_assets.stores.files.shared import locked
 from memory_assets_tests.command_line import run_here
 
@@ -51,8 +56,8 @@ def _files(directory: Path) -> dict[str, bytes]:
 
 
 def test_all_that_was_installed_goes_and_all_else_stays(run: Run, tmp_path: Path) -> None:
-    """Listed before, without a change; then hooks, entries, plugin, memory, caches and key go,
-    from files that hold other things, too."""
+    """Listed before, without a change; then hooks, entries, plugin, memory and caches go, from
+    files that hold other things, too."""
     project = tmp_path / "project"
     (project / ".claude").mkdir()
     (project / ".claude" / "settings.local.json").write_text(OWN_SETTINGS)
@@ -86,7 +91,8 @@ def test_all_that_was_installed_goes_and_all_else_stays(run: Run, tmp_path: Path
     assert done.returncode == exit_codes.FINE, done.stderr
     assert _files(project) == before
     assert _files(tmp_path / "memory") == {"thesis.odt": b"not ours"}
-    assert set(_files(tmp_path / "home")) == {"transcripts.jsonl"}
+    key = "config/memory_assets/install.key"
+    assert set(_files(tmp_path / "home")) == {"transcripts.jsonl", key}
     assert "Nothing is left to remove" in run("uninstall").stdout
 
 
@@ -106,3 +112,159 @@ def test_nothing_goes_while_a_process_writes(run: Run, tmp_path: Path) -> None:
         refused = run("uninstall", "--yes")
     assert refused.returncode == exit_codes.ERROR and "ingest.lock" in refused.stderr
     assert "We use pnpm." in run("memories").stdout
+
+
+def _names_in_data_directories() -> Iterator[str]:
+    """Yield what modules of the product append to `data_dir`: literals, and their constants."""
+    top = Path(memory_assets.__file__).parent
+    texts = {path: path.read_text() for path in top.rglob("*.py")}
+    modules = {path: ast.parse(text) for path, text in texts.items() if "data_dir / " in text}
+    for path, module in modules.items():
+        origins = {
+            alias.asname or alias.name: (top.parent.joinpath(*node.module.split(".")), alias.name)
+            for node in ast.walk(module)
+            if isinstance(node, ast.ImportFrom) and node.module
+            for alias in node.names
+        }
+        for node in ast.walk(module):
+            if not (isinstance(node, ast.BinOp) and ast.unparse(node.left).endswith("data_dir")):
+                continue
+            part = node.right
+            if isinstance(part, ast.Constant):
+                yield str(part.value)
+            elif isinstance(part, ast.Name | ast.Attribute):
+                owner, constant = path, ast.unparse(part).rpartition(".")[2]
+                imported, name = origins.get(ast.unparse(part).split(".")[0], (None, ""))
+                if imported is not None:
+                    package = imported / name if isinstance(part, ast.Attribute) else imported
+                    owner = package.with_suffix(".py")
+                    constant = constant if isinstance(part, ast.Attribute) else name
+                yield from _constant(texts.get(owner, ""), constant)
+
+
+def _constant(text: str, name: str) -> Iterator[str]:
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            words = [each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant)]
+            yield str(words[0])
+
+
+def test_every_name_that_the_product_gives_in_a_data_directory_is_known() -> None:
+    """Otherwise it would stay, and be said to be somebody else's."""
+    names = set(_names_in_data_directories())
+    assert {"catalog.db", "lake", "chroma.token", "excluded.txt", "shard.json", "shards"} <= names
+    unknown = {name for name in names if not any(fnmatchcase(name, each) for each in DATA)}
+    assert not unknown
+
+
+def test_what_shards_and_exclusions_left_goes(run: Run, tmp_path: Path) -> None:
+    """Replicas, the note of the own shard and its lock; what else is called alike stays."""
+    run("remember", "We use pnpm.")
+    memory = tmp_path / "memory"
+    for name in ("shards/laptop-0a1b2c3d/replica.json", "shard.json", "shard.lock"):
+        (memory / name).parent.mkdir(parents=True, exist_ok=True)
+        (memory / name).write_text("{}")
+    (memory / "excluded.txt").write_text("/secret\n")
+    (memory / "history.jsonl").write_text("not ours")
+    gc.collect()
+    assert run("uninstall", "--yes").returncode == exit_codes.FINE
+    assert _files(memory) == {"history.jsonl": b"not ours"}
+
+
+def test_a_link_to_settings_does_not_dangle(run: Run, tmp_path: Path) -> None:
+    """The file that it leads to is without content then, and is found no more."""
+    project, dotfiles = tmp_path / "project", tmp_path / "dotfiles"
+    (project / ".claude").mkdir()
+    dotfiles.mkdir()
+    (dotfiles / "settings.json").write_text("{}\n")
+    (dotfiles / "post-merge").write_text("#!/bin/sh\n")
+    (dotfiles / "post-merge").chmod(0o755)
+    links = {
+        project / ".claude" / "settings.local.json": dotfiles / "settings.json",
+        project / ".git" / "hooks" / "post-merge": dotfiles / "post-merge",
+    }
+    for link, target in links.items():
+        link.parent.mkdir(exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+    for arguments in (("--agent", "claude"), ()):
+        installed = run("install-hooks", *arguments)
+        assert installed.returncode == exit_codes.FINE, installed.stderr
+    assert all(b"memory" in target.read_bytes() for target in links.values())
+    assert run("uninstall", "--yes").returncode == exit_codes.FINE
+    assert all(link.is_symlink() for link in links)
+    assert [target.read_text() for target in links.values()] == ["{}\n", "#!/bin/sh\n"]
+    assert "Nothing is left to remove" in run("uninstall").stdout
+
+
+STRANGERS = (
+    *("lake/boats.csv", "dagster/dagster.yaml", "dagster/storage/runs.db", "chroma/palette.txt"),
+    *("shards/0001.bin", "claude-plugin/.claude-plugin/plugin.json"),
+)
+"""Files of others in directories that are called as ours are."""
+
+
+def _write(directory: Path, names: Sequence[str]) -> dict[str, bytes]:
+    for name in names:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text("not ours")
+    return dict.fromkeys(names, b"not ours")
+
+
+def test_nothing_goes_from_a_directory_without_a_memory(run: Run, tmp_path: Path) -> None:
+    """Whatever the files in it are called, and whoever holds their locks."""
+    names = ("index.json", "chroma.log", "ingest.lock", "versions.json", "keywords.db")
+    before = _write(tmp_path / "memory", [*STRANGERS, *names])
+    with locked(tmp_path / "memory" / "index.lock", 1, "busy"):
+        done = run("uninstall", "--yes")
+    assert done.returncode == exit_codes.FINE and "it holds no memory" in done.stdout
+    left = _files(tmp_path / "memory")
+    assert {name: content for name, content in left.items() if name != "index.lock"} == before
+
+
+def test_of_directories_with_general_names_only_ours_go(run: Run, tmp_path: Path) -> None:
+    """Beside a memory, too; what stays in them is listed, and why."""
+    memory = tmp_path / "memory"
+    run("remember", "We use pnpm.")
+    before = _write(memory, STRANGERS)
+    for name in ("lake/turn_chunks/project=a/segment+1.parquet", "lake/locks/a.lock"):
+        (memory / name).parent.mkdir(parents=True)
+        (memory / name).touch()
+    gc.collect()
+    done = run("uninstall", "--yes")
+    assert done.returncode == exit_codes.FINE, done.stderr
+    assert f"{memory / 'lake' / 'boats.csv'}: this program did not write it" in done.stdout
+    assert f"{memory / 'chroma'}: nothing in it shows" in done.stdout
+    assert _files(memory) == before and not (memory / "lake" / "locks").exists()
+
+
+def test_what_links_in_the_data_directory_lead_to_goes(run: Run, tmp_path: Path) -> None:
+    """A lake may have been moved to another disk; its tables are ours there, too."""
+    run("remember", "We use pnpm.")
+    (tmp_path / "disk" / "turn_chunks").mkdir(parents=True)
+    (tmp_path / "memory" / "lake").symlink_to(tmp_path / "disk")
+    gc.collect()
+    assert run("uninstall", "--yes").returncode == exit_codes.FINE
+    assert not (tmp_path / "memory").exists() and list((tmp_path / "disk").iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["named", "default", "with tenants", "empty"])
+def test_the_key_goes_only_with_the_default_memory(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Other memories of the user need it: of another directory, or of tenants. Where it goes, the
+    list says so."""
+    memory, key = tmp_path / "memory", tmp_path / "home" / "config" / "memory_assets" / KEY_FILE
+    _write(key.parent, [KEY_FILE])
+    if place != "named":
+        monkeypatch.setattr("memory_assets.cli.installing.uninstall.DATA_DIR", memory)
+    if place != "empty":
+        _write(memory, ["workspaces.json"])
+    if place == "with tenants":
+        _write(memory, ["tenants/a/catalog.db"])
+    done = run("uninstall", "--yes")
+    assert done.returncode == exit_codes.FINE, done.stderr
+    assert key.exists() == (place != "default")
+    said = "copy it if there are any" if place == "default" else "all memories of this user need it"
+    assert f"{key}: " in done.stdout and said in done.stdout
+    assert not (memory / "workspaces.json").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memory_assets.session_analysis.statements import objects
 from memory_assets_tests.observations.conftest import Make
 
 ROOT = "/home/mara/code/harbor"
@@ -115,6 +116,50 @@ def test_a_commit_that_the_session_replaced_is_not_observed(script: Make, how: s
     amend = " --amend" if how == "another subject" else ""
     session.run(f'git commit{amend} -am "Ring the bell"', "[main 5d6e7f8] Ring the bell")
     assert [one.title for one in session.observed()] == ["Ring the bell"]
+
+
+@pytest.mark.parametrize(
+    "reset",
+    [
+        "git reset HEAD~1 -- src/gate.py",
+        "git reset HEAD^ src/gate.py",
+        "git reset -p HEAD~1",
+        "git reset --hard",
+    ],
+)
+def test_a_reset_of_paths_takes_no_commit_back(script: Make, reset: str) -> None:
+    """It moves no branch."""
+    session = script().prompt("Let the gate open, please").touch("Edit", f"{ROOT}/src/gate.py")
+    session.run('git commit -am "Add a gate"', "[main 1a2b3c4] Add a gate").run(reset)
+    assert [one.title for one in session.observed()] == ["Add a gate"]
+
+
+@pytest.mark.parametrize("back", ["HEAD^^", "@~2", "HEAD~2 2>&1"])
+def test_a_reset_takes_back_as_many_commits_as_it_names(script: Make, back: str) -> None:
+    """However it writes their number."""
+    session = script().prompt("Let the gate open, please").touch("Edit", f"{ROOT}/src/gate.py")
+    session.run('git commit -am "Add a gate"', "[main 1a2b3c4] Add a gate")
+    session.run('git commit -am "Add a bell"', "[main 2b3c4d5] Add a bell")
+    session.run(f"git reset --hard {back}")
+    assert session.observed() == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "holds"),
+    [
+        ("Great, that works. Next: the search does not work on Safari, please fix it", True),
+        ("Thanks, merged. Now there is a flaky test error in CI", True),
+        ("I still think that was good, go on", True),
+        ("actually, one more thing: bump the version", True),
+        ("Good, but it still fails on the second try", False),
+        ("it still fails with the same error", False),
+        ("actually that is the wrong file", False),
+        ("thanks but the button does not work", False),
+    ],
+)
+def test_a_prompt_that_approves_takes_nothing_back(answer: str, holds: bool) -> None:
+    """Whatever it asks for next; one that objects does."""
+    assert objects(answer) is not holds
 
 
 def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(script: Make) -> None:

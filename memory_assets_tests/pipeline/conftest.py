@@ -51,8 +51,11 @@ WITHOUT_VECTORS = tuple(name for name in STAGES if name not in (*EMBEDDINGS, *CO
 BEFORE_CHROMA = tuple(name for name in STAGES if name not in (*COLLECTIONS, keywords.STAGE))
 NEW_TURN = (
     "what about the zanzibar clock?",
+    [{"type": "tool_use", "id": "toolu_clock", "name": "Read", "input": {"file_path": "clock.py"}}],
+    [{"type": "tool_result", "tool_use_id": "toolu_clock", "content": "offset = 3"}],
     "The root cause is that the zanzibar clock has no summer time.",
 )
+"""A turn of which each stage makes something: it looks, and states a cause."""
 
 
 @dataclass

@@ -10,7 +10,7 @@ import pytest
 from memory_assets.pipeline.plan.plan import plan_each, project_fingerprint
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.tables.turn_chunks import CHUNKED
-from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.pipeline.conftest import NEW_TURN, SampleMemory
 
 UNTIL_EMBEDDED = (
     "raw_sessions",
@@ -72,7 +72,7 @@ def test_a_changed_file_names_its_project_alone(memory: SampleMemory) -> None:
 
 def test_each_stage_that_is_behind_is_named_until_it_is_done(memory: SampleMemory) -> None:
     """The reason moves down the stages."""
-    memory.append(memory.flaky, "one more thing", "The root cause is a clock without summer time.")
+    memory.append(memory.flaky, *NEW_TURN)
     reasons = []
     for stage in UNTIL_EMBEDDED:
         memory.run([stage], [memory.harbor])

@@ -124,7 +124,7 @@ def test_double_quotes_around_a_question_ask_for_the_text(memory: Memory) -> Non
     assert SearchRequest('"raise" or "ebb"').literal is None
     assert SearchRequest("raise Low").literal is None
     assert SearchRequest('"raise Low"', mode="keyword").literal is None
-    with pytest.raises(ConfigurationError, match="leave out --in"):
+    with pytest.raises(ConfigurationError, match="exact text is found in"):
         SearchRequest('"raise Low"', kinds=("observations",))
     with pytest.raises(ConfigurationError, match="empty"):
         SearchRequest("  ", exact=True)

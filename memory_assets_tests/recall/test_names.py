@@ -115,7 +115,7 @@ def test_a_name_that_several_projects_have_is_refused_with_all_of_them(catalog: 
         ("session::3d0::turn::0::part::2", f"session::{REPORTS}::turn::0::part::2"),
         ("prompt::3d0f::1", f"prompt::{REPORTS}::1"),
         (" summary::3d0f ", f"summary::{REPORTS}"),
-        ("observation::3d0f::20", f"observation::{REPORTS}::20"),
+        ("observation::3d0f::37", f"observation::{REPORTS}::37"),
         ("c3a9d18", f"commit::{LOGIN}::c3a9d18"),
         ("C3A9D18", f"commit::{LOGIN}::c3a9d18"),
         ("commit::5c8e::c3a9", f"commit::{LOGIN}::c3a9d18"),
@@ -156,7 +156,7 @@ def test_a_search_takes_a_project_and_a_session_as_people_call_them(
 
 
 @pytest.mark.parametrize(
-    "query", ["3d0f6a52", REPORTS, f" session::{REPORTS}::turn::1 ", "observation::3d0f::20"]
+    "query", ["3d0f6a52", REPORTS, f" session::{REPORTS}::turn::1 ", "observation::3d0f::37"]
 )
 def test_a_query_that_is_an_id_lists_its_session(asked: Asked, query: str) -> None:
     """No row's words hold it, so that nothing else would be found."""

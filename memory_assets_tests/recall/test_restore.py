@@ -101,9 +101,9 @@ def test_a_time_or_a_session_says_which_state(memory: Memory) -> None:
     assert _restore(memory, TIDE, session="00000001")["text"] == "high = 2\nlow = 2\n"
     first = START + timedelta(minutes=1, seconds=30)
     assert _restore(memory, TIDE, at=first)["text"] == "high = 1\nlow = 1\n"
-    with pytest.raises(NotFound, match="--at or --session"):
+    with pytest.raises(NotFound, match="another time or session"):
         _restore(memory, TIDE, at=START)
-    with pytest.raises(NotFound, match="--at or --session"):
+    with pytest.raises(NotFound, match="another time or session"):
         _restore(memory, TIDE, session="00000003")
     with pytest.raises(ConfigurationError, match="not both"):
         RestoreRequest(TIDE, at="7d", session="x")  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from memory_assets.cli.cli import app
+from memory_assets.cli.installing.init_workspace import files_with_entries
 from memory_assets.cli.installing.jsonc import put, value_at
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.workspaces.conftest import write
@@ -152,6 +153,57 @@ def test_what_a_user_chose_for_our_entries_stays(tmp_path: Path) -> None:
     assert tasks.read_text() == chosen.replace("--old", "--watch")
     server = json.loads(servers.read_text())["mcpServers"]["memory"]
     assert server["command"] != "old" and list(server["env"]) == ["OWN", "MEMORY_DATA_DIR"]
+
+
+OUR_SERVER = '{"command": "/venv/bin/memory", "args": ["mcp"]}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "left"),
+    [
+        (".mcp.json", f'{{"mcpServers": {{"memory": {OUR_SERVER}}}}}', {}),
+        (".mcp.json", f'{{"mcpServers": {{"memory": {OUR_SERVER}}}, "own": 1}}', {"own": 1}),
+        (
+            ".vscode/mcp.json",
+            f'{{"inputs": [{{"id": "token"}}], "servers": {{"memory": {OUR_SERVER}}}}}',
+            {"inputs": [{"id": "token"}]},
+        ),
+        (
+            ".mcp.json",
+            f'// Mine.\n{{"mcpServers": {{"memory": {OUR_SERVER}}}}}',
+            {"mcpServers": {}},
+        ),
+    ],
+)
+def test_a_file_goes_only_with_nothing_of_the_users_in_it(
+    tmp_path: Path, name: str, text: str, left: dict[str, Any]
+) -> None:
+    """Keys of any other name keep it, and comments do; without them it is to be deleted."""
+    write(tmp_path, {name: text})
+    ((path, content),) = files_with_entries(tmp_path)
+    assert path == tmp_path / name and bool(content) == bool(left)
+    if left:
+        assert value_at(content.decode(), ()).items() >= left.items()
+        assert value_at(content.decode(), ("mcpServers", "memory")) is None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "/opt/memory.sh", "args": ["mcp"]},
+        {"command": "memory.py", "args": ["mcp"]},
+        {"command": "memory"},
+        {"command": "memory", "args": []},
+        {"command": "memory", "args": ["serve", "mcp"]},
+        {"command": "npx", "args": ["@modelcontextprotocol/server-memory"]},
+    ],
+)
+def test_the_entry_of_another_program_called_memory_is_not_ours(
+    tmp_path: Path, entry: dict[str, Any]
+) -> None:
+    """Ours is `memory` or `memory.exe` with `mcp` or `index` first."""
+    write(tmp_path, {".mcp.json": json.dumps({"mcpServers": {"memory": entry}})})
+    assert files_with_entries(tmp_path) == []
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{'a': 1}", '{"tasks": {}}', '{"a": 1} x', "\x00"])

@@ -19,7 +19,12 @@ from typing import Any
 
 from memory_assets.agents import AGENTS
 from memory_assets.cli.installing.jsonc import Step, put, value_at, without
-from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
+from memory_assets.cli.installing.other_programs import (
+    memory_program,
+    remove_emptied,
+    replace_file,
+    variables,
+)
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import listed_paths
 from memory_assets.requests.arguments import chosen
@@ -92,8 +97,8 @@ def change_hook(settings: Settings, agent: str, project: Path | None, uninstall:
         raise ConfigurationError(f"{path} cannot be changed: {reason}; correct it") from None
     if after == before:
         pass
-    elif uninstall and after.strip() in ("", "{}") and not path.is_symlink():
-        path.unlink()
+    elif uninstall and after.strip() in ("", "{}"):
+        remove_emptied(path)
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, after.encode())

@@ -20,7 +20,8 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.paths import PLUGIN_DIR
 from memory_assets.settings import Settings, load_settings
 
-MANIFEST = Path(".claude-plugin", "plugin.json")
+_NAMES = {"plugin.json": "memory", "marketplace.json": "memory-assets"}
+"""The names by which the files in `.claude-plugin` show that a plugin is this one."""
 
 
 def plugin(
@@ -48,17 +49,31 @@ def plugin_dir(settings: Settings) -> Path:
     return settings.data_dir / "claude-plugin"
 
 
+def is_plugin(directory: Path) -> bool:
+    """Return whether a directory holds this plugin, and not another one."""
+    try:
+        manifests = {name: _read(directory / ".claude-plugin" / name) for name in _NAMES}
+    except (OSError, ValueError):
+        return False
+    return all(
+        isinstance(manifest, dict) and manifest.get("name") == _NAMES[name]
+        for name, manifest in manifests.items()
+    )
+
+
 def write_plugin(settings: Settings, target: Path) -> None:
     """Write the plugin, over an earlier one.
 
     Raises:
-        ConfigurationError: something else is in the directory, or it cannot be written.
+        ConfigurationError: the target is a file, something else is in it, or it cannot be written.
     """
-    if target.exists() and not (target / MANIFEST).is_file() and any(target.iterdir()):
-        raise ConfigurationError(f"{target} holds something else; name another directory")
     environment = variables(settings)
     given = "".join(f"{name}={quote(value)} " for name, value in environment.items())
     try:
+        if target.exists() and not target.is_dir():
+            raise ConfigurationError(f"{target} is a file; name a directory")
+        if target.exists() and any(target.iterdir()) and not is_plugin(target):
+            raise ConfigurationError(f"{target} holds something else; name another directory")
         shutil.copytree(PLUGIN_DIR, target, dirs_exist_ok=True)
         server = _read(target / ".mcp.json")
         server["mcpServers"]["memory"] |= {"command": memory_program(), "env": environment}

@@ -17,7 +17,12 @@ from typing import Annotated
 
 import typer
 
-from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
+from memory_assets.cli.installing.other_programs import (
+    memory_program,
+    remove_emptied,
+    replace_file,
+    variables,
+)
 from memory_assets.errors import ConfigurationError, GitFailed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.workspaces import Workspaces
@@ -67,7 +72,7 @@ def install_hooks(
         if text:
             replace_file(path, text, 0o755)
         else:
-            path.resolve().unlink(missing_ok=True)
+            remove_emptied(path)
     done = "no longer indexed after" if uninstall else "indexed after"
     typer.echo(f"{checkout} is {done} a pull or a switch of branch ({hooks})")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,16 +56,37 @@ def files_with_entries(directory: Path) -> list[tuple[Path, bytes]]:
         try:
             text = left = path.read_text()
             for place in places:
-                entry = value_at(left, place)
-                command = entry.get("command") if isinstance(entry, dict) else None
-                if isinstance(command, str) and Path(command).stem == "memory":
+                if _is_ours(value_at(left, place)):
                     left = without(left, place)
-            others = value_at(left, places[0][:1]) not in (None, [], {})
         except (OSError, ValueError):
             continue
         if left != text:
-            found.append((path, left.encode() if others or len(value_at(left, ())) > 2 else b""))
+            nothing_else = _is_empty(left, str(places[0][0]))
+            found.append((path, b"" if nothing_else else left.encode()))
     return found
+
+
+def _is_ours(entry: Any) -> bool:
+    """Return whether an entry starts this program as `init-workspace` has it started; another
+    program may be called `memory`, too."""
+    command, arguments = (
+        (entry.get("command"), entry.get("args")) if isinstance(entry, dict) else (None, None)
+    )
+    return (
+        isinstance(command, str)
+        and Path(command).name in ("memory", "memory.exe")
+        and isinstance(arguments, list)
+        and arguments[:1] in (["mcp"], ["index"])
+    )
+
+
+def _is_empty(text: str, container: str) -> bool:
+    """Return whether a file says nothing but that it has no entries: no other keys, no comments."""
+    try:
+        values = json.loads(text.removeprefix("\ufeff"))
+    except ValueError:  # comments, which somebody wrote
+        return False
+    return values.keys() <= {container, "version"} and not values.get(container)
 
 
 def _entries(settings: Settings) -> dict[Path, list[_Entry]]:

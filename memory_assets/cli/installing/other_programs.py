@@ -36,3 +36,13 @@ def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     staging.write_bytes(content)
     staging.chmod(path.stat().st_mode if path.exists() else mode)
     staging.replace(path)
+
+
+def remove_emptied(path: Path) -> None:
+    """Delete a file of another program in which nothing of others is left. Where a link leads to
+    one, as from a home directory to a repository of settings, link and file stay, the file without
+    content: nobody but their owner knows what else reads it."""
+    if not path.is_symlink():
+        path.unlink(missing_ok=True)
+    elif path.exists():
+        replace_file(path, b"{}\n" if path.suffix == ".json" else b"#!/bin/sh\n")

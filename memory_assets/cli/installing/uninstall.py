@@ -1,7 +1,9 @@
 """`memory uninstall`: everything that this program left on the machine, listed and removed.
 
-The data directory may be any directory that somebody named, so only files by names that this
-program gives are removed from it; the directory goes when nothing else is left in it.
+The data directory may be any directory that somebody named. Nothing is removed from one without a
+memory. From one with a memory files go by the names that this program gives, and directories whose
+names are of general use (lake, dagster, ...) only with what it writes into them; the directory
+itself goes when nothing else is left in it.
 """
 
 from __future__ import annotations
@@ -16,25 +18,28 @@ from typing import Annotated
 import typer
 
 from memory_assets.cli.installing.agent_hooks import hooked_files, without_hook
+from memory_assets.cli.installing.agent_plugin import is_plugin
 from memory_assets.cli.installing.git_hooks import hooks_of
 from memory_assets.cli.installing.init_workspace import files_with_entries
-from memory_assets.cli.installing.other_programs import replace_file
+from memory_assets.cli.installing.other_programs import remove_emptied, replace_file
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, StoreBusy
 from memory_assets.install_key import KEY_FILE
-from memory_assets.paths import SETTINGS_FILE, user_cache_dir, user_config_dir
+from memory_assets.paths import DATA_DIR, SETTINGS_FILE, user_cache_dir, user_config_dir
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
-from memory_assets.stores.files.shared import is_locked
+from memory_assets.stores.files.shared import REPLICA_FILE, is_locked
 
 DATA = (
     *("agent_memory.db*", "catalog.db*", "chroma", "chroma.*", "claude-plugin", "dagster"),
-    *("forgotten.db*", "forgotten.lock", "gateway_usage.db*", "history.jsonl", "index.json"),
-    *("index.lock", "ingest.json", "ingest.lock", "instance.lock", "keywords.db*", "lake"),
-    *("lineage.db*", "rebuild.lock", "retention.begun", "versions.json", "watcher.json"),
-    *("watcher.lock", "workspaces.json*"),
+    *("excluded.txt", "forgotten.db*", "forgotten.lock", "gateway_usage.db*"),
+    *("index.json*", "index.lock", "ingest.json*", "ingest.lock", "keywords.db*", "lake"),
+    *("lineage.db*", "rebuild.lock", "retention.begun", "shard.json*", "shard.lock", "shards"),
+    *("versions.json*", "watcher.json*", "watcher.lock", "workspaces.json*"),
 )
 """Patterns of the names that this program gives in the data directory."""
-_WORKING = ("ingest.lock", "watcher.lock", "index.lock", "instance.lock", "rebuild.lock")
+_MARKS = ("agent_memory.db", "catalog.db", "forgotten.db", "lineage.db", "workspaces.json")
+"""Files of which each memory has at least one."""
+_WORKING = ("ingest.lock", "watcher.lock", "index.lock", "dagster/instance.lock", "rebuild.lock")
 """Locks of processes that write there."""
 
 
@@ -72,7 +77,7 @@ def uninstall(
     if not yes:
         typer.echo("Nothing was changed. `memory uninstall --yes` removes all of this.")
         return
-    remove(settings, found, keep_data=keep_data)
+    remove(settings, found)
     typer.echo("Removed. The program itself: pip uninstall memory-assets, or delete its checkout.")
     typer.echo("Claude Code's plugin, if you installed it: claude plugin uninstall memory")
 
@@ -88,20 +93,21 @@ def find(settings: Settings, *, keep_data: bool = False) -> Found:
         found.edited |= dict([*hooks_of(directory), *files_with_entries(directory)])
     if keep_data:
         return found
-    caches, own = user_cache_dir(), user_config_dir()
-    for path in (*_of_memory(settings.data_dir), caches, own / KEY_FILE):
+    key, ours = user_config_dir() / KEY_FILE, list(_of_memory(settings.data_dir))
+    of_default = bool(ours) and settings.data_dir == DATA_DIR
+    key_goes = of_default and not (DATA_DIR / "tenants").exists()
+    for path in (*ours, user_cache_dir(), *([key] if key_goes else [])):
         if path.exists():
             found.removed[path] = _size(path)
+    if key.exists() and not key_goes:
+        found.kept[key] = "all memories of this user need it; delete it after the last of them"
     if SETTINGS_FILE.exists():
         found.kept[SETTINGS_FILE] = "you wrote it"
-    if settings.data_dir.is_dir():
-        for path in settings.data_dir.iterdir():
-            if path not in found.removed:
-                found.kept[path] = "nothing of this program has that name"
+    found.kept |= _others(settings.data_dir, ours)
     return found
 
 
-def remove(settings: Settings, found: Found, *, keep_data: bool = False) -> None:
+def remove(settings: Settings, found: Found) -> None:
     """Remove what was found; the key last, without which the rest says nothing.
 
     Raises:
@@ -110,7 +116,8 @@ def remove(settings: Settings, found: Found, *, keep_data: bool = False) -> None
     """
     from memory_assets.stores.chroma import server
 
-    if not keep_data:
+    from_data = any(path.is_relative_to(settings.data_dir) for path in found.removed)
+    if from_data:
         busy = [name for name in _WORKING if is_locked(settings.data_dir / name)]
         if busy:
             raise StoreBusy(
@@ -123,7 +130,7 @@ def remove(settings: Settings, found: Found, *, keep_data: bool = False) -> None
             if content:
                 replace_file(path, content)
             else:
-                path.resolve().unlink(missing_ok=True)
+                remove_emptied(path)
         for path in found.removed:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
@@ -131,7 +138,7 @@ def remove(settings: Settings, found: Found, *, keep_data: bool = False) -> None
                 path.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigurationError(f"{error.filename} cannot be removed: {error.strerror}") from None
-    for directory in (settings.data_dir, user_config_dir()):
+    for directory in ([settings.data_dir] if from_data else []) + [user_config_dir()]:
         with suppress(OSError):  # something else is in it, which was listed
             directory.rmdir()
 
@@ -153,12 +160,74 @@ def _directories(settings: Settings) -> Iterator[Path]:
     yield from (each for each in known if each.is_absolute() and each.is_dir())
 
 
+def _has_memory(data_dir: Path) -> bool:
+    return data_dir == DATA_DIR or any((data_dir / name).is_file() for name in _MARKS)
+
+
 def _of_memory(data_dir: Path) -> Iterator[Path]:
-    for pattern in DATA:
-        yield from sorted(data_dir.glob(pattern))
+    """Yield what of this program is in a directory: directories whole if nothing else is in them,
+    else what is of them."""
+    patterns = DATA if _has_memory(data_dir) else ("claude-plugin",)
+    for path in (path for pattern in patterns for path in sorted(data_dir.glob(pattern))):
+        if not path.is_dir():
+            yield path
+            continue
+        ours = _parts(path)
+        whole = ours == sorted(path.iterdir())
+        if not whole or path.is_symlink():  # a link goes after what it leads to
+            yield from ours
+        if whole:
+            yield path
+
+
+def _parts(directory: Path) -> list[Path]:
+    """Return what in a directory of the data directory was written by this program."""
+    from memory_assets.stores.chroma.files import DATABASE
+    from memory_assets.stores.lake.schemas import TABLES
+
+    inside = sorted(directory.iterdir())
+    match directory.name:
+        case "lake":
+            return [path for path in inside if path.name in (*TABLES, "locks")]
+        case "shards":
+            notes = (REPLICA_FILE, "pull.lock")
+            return [path for path in inside if any((path / note).exists() for note in notes)]
+        case "dagster":
+            ours = (directory / "instance.lock").exists()
+        case "chroma":
+            beside = ("chroma.lock", "chroma.token")
+            locked = any((directory.parent / name).exists() for name in beside)
+            ours = locked and (directory / DATABASE).exists()
+        case "claude-plugin":
+            ours = is_plugin(directory)
+        case _:
+            ours = True
+    return inside if ours else []
+
+
+def _others(data_dir: Path, ours: Sequence[Path]) -> dict[Path, str]:
+    """Return what stays of a data directory, and why."""
+    if not data_dir.is_dir():
+        return {}
+    if not _has_memory(data_dir):
+        return {data_dir: "it holds no memory, so the rest of it stays"}
+    kept = {}
+    for path in sorted(set(data_dir.iterdir()) - set(ours)):
+        if path.name == "tenants":
+            kept[path] = "memories of tenants; run the command with the MEMORY_TENANT of each"
+        elif any(path in each.parents for each in ours):
+            others = sorted(set(path.iterdir()) - set(ours))
+            kept |= dict.fromkeys(others, "this program did not write it")
+        elif any(path.match(pattern) for pattern in DATA):
+            kept[path] = "nothing in it shows that this program wrote it"
+        else:
+            kept[path] = "nothing of this program has that name"
+    return kept
 
 
 def _size(path: Path) -> int:
+    if path.is_symlink():
+        return 0
     files: Sequence[Path] = [path] if path.is_file() else list(path.rglob("*"))
     return sum(each.lstat().st_size for each in files if each.is_file() and not each.is_symlink())
 
@@ -172,7 +241,9 @@ def _lines(found: Found) -> Iterator[str]:
     if found.removed:
         size = sum(found.removed.values())
         yield f"Files and directories of this program, {size / 1e6:.1f} MB:"
-        yield from (f"  {path}" for path in found.removed)
+        for path in found.removed:
+            warning = ": memories in other directories need it, too; copy it if there are any"
+            yield f"  {path}{warning if path.name == KEY_FILE else ''}"
     if found.kept:
         yield "These stay:"
         yield from (f"  {path}: {why}" for path, why in found.kept.items())
