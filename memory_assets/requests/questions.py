@@ -126,7 +126,7 @@ class SessionsRequest(Arguments):
     file: str | None = argument(
         None, "Only sessions that read or changed this file or directory.", max_length=1_000
     )
-    machine: bool = argument(False, "Also sessions in which no person typed anything.")
+    machine: bool = argument(False, "Also sessions in which no person asked for anything.")
     n: int = argument(
         20, "Number of sessions.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_SESSIONS
     )

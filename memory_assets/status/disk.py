@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from memory_assets.errors import printable
 from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample, split_locator
 from memory_assets.settings import Settings
 from memory_assets.status.excluded import NOTHING_EXCLUDED, Exclusions
-from memory_assets.status.other_files import OtherFiles
+from memory_assets.status.other_files import OtherFiles, leads_back
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
 
@@ -116,7 +115,7 @@ def look(
     visited = set[str]()
     of_lines = {agent: paths for agent, paths in roots.items() if agent in _OF_LINES}
     for agent, root in ((agent, root) for agent, paths in of_lines.items() for root in paths):
-        files = _files(str(root), _DEPTH, disk, partial(disk.others.add, agent, root), visited)
+        files = _files(str(root), _DEPTH, disk, (agent, root), visited)
         for path, facts in _together(files, parts):
             noted = known.get(path)
             if noted is None:
@@ -219,13 +218,15 @@ def _count(disk: Disk, facts: Facts) -> None:
 
 
 def _files(
-    directory: str, depth: int, disk: Disk, add_other: Callable[[str], None], visited: set[str]
+    directory: str, depth: int, disk: Disk, place: tuple[str, Path], visited: set[str]
 ) -> Iterator[tuple[str, Facts]]:
-    """Yield path and facts of each file that may be a transcript; all else is added as another.
-    Directories in `visited` are passed over, and others added to it: one root may be in another."""
-    if directory in visited:
+    """Yield path and facts of each file that may be a transcript; all else is added as another, of
+    the agent and its directory in `place`. Directories in `visited` are passed over, and others
+    added to it: one root may be in another, and a link lead to what was seen."""
+    real = os.path.realpath(directory)
+    if real in visited:
         return
-    visited.add(directory)
+    visited.add(real)
     try:
         entries = list(os.scandir(directory))
     except OSError as error:
@@ -240,13 +241,13 @@ def _files(
                     status = entry.stat()
                     yield entry.path, (status.st_size, status.st_mtime_ns)
                     continue
-            elif entry.is_dir(follow_symlinks=False):
+            elif entry.is_dir() and not (entry.is_symlink() and leads_back(place[1], entry.path)):
                 if depth:
-                    yield from _files(entry.path, depth - 1, disk, add_other, visited)
+                    yield from _files(entry.path, depth - 1, disk, place, visited)
                 else:
-                    add_other(f"{entry.path}/")
+                    disk.others.add(*place, f"{entry.path}/")
                 continue
-            add_other(entry.path)
+            disk.others.add(*place, entry.path)
         except OSError:
             disk.troubled = True
 

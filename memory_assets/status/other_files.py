@@ -15,6 +15,7 @@ from memory_assets.agents import AGENTS
 
 _DESKTOP = "written by file managers, editors and version control"
 _OF_ALL = ((".DS_Store", _DESKTOP), ("Thumbs.db", _DESKTOP), ("*~", _DESKTOP), (".git/*", _DESKTOP))
+_LINK = "links to directories that are looked into"
 _COPY = "another copy of a transcript that is read"
 _BESIDE = "settings and caches of the agent beside its transcripts"
 _MAY_BE_TRANSCRIPTS = re.compile(
@@ -58,6 +59,8 @@ class OtherFiles:
 
 def _reason(agent: str, root: Path, path: str) -> str:
     """Return why a file is not read, "" if nobody knows."""
+    if leads_back(root, path):
+        return _LINK
     may_be_read = path.endswith("/") or _MAY_BE_TRANSCRIPTS.search(path) is not None
     folders = _session_folders(agent, root)
     inside = path[len(str(root)) :]
@@ -67,6 +70,14 @@ def _reason(agent: str, root: Path, path: str) -> str:
         if fnmatchcase(inside, f"*/{pattern}"):
             return reason
     return ""
+
+
+def leads_back(root: Path, path: str) -> bool:
+    """Return whether a path is a link to a directory in the agent's own, which is looked into under
+    its own name."""
+    given = Path(path)
+    is_link = given.is_symlink() and given.is_dir()
+    return is_link and given.resolve().is_relative_to(root.resolve())
 
 
 def _is_in(folders: Set[str], path: str) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memory_assets.cli.ingesting.report import words_of
+from memory_assets.cli.ingesting.report import question_of, words_of
+
+TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @pytest.mark.parametrize(
@@ -22,3 +24,17 @@ from memory_assets.cli.ingesting.report import words_of
 def test_a_suggestion_has_words_alone(title: str, words: str) -> None:
     """Names with underscores stay whole."""
     assert words_of(title) == words
+
+
+@pytest.mark.parametrize(
+    "title, words",
+    [
+        ("แก้รายงานยอดขาย ประจำเดือน", ["แก้รายงานยอดขาย", "ประจำเดือน"]),
+        ("निर्यात में गलती?", ["निर्यात", "में", "गलती"]),
+        ("Fix $HOME; (again) - now", ["Fix", "HOME", "again", "now"]),
+        ("one two three four five six seven eight nine ten eleven", [*TEN]),
+    ],
+)
+def test_a_question_has_whole_words_that_need_no_quotes(title: str, words: list[str]) -> None:
+    """Also of scripts whose vowels are marks."""
+    assert question_of(title) == words

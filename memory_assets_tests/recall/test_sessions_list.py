@@ -10,13 +10,17 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError
+from memory_assets.paths import project_of
 from memory_assets.recall import Memory
 from memory_assets.recall.sessions.listing import list_sessions
+from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.requests.questions import SessionsRequest
 from memory_assets.serving.answer_lines import sessions_lines, sessions_notes
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 from memory_assets_tests.recall.conftest import HARBOR, Asked
-from memory_assets_tests.recall.worked import Worked
+from memory_assets_tests.recall.worked import Call, Worked
+
+KILN = "/home/mara/code/kiln"
 
 
 def test_every_session_with_turns_is_listed_the_last_first(asked: Asked) -> None:
@@ -91,7 +95,7 @@ def test_lines_fit_and_say_what_to_type_next(asked: Asked) -> None:
 def test_a_session_without_a_summary_is_listed_by_its_turns(tmp_path: Path) -> None:
     """So that what was too short for one is not lost from sight."""
     worked = Worked(tmp_path)
-    session_id = worked.session("a", cwd="/home/mara/code/kiln")
+    session_id = worked.session("a", cwd=KILN)
     (transcript,) = tmp_path.rglob("*.jsonl")
     transcript.write_text(transcript.read_text().replace("Work on a.", "hi"))
     memory = worked.memory()
@@ -105,8 +109,8 @@ def test_a_session_without_a_summary_is_listed_by_its_turns(tmp_path: Path) -> N
 def test_sessions_of_programs_are_counted_and_listed_on_request(tmp_path: Path) -> None:
     """Those in which no person typed anything: an observer's, a review's."""
     worked = Worked(tmp_path)
-    by_person = worked.session("a", cwd="/home/mara/code/kiln")
-    of_program = worked.session("b", cwd="/home/mara/code/kiln", days=1)
+    by_person = worked.session("a", cwd=KILN)
+    of_program = worked.session("b", cwd=KILN, days=1)
     (transcript,) = tmp_path.rglob(f"{of_program}.jsonl")
     lines = map(json.loads, transcript.read_text().splitlines())
     marked = (json.dumps({**line, "entrypoint": "sdk-cli"}) for line in lines)
@@ -117,3 +121,21 @@ def test_sessions_of_programs_are_counted_and_listed_on_request(tmp_path: Path) 
     assert usual["machine"] == 1
     assert "1 session of programs left out; --machine" in " ".join(sessions_notes(usual))
     assert _ids(memory, machine=True) == {by_person, of_program}
+
+
+PLANNED = r"Implement the following plan:\n\n# Fire the kiln by its own clock\n\n1. Read the clock"
+
+
+def test_a_session_that_a_handed_over_plan_began_is_a_persons(tmp_path: Path) -> None:
+    """Somebody handed the plan over, so its session is listed, and the next one begins
+    with it, though nobody typed a word."""
+    worked = Worked(tmp_path)
+    planned = worked.session("a", Call("Write", {"file_path": f"{KILN}/clock.py"}), cwd=KILN)
+    (transcript,) = tmp_path.rglob("*.jsonl")
+    transcript.write_text(transcript.read_text().replace("Work on a.", PLANNED))
+    memory = worked.memory()
+    (listed,) = list_sessions(memory, SessionsRequest())["sessions"]
+    assert (listed["session_id"], listed["prompts"]) == (planned, 0)
+    assert listed["title"] == "Fire the kiln by its own clock"
+    assert not {"request", "by_program"} & listed.keys(), "the answer's fields stay as they are"
+    assert listed["title"] in "".join(recent_work(memory, project_of(KILN)))

@@ -10,6 +10,9 @@ from memory_assets.settings import Settings
 from memory_assets.status.disk import Disk, look
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.files.sqlite import IN_MEMORY
+from memory_assets_tests.transcript_files import write_claude
+
+ONE = "11111111-aaaa-4aaa-8aaa-000000000001"
 
 
 def _looked_at(agent: str, root: Path, *names: str) -> Disk:
@@ -79,6 +82,32 @@ def test_directories_too_deep_to_be_looked_into_are_told(tmp_path: Path) -> None
     deep = "sessions/" + "/".join("abcdefghijkl")
     others = _looked_at("codex", tmp_path, f"{deep}/rollout-x.jsonl").others
     assert others.unknown == {"codex directories too deep to be looked into": 1}
+
+
+@pytest.mark.parametrize("target", ["../-home-mira-dune", ".", "../../projects"])
+def test_a_link_to_what_is_looked_into_is_no_unknown_file(tmp_path: Path, target: str) -> None:
+    """A folder under a second name, as somebody leaves who renamed a project; also a loop."""
+    dune = tmp_path / "projects" / "-home-mira-dune"
+    dune.mkdir(parents=True)
+    (dune / "desert").symlink_to(target)
+    others = _looked_at("claude-code", tmp_path).others
+    assert not others.unknown and others.left_out.total() == 1
+
+
+def test_a_link_to_a_directory_that_is_elsewhere_is_looked_into(
+    tmp_path: Path, sample_settings: Settings
+) -> None:
+    """As discovery does: somebody moved a project's transcripts to another disk."""
+    del sample_settings
+    write_claude(tmp_path / "disk", ONE, "/home/mira/dune", "what is it?")
+    (tmp_path / "disk" / "loop").symlink_to(tmp_path / "disk")
+    projects = tmp_path / "claude" / "projects"
+    projects.mkdir(parents=True)
+    (projects / "-home-mira-dune").symlink_to(tmp_path / "disk" / "-home-mira-dune")
+    (projects / "-home-mira-dune" / "notes.odd").write_text("odd")
+    disk = _looked_at("claude-code", projects)
+    assert (len(disk.pending), disk.files) == (1, 1)
+    assert disk.others.unknown == {"claude-code *.odd": 1}
 
 
 def test_a_transcript_that_waits_for_an_ingest_is_no_unknown_file(

@@ -21,6 +21,7 @@ from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.visible_text import visible
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+from memory_assets.writing_systems import marks_in_words
 
 _MARKUP = re.compile(
     r"<[^<>\s][^<>\n]{0,200}>?|\]\([^()\n]{0,400}\)|[*`#~|>\[\]]+|(?<!\w)_(?=[^\W_])|(?<=[^\W_])_(?!\w)"
@@ -29,8 +30,6 @@ _MARKUP = re.compile(
 """What in a title is markup, and no word to search for."""
 _NEWEST = 20
 """The number of newest sessions from which a title to search for is taken."""
-_FOR_A_SHELL = re.compile(r"[^\w\s./:,+%@-]+|(?<!\w)[-.,:]+(?!\w)")
-"""What a shell takes for its own in a title, and signs that stand alone: words need no quotes."""
 _QUESTION_WORDS = 10
 _MEGABYTE = 1e6
 _FIRST_QUESTIONS = 3
@@ -126,10 +125,17 @@ def _question(components: Components, project: str, session_id: str) -> str:
     except NotFound:
         return ""
     for summary in summaries.to_pylist():
-        words = _FOR_A_SHELL.sub(" ", visible(words_of(str(summary["title"] or "")))).split()
+        words = question_of(str(summary["title"] or ""))
         if summary["prompts"] and len(words) > 1:
-            return " ".join(words[:_QUESTION_WORDS])
+            return " ".join(words)
     return ""
+
+
+def question_of(title: str) -> list[str]:
+    """Return the first words of a title, without signs that a shell takes for its own or that stand
+    alone; vowels that are written as marks belong to their words."""
+    signs = re.compile(rf"[^\w{marks_in_words()}\s./:,+%@-]+|(?<!\w)[-.,:]+(?!\w)")
+    return signs.sub(" ", visible(words_of(title))).split()[:_QUESTION_WORDS]
 
 
 def words_of(title: str) -> str:
