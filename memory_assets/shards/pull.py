@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memory_assets.errors import NotFound, StoreDamaged
+from memory_assets.errors import MemoryAssetsError, NotFound, StoreDamaged
 from memory_assets.pipeline.indexes.keywords import index_keywords, keywords_path
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
@@ -28,10 +28,10 @@ from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.lake.segments import HASHED
 from memory_assets.stores.shard.objects import Objects
 from memory_assets.stores.shard.replicas import Replica, replica_at, replicas_of
-from memory_assets.stores.shard.shard import Head, Manifest, Shard, shards_below
+from memory_assets.stores.shard.shard import Head, Manifest, Shard, reading, shards_below
 from memory_assets.stores.stores import CATALOG_FILE
 
-_FILE = re.compile(r"(?P<table>[a-z_]+)/(?P<name>(?!\.)[^/\\\0]+\.parquet)")
+_FILE = re.compile(r"(?P<table>[a-z_]+)/(?P<name>(?!\.)[\w%+@~.-]{1,220}\.parquet)", re.ASCII)
 _TRIES = 5
 _AT_ONCE = 8
 
@@ -39,7 +39,8 @@ _AT_ONCE = 8
 @dataclass
 class Pulled:
     """What a pull brought of a shard: its generation, the projects that changed, files and bytes;
-    `gone`: the shard is no more, and its replica was deleted."""
+    `gone`: the shard is no more, and its replica was deleted; `failed`: why it is as it was here,
+    or not all of it came."""
 
     url: str
     generation: int = 0
@@ -47,12 +48,18 @@ class Pulled:
     files: int = 0
     bytes: int = 0
     gone: bool = False
+    failed: str = ""
 
 
 def pull(settings: Settings, objects: Objects, but: str = "") -> list[Pulled]:
     """Bring all shards below an address to this machine, `but` the one with that address, and
-    delete the replicas of those that are no more; return what came of each."""
-    pulled = [pull_shard(settings, shard) for shard in shards_below(objects) if shard.url != but]
+    delete the replicas of those that are no more; return what came of each. One that cannot be
+    read keeps none of the others from coming.
+
+    Raises:
+        StoreError: it cannot be told which shards there are.
+    """
+    pulled = [_tried(settings, shard) for shard in shards_below(objects) if shard.url != but]
     Catalog(settings.data_dir / CATALOG_FILE).close()  # a machine that has no memory of its own
     there = {each.url for each in pulled}
     for replica in replicas_of(settings.data_dir, objects.url):
@@ -60,6 +67,13 @@ def pull(settings: Settings, objects: Objects, but: str = "") -> list[Pulled]:
             replica.remove()
             pulled.append(Pulled(replica.url, replica.generation, gone=True))
     return pulled
+
+
+def _tried(settings: Settings, shard: Shard) -> Pulled:
+    try:
+        return pull_shard(settings, shard)
+    except MemoryAssetsError as error:
+        return Pulled(shard.url, failed=str(error))
 
 
 def pull_shard(settings: Settings, shard: Shard) -> Pulled:
@@ -107,11 +121,13 @@ def _bring(
     for project, key in sorted(head.projects.items()):
         if replica.manifests.get(project) == key:
             continue
-        manifest = Manifest.of(shard.get(key))
-        replica.files[project] = _files(
-            components, shard, manifest, replica.files.get(project, {}), pulled
-        )
-        went |= bool(_note(components, manifest))
+        with reading(f"{project} in {shard.url}"):
+            manifest = Manifest.of(shard.get(key))
+            if manifest.project != project:
+                raise StoreDamaged(f"{project} in {shard.url} is damaged: it is another project")
+            known = replica.files.get(project, {})
+            replica.files[project] = _files(components, shard, manifest, known, pulled)
+            went |= bool(_note(components, manifest))
         replica.manifests[project] = key
         pulled.projects += 1
     if went:
@@ -164,7 +180,7 @@ def _note(components: Components, manifest: Manifest) -> set[str]:
     """Make the catalogue's rows and the keyword index those of a manifest; return the sessions
     that went."""
     project = manifest.project
-    products = [Product(*values) for values in manifest.products]
+    products = [replace(Product(*values), project=project) for values in manifest.products]
     sources = list(_sources(project, manifest.sources))
     went = components.catalog.mirror(project, sources, products, LOCAL_STAGES)
     index_keywords(components, project)

@@ -119,6 +119,17 @@ def test_a_store_that_is_away_stops_no_ingest(machines: tuple[Machine, Machine])
     assert "pushed 20" in laptop.run("doctor")[0]
 
 
+def test_a_damaged_shard_stops_no_ingest(machines: tuple[Machine, Machine]) -> None:
+    """It is said by name; `memory pull` and `memory sync` do what can be done, then fail."""
+    laptop, desk = machines
+    laptop.run("ingest")
+    heads = Path(laptop.environment["MEMORY_SHARD"]) / "laptop" / "heads"
+    (heads / "000000000009").write_bytes(b"{}")
+    assert "laptop was not pulled" in desk.run("ingest")[1]
+    assert "laptop was not pulled" in desk.run("pull", code=1)[0]
+    assert "desk: as it was" in desk.run("sync", code=1)[0]
+
+
 def test_another_memory_of_that_name_is_refused(machines: tuple[Machine, Machine]) -> None:
     """A new data directory on one machine: it is told what to do, and both ways work."""
     laptop, desk = machines

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.errors import StoreBusy, StoreDamaged, StoreMismatch, StoreReadOnly
+from memory_assets.errors import StoreBusy, StoreMismatch, StoreReadOnly
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import PASSES, Task, run_task
 from memory_assets.pipeline.removal.forget import forget
@@ -367,5 +367,40 @@ def test_a_manifest_cannot_name_a_file_outside_of_the_lake(machine: Machine, nam
     blob = machine.shard.put_blob(1, b"x")
     manifest = machine.shard.put_blob(1, Manifest("p", {name: (blob, 1)}, [], []).to_bytes())
     machine.shard.swap_head(Head(1, "now", {"p": manifest}))
-    with pytest.raises(StoreDamaged, match="no file of the lake"):
-        machine.pull()
+    assert "no file of the lake" in machine.pull().failed
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        Manifest("p", {}, [["too", "short"]], []),
+        Manifest("p", {}, [["turns", "p", "s", "i", "o", 0, 0, {}, {"a": 1}, ""]], []),
+        Manifest("p", {}, [["turns", "p", "s", "i", "o", 2**70, 0, {}, "now", ""]], []),
+        Manifest("p", {}, [], [["too", "short"]]),
+        Manifest("another", {}, [], []),
+    ],
+)
+def test_a_damaged_shard_keeps_no_other_one_from_coming(
+    machine: Machine, manifest: Manifest
+) -> None:
+    """It is said of the one; the other one comes, before and after."""
+    machine.push()
+    broken = Shard(machine.objects, "broken")
+    key = broken.put_blob(1, manifest.to_bytes())
+    broken.swap_head(Head(1, "now", {"p": key}))
+    pulled = pull(load_settings(data_dir=machine.root / "other"), machine.objects)
+    assert [(each.url == broken.url, bool(each.failed)) for each in pulled] == [
+        (True, True),
+        (False, False),
+    ]
+    assert pulled[1].projects
+
+
+def test_a_shard_that_was_damaged_leaves_its_replica(machine: Machine) -> None:
+    """What had come of it stays, and can be searched; it is no shard that was deleted."""
+    machine.push()
+    machine.pull()
+    machine.objects.create("laptop/heads/000000000002", b"[]")
+    pulled = machine.pull()
+    assert "damaged" in pulled.failed and not pulled.gone
+    machine.assert_equal()

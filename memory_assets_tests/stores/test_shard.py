@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -187,3 +190,49 @@ def test_what_a_newer_version_wrote_is_refused(tmp_path: Path) -> None:
         shard.head()
     made = Manifest("p", {"turn_chunks/a.parquet": ("blobs/1/x", 3)}, [["s"]], [["claude"]])
     assert Manifest.of(made.to_bytes()) == made
+
+
+MANIFEST: dict[str, Any] = {"format": 1, "project": "p", "files": {}, "products": [], "sources": []}
+DAMAGED = {
+    "not compressed": b"{}",
+    "cut off": zlib.compress(json.dumps(MANIFEST).encode())[:-6],
+    "no JSON": zlib.compress(b"{"),
+    "a list": zlib.compress(b"[]"),
+    "too deep": zlib.compress(b"[" * 100_000),
+    "no UTF-8": zlib.compress(b"\xff"),
+    "files without sizes": zlib.compress(json.dumps(MANIFEST | {"files": {"a": ["k"]}}).encode()),
+    "files in a list": zlib.compress(json.dumps(MANIFEST | {"files": ["a"]}).encode()),
+    "no project": zlib.compress(json.dumps({"format": 1, "files": {}}).encode()),
+    "another field": zlib.compress(json.dumps(MANIFEST | {"more": 1}).encode()),
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED.keys())
+def test_what_is_no_manifest_is_an_error_that_says_so(content: bytes) -> None:
+    """Whatever another machine, or a disk, has made of it."""
+    with pytest.raises(StoreDamaged):
+        Manifest.of(content)
+
+
+def test_a_manifest_is_not_unpacked_beyond_what_one_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kilobyte can become a megabyte; and so a megabyte what no machine can hold."""
+    monkeypatch.setattr("memory_assets.stores.shard.shard._LARGEST_MANIFEST", 10_000)
+    text = json.dumps(MANIFEST).encode()
+    assert Manifest.of(zlib.compress(text)).project == "p"
+    with pytest.raises(StoreDamaged, match="too large"):
+        Manifest.of(zlib.compress(text + b" " * 1_000_000))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"\xff", b"[]", b'"x"', b'{"format": 1}', b'{"format": 1, "forgotten": 3}'),
+        b'{"format": 1, "forgotten": [], "projects": ["p"], "generation": 1, "written_at": ""}',
+    ],
+)
+def test_what_is_no_head_is_an_error_that_says_so(tmp_path: Path, content: bytes) -> None:
+    """It names the shard."""
+    objects = open_objects(str(tmp_path))
+    objects.create("laptop/heads/000000000001", content)
+    with pytest.raises(StoreDamaged, match="laptop"):
+        Shard(objects, "laptop").head()
