@@ -32,6 +32,8 @@ from memory_assets.stores.shard.shard import Head, Manifest, Shard, reading, sha
 from memory_assets.stores.stores import CATALOG_FILE
 
 _FILE = re.compile(r"(?P<table>[a-z_]+)/(?P<name>(?!\.)[\w%+@~.-]{1,220}\.parquet)", re.ASCII)
+_ROWS = (".parquet", ".staging")
+"""How the names of files with rows end: the lake's own, and those that were being written."""
 _TRIES = 5
 _AT_ONCE = 8
 
@@ -112,12 +114,16 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
 def _bring(
     components: Components, shard: Shard, replica: Replica, head: Head, pulled: Pulled
 ) -> None:
-    """Make a replica's projects those of a head."""
+    """Make a replica's projects those of a head. What is there counts, not what was noted alone: a
+    pull that was killed leaves more."""
     went = False
-    for project in sorted(replica.manifests.keys() - head.projects.keys()):
-        components.lake.remove_project(project)
+    there = {name for table in TABLES.values() for name in components.lake.projects(table)}
+    there |= components.catalog.projects() | replica.manifests.keys()
+    for project in sorted(there - head.projects.keys()):
         went |= bool(_note(components, Manifest(project, {}, (), ())))
-        del replica.manifests[project], replica.files[project]
+        components.lake.remove_project(project)  # last, for its lock has the project's name
+        replica.manifests.pop(project, None)
+        replica.files.pop(project, None)
     for project, key in sorted(head.projects.items()):
         if replica.manifests.get(project) == key:
             continue
@@ -126,7 +132,14 @@ def _bring(
             if manifest.project != project:
                 raise StoreDamaged(f"{project} in {shard.url} is damaged: it is another project")
             known = replica.files.get(project, {})
-            replica.files[project] = _files(components, shard, manifest, known, pulled)
+            # Noted first, and with it the project before: of a file that a killed pull replaced
+            # nobody else knows.
+            replica.files[project] = dict(known.items() & _keys(manifest).items())
+            replica.manifests[project] = ""
+            replica.note()
+            replica.files[project] = _files(
+                components, shard, manifest, replica.files[project], pulled
+            )
             went |= bool(_note(components, manifest))
         replica.manifests[project] = key
         pulled.projects += 1
@@ -144,8 +157,9 @@ def _files(
 ) -> dict[str, str]:
     """Make the lake's files of a project those of its manifest; return their keys. New files come
     first, then those that take another one's place, so that each session is in one at any time."""
-    wanted = {name: key for name, (key, _) in manifest.files.items()}
+    wanted = _keys(manifest)
     paths = {name: _path(components, manifest.project, name) for name in wanted}
+    kept = set(paths.values())
     new = [name for name, key in wanted.items() if before.get(name) != key]
     new.sort(key=lambda name: paths[name].exists())
     with components.project_lock(manifest.project), ThreadPoolExecutor(_AT_ONCE) as threads:
@@ -154,9 +168,15 @@ def _files(
             _write(paths[name], manifest.project, content)
             pulled.files += 1
             pulled.bytes += len(content)
-        for name in before.keys() - wanted.keys():
-            _path(components, manifest.project, name).unlink(missing_ok=True)
+        for table in TABLES.values():
+            for path in components.lake.partition_dir(table, manifest.project).glob("*"):
+                if path.suffix in _ROWS and path not in kept:
+                    path.unlink()
     return wanted
+
+
+def _keys(manifest: Manifest) -> dict[str, str]:
+    return {name: key for name, (key, _) in manifest.files.items()}
 
 
 def _write(path: Path, project: str, content: bytes) -> None:

@@ -22,6 +22,7 @@ from memory_assets.pipeline.removal.selection import SessionOnRecord
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
+from memory_assets.shards import pull as pull_module
 from memory_assets.shards.pull import Pulled, pull
 from memory_assets.shards.push import Pushed, push
 from memory_assets.stores.catalog.facts import ProductFacts
@@ -282,6 +283,38 @@ def test_a_pull_that_is_killed_is_completed_by_the_next(machine: Machine) -> Non
     assert number >= 20 and code == 0
 
 
+def test_what_a_killed_pull_brought_goes_when_it_is_forgotten(machine: Machine) -> None:
+    """The process ends when rows are in the lake and the catalogue, and nothing else is done. Then
+    a session is forgotten, and the next pull deletes it; another one deletes a whole project."""
+    memory = machine.memory
+    machine.push()
+    last = len(memory.components.catalog.projects()) - 1
+    code = killed_at(pull_module, "index_keywords", last, machine.pull)
+    assert code == -signal.SIGKILL
+    assert holding(machine.root / "other", memory.fork)
+    shutil.copytree(machine.root / "other", machine.root / "another")
+    machine.forget(memory.fork)
+    machine.push()
+    machine.pull()
+    machine.assert_equal()
+    assert holding(machine.root / "other", memory.fork) == []
+    machine.shard.swap_head(Head(3, "now"))
+    machine.pull("another")
+    replica = machine.replica("another")
+    assert lake_of(replica) == {}
+    assert replica.catalog.projects() == set()
+    assert holding(machine.root / "another", memory.harbor) == []
+
+
+def holding(root: Path, text: str) -> list[Path]:
+    """The files with a text in them, or in their names."""
+    return [
+        path
+        for path in root.rglob("*")
+        if text in path.name or (path.is_file() and text.encode() in path.read_bytes())
+    ]
+
+
 def test_of_two_writers_of_one_shard_one_commits_and_nothing_is_lost(machine: Machine) -> None:
     """The other one is told, at the swap or before; with a name of its own both are there."""
 
@@ -314,12 +347,7 @@ def test_a_forgotten_session_leaves_the_shard_and_its_replicas(machine: Machine)
     machine.pull()
     machine.assert_equal()
     for root in (machine.root / "objects", machine.root / "other"):
-        holding = [
-            path
-            for path in root.rglob("*")
-            if path.is_file() and memory.fork.encode() in path.read_bytes()
-        ]
-        assert holding == []
+        assert holding(root, memory.fork) == []
 
 
 def test_what_was_forgotten_does_not_come_back_from_elsewhere(
