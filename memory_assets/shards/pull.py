@@ -17,7 +17,7 @@ from memory_assets.errors import MemoryAssetsError, NotFound, StoreDamaged
 from memory_assets.pipeline.indexes.keywords import index_keywords, keywords_path
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.shards.push import LOCAL_STAGES
+from memory_assets.shards.push import LOCAL_STAGES, was_pushed
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
@@ -27,7 +27,7 @@ from memory_assets.stores.lake.partition import NAME
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.lake.segments import HASHED
 from memory_assets.stores.shard.objects import Objects
-from memory_assets.stores.shard.replicas import Replica, replica_at, replicas_of
+from memory_assets.stores.shard.replicas import Replica, is_below, replica_at, replicas_of
 from memory_assets.stores.shard.shard import Head, Manifest, Shard, reading, shards_below
 from memory_assets.stores.stores import CATALOG_FILE
 
@@ -61,14 +61,28 @@ def pull(settings: Settings, objects: Objects, but: str = "") -> list[Pulled]:
     Raises:
         StoreError: it cannot be told which shards there are.
     """
-    pulled = [_tried(settings, shard) for shard in shards_below(objects) if shard.url != but]
+    shards = shards_below(objects)
+    pulled = [_tried(settings, shard) for shard in shards if shard.url != but]
     Catalog(settings.data_dir / CATALOG_FILE).close()  # a machine that has no memory of its own
-    there = {each.url for each in pulled}
+    there = {shard.url for shard in shards}
     for replica in replicas_of(settings.data_dir, objects.url):
         if replica.url not in there:
+            away = _away(settings, objects, "" if but in there else but)
+            if away:
+                stays = f"{away}. If it was deleted, delete {replica.directory}, too."
+                pulled.append(Pulled(replica.url, failed=stays))
+                continue
             replica.remove()
             pulled.append(Pulled(replica.url, replica.generation, gone=True))
     return pulled
+
+
+def _away(settings: Settings, objects: Objects, own: str) -> str:
+    """Return why shards may be missing without having been deleted, else "": what is looked at is
+    an empty directory, or has not the `own` shard that was pushed there."""
+    if own and is_below(own, objects.url) and was_pushed(settings.data_dir, own):
+        return f"{own}, which this memory wrote, is gone or not mounted either"
+    return f"{objects.url} is empty, or not mounted" if objects.is_away() else ""
 
 
 def _tried(settings: Settings, shard: Shard) -> Pulled:

@@ -70,6 +70,10 @@ class Requests:
         self.request()
         self._objects.delete(keys)
 
+    def is_away(self) -> bool:
+        self.request()
+        return self._objects.is_away()
+
 
 class Machine:
     """A memory that is pushed, and another machine that pulls."""
@@ -385,6 +389,48 @@ def test_a_shard_that_was_deleted_is_deleted_where_it_was_pulled(machine: Machin
     machine.shard.delete()
     assert machine.pull().gone
     assert replicas_of(machine.root / "other") == []
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty directory", "another shard"])
+def test_a_share_that_is_not_mounted_deletes_nothing(machine: Machine, left: str) -> None:
+    """Replicas stay, and so does what is known of the own shard, for when it is mounted again: also
+    where something else is in the place of the share."""
+    desk = Shard(machine.objects, "desk")
+    machine.push()
+    machine.push(desk)
+    settings = load_settings(data_dir=machine.memory.data_dir)
+    shutil.copy(settings.data_dir / "shard.json", machine.root / "state")
+
+    def pulled() -> Pulled:
+        shards = pull(settings, machine.objects, desk.url)
+        return next(each for each in shards if each.url == machine.shard.url)
+
+    assert pulled().files
+    root = machine.root / "objects"
+    root.rename(machine.root / "share")
+    if left != "nothing":
+        root.mkdir()
+    if left == "another shard":
+        machine.push(Shard(machine.objects, "third"), replace_other=True)
+        shutil.copy(machine.root / "state", settings.data_dir / "shard.json")
+    assert "mounted" in str(pulled().failed)
+    with pytest.raises(StoreMismatch, match="mounted"):
+        machine.push(desk)
+    shutil.rmtree(root, ignore_errors=True)
+    (machine.root / "share").rename(root)
+    assert (pulled().files, pulled().gone, pulled().failed) == (0, False, "")
+    assert machine.push(desk).files == 0
+
+
+def test_a_shard_that_went_is_started_anew_on_demand(machine: Machine) -> None:
+    """With all that is in the memory."""
+    files = machine.push().files
+    machine.shard.delete()
+    with pytest.raises(StoreMismatch, match="--replace"):
+        machine.push()
+    assert machine.push(replace_other=True).files == files
+    machine.pull()
+    machine.assert_equal()
 
 
 @pytest.mark.parametrize(

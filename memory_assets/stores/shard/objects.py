@@ -48,6 +48,10 @@ class Objects(Protocol):
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects; those that are not there are ignored."""
 
+    def is_away(self) -> bool:
+        """Whether nothing is there because the store may be elsewhere, as the empty directory at
+        which a share is not mounted."""
+
 
 def open_objects(url: str) -> Objects:
     """Return the objects below an address: `s3://bucket/prefix`, or a directory.
@@ -117,6 +121,11 @@ class DirectoryObjects:
                 path.unlink(missing_ok=True)
             with suppress(OSError):  # it is not empty, or gone
                 path.parent.rmdir()
+
+    def is_away(self) -> bool:
+        """Whether the directory is missing or empty."""
+        with self._errors(""):
+            return not self._root.exists() or not any(self._root.iterdir())
 
     def _made(self, directory: Path) -> int:
         """Make a directory that is missing, with the mode of the root, and return that mode."""
@@ -208,6 +217,10 @@ class S3Objects:
         with self._errors("objects"):
             if some:
                 self._obstore.delete(self._store, some)
+
+    def is_away(self) -> bool:
+        """Never: a bucket that is not there is an error of each request."""
+        return False
 
     @contextmanager
     def _errors(self, key: str) -> Iterator[None]:
