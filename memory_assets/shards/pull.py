@@ -93,15 +93,17 @@ def _tried(settings: Settings, shard: Shard) -> Pulled:
 
 
 def pull_shard(settings: Settings, shard: Shard) -> Pulled:
-    """Bring a shard to this machine as it is now: one request if it is as it was.
+    """Bring a shard to this machine as it is now: two requests if it is as it was. Its generation
+    does not tell, for a shard that was deleted begins anew.
 
     Raises:
         StoreError: the shard cannot be read, or the replica not be written.
         StoreBusy: another process pulls it.
     """
     replica = replica_at(settings.data_dir, shard.url)
-    pulled = Pulled(shard.url, shard.generation())
-    if pulled.generation == replica.generation:
+    head = shard.head() or Head(0, "")
+    pulled = Pulled(shard.url, head.generation)
+    if head.id == replica.head and head.id:
         return pulled
     directory, wait = replica.directory, settings.lock_timeout_seconds
     own = replace(settings, data_dir=directory, vector_backend="none", tenant=None)
@@ -109,12 +111,17 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
     with locked(directory / "pull.lock", wait, f"another process pulls {shard.url}"):
         replica = replica_at(settings.data_dir, shard.url)
         try:
+            # What a pull deleted that was killed may still be in the files of the databases.
+            cut_short = bool(replica.manifests) and not replica.head
+            replica.head = ""
+            replica.note()
             for _ in range(_TRIES):
                 head = shard.head() or Head(0, "")
                 try:
-                    _bring(components, shard, replica, head, pulled)
+                    _bring(components, shard, replica, head, pulled, cut_short)
                 except NotFound:  # it was swept: there is a newer head
                     continue
+                replica.head = head.id
                 replica.generation, replica.written_at = head.generation, head.written_at
                 replica.forgotten = sorted(head.forgotten)
                 pulled.generation = head.generation
@@ -126,11 +133,15 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
 
 
 def _bring(
-    components: Components, shard: Shard, replica: Replica, head: Head, pulled: Pulled
+    components: Components,
+    shard: Shard,
+    replica: Replica,
+    head: Head,
+    pulled: Pulled,
+    went: bool,
 ) -> None:
     """Make a replica's projects those of a head. What is there counts, not what was noted alone: a
-    pull that was killed leaves more."""
-    went = False
+    pull that was killed leaves more. `went`: something was deleted before."""
     there = {name for table in TABLES.values() for name in components.lake.projects(table)}
     there |= components.catalog.projects() | replica.manifests.keys()
     for project in sorted(there - head.projects.keys()):

@@ -21,11 +21,13 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9.]+")
 @dataclass
 class Replica:
     """A shard as it is on this machine. `manifests` has the key of each project's manifest, `files`
-    that of each file of a project, `forgotten` the sessions that its head names as forgotten."""
+    that of each file of a project, `forgotten` the sessions that its head names as forgotten;
+    `head`: the id of that head, "" while it is not known that all of it is here."""
 
     directory: Path
     url: str
     generation: int = 0
+    head: str = ""
     written_at: str = ""
     manifests: dict[str, str] = field(default_factory=dict)
     files: dict[str, dict[str, str]] = field(default_factory=dict)
