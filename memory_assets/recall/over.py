@@ -8,7 +8,8 @@ leaves the machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -50,7 +51,8 @@ class Others(Generic[T]):
         chosen = {
             each.url: each for each in replicas if any(_is_meant(each.url, name) for name in over)
         }
-        memories = {_label(url): self._memory(each) for url, each in sorted(chosen.items())}
+        names = labels([each.url for each in replicas])
+        memories = {names[url]: self._memory(each) for url, each in sorted(chosen.items())}
         shard = self._own.settings.shard
         if self._own.has_catalog and any(
             name == ALL or (shard is not None and is_below(shard, name)) for name in over
@@ -58,7 +60,7 @@ class Others(Generic[T]):
             memories = {OWN: self._own, **memories}
         if memories:
             return memories
-        there = ", ".join(_label(each.url) for each in replicas) or "none"
+        there = ", ".join(names.values()) or "none"
         raise UnknownName(
             f"no memory {', '.join(over)} was pulled to this machine (there are: {there}); run "
             "`memory pull ADDRESS` first"
@@ -86,15 +88,16 @@ class Others(Generic[T]):
             raise next(iter(failed.values()))
         # A project or session that a memory does not have is no failure of it.
         said = {name: str(each) for name, each in failed.items() if isinstance(each, StoreError)}
-        answer = merged(answers, request, said)
+        answer, holders = merged(answers, request, said)
         places: dict[str, list[int]] = {}
-        for place, hit in enumerate(answer.hits):
-            places.setdefault(str(hit.metadata["memory"]).split(", ")[0], []).append(place)
+        for place, names in enumerate(holders):
+            places.setdefault(names[0], []).append(place)
         hits = dict(enumerate(answer.hits))
         for name, mine in places.items():
             told = memories[name].with_later([hits[place] for place in mine], alone)
             hits.update(zip(mine, told, strict=True))
-        return replace(answer, hits=tuple(hits.values()))
+        named = zip(hits.values(), holders, strict=True)
+        return replace(answer, hits=tuple(_of_memories(hit, names) for hit, names in named))
 
     def _memory(self, replica: Replica) -> T:
         if replica.url not in self._opened:
@@ -133,18 +136,16 @@ class _Remembering:
 
 def merged(
     answers: Mapping[str, Answer], request: SearchRequest, failed: Mapping[str, str]
-) -> Answer:
-    """Return the answers of several memories, by name, as one. What is in several, as where one
-    person's machines have the same transcripts, is one hit, of all of them."""
+) -> tuple[Answer, list[tuple[str, ...]]]:
+    """Return the answers of several memories, by name, as one, and the memories of each hit. What
+    is in several, as where one person's machines have the same transcripts, is one hit."""
     hits: dict[tuple[str, str], Hit] = {}
+    holders: dict[tuple[str, str], tuple[str, ...]] = {}
     for name, answer in answers.items():
         for hit in answer.hits:
-            key = hit.id, str(hit.text)
-            known = hits.get(key)
-            there = [*str(known.metadata["memory"]).split(", ")] if known else []
-            best = max(filter(None, (known, hit)), key=_probability)
-            metadata = {**best.metadata, "memory": ", ".join([*there, name])}
-            hits[key] = replace(best, metadata=metadata)
+            key = _key(hit)
+            hits[key] = max(filter(None, (hits.get(key), hit)), key=_probability)
+            holders[key] = (*holders.get(key, ()), name)
     by_time = request.sort == "date" or not any(hit.score for hit in hits.values())
     ranked = sorted(hits.values(), key=lambda hit: (-_probability(hit), -hit.score, hit.id))
     if by_time:
@@ -161,9 +162,10 @@ def merged(
         if asked.count(word) == len(every)
     }
     degraded = next((each.degraded for each in every if each.degraded), None)
-    return replace(
+    best = tuple(ranked[: request.n])
+    answer = replace(
         first,
-        hits=tuple(ranked[: request.n]),
+        hits=best,
         coverage=_together([each.coverage for each in every]),
         degraded=degraded,
         reason="; ".join(_reasons(answers, failed)) or None,
@@ -173,6 +175,7 @@ def merged(
         missing=tuple(word for word in first.missing if word in missing),
         filters={**first.filters, "over": ", ".join(answers)},
     )
+    return answer, [holders[_key(hit)] for hit in best]
 
 
 def _reasons(answers: Mapping[str, Answer], failed: Mapping[str, str]) -> Iterator[str]:
@@ -194,9 +197,26 @@ def _probability(hit: Hit) -> float:
     return float(hit.why.get("answers", 0.0))
 
 
+def _key(hit: Hit) -> tuple[str, str]:
+    return hit.id, str(hit.text)
+
+
+def _of_memories(hit: Hit, names: Sequence[str]) -> Hit:
+    return replace(hit, metadata={**hit.metadata, "memory": ", ".join(names)})
+
+
 def _is_meant(url: str, name: str) -> bool:
     return name == ALL or is_below(url, name) or f"/{url}".endswith(f"/{name}")
 
 
-def _label(url: str) -> str:
-    return "/".join(url.split("/")[-2:])
+def labels(urls: Iterable[str]) -> dict[str, str]:
+    """Return a name for each address: its last two parts, or as many as no other one ends with."""
+    names: dict[str, str] = {}
+    waiting, parts = sorted(set(urls)), 2
+    while waiting:
+        ends = {url: "/".join(url.split("/")[-parts:]) for url in waiting}
+        count = Counter(ends.values())
+        alone = {url: end for url, end in ends.items() if count[end] == 1 or end == url}
+        names |= alone
+        waiting, parts = [url for url in waiting if url not in alone], parts + 1
+    return names

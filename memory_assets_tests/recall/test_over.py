@@ -199,16 +199,43 @@ def test_the_newest_of_all_come_first_without_a_question(team: Settings) -> None
 
 def test_what_two_machines_have_is_one_hit_of_both(team: Settings, tmp_path: Path) -> None:
     """The same transcripts in two homes of one person."""
-    settings = replace(team, data_dir=tmp_path / "machine")
+    settings = _with_another(team, tmp_path, "objects/alice/tower")
+    hits = Memory(settings).search("kangaroo", over=("all",), n=50).hits
+    assert hits[0].metadata["memory"] == "alice/laptop, alice/tower"
+    assert len({hit.id for hit in hits}) == len(hits)
+
+
+@pytest.mark.parametrize(
+    ("end", "names"),
+    [
+        ("elsewhere/alice/laptop", "elsewhere/alice/laptop, objects/alice/laptop"),
+        ("elsewhere/alice, once/laptop", "alice, once/laptop, alice/laptop"),
+    ],
+)
+def test_no_two_memories_have_one_name(
+    team: Settings, tmp_path: Path, end: str, names: str
+) -> None:
+    """Addresses that end alike have longer names; a comma in one is a part of it."""
+    settings = _with_another(team, tmp_path, end)
+    answer = Memory(settings).search("kangaroo", over=("all",), n=50)
+    assert answer.hits[0].metadata["memory"] == names
+    assert answer.coverage.turns == 69 + 24
+    if "," not in end:  # by which `over` is split
+        hits = Memory(settings).search("kangaroo", over=(end,), n=1).hits
+        assert hits[0].metadata["memory"] == end
+
+
+def _with_another(team: Settings, root: Path, end: str) -> Settings:
+    """Return the settings of a machine that has a replica more, of Alice's memory too, at an
+    address that ends so."""
+    settings = replace(team, data_dir=root / "machine")
     shutil.copytree(team.data_dir, settings.data_dir)
     first = next(each for each in replicas_of(settings.data_dir) if "alice" in each.url)
     shutil.copytree(first.directory, first.directory.with_name("other"))
     other = replace(first, directory=first.directory.with_name("other"))
-    other.url = first.url.replace("laptop", "tower")
+    other.url = str(team.data_dir.parent / end)
     other.note()
-    hits = Memory(settings).search("kangaroo", over=("all",), n=50).hits
-    assert hits[0].metadata["memory"] == "alice/laptop, alice/tower"
-    assert len({hit.id for hit in hits}) == len(hits)
+    return settings
 
 
 def test_a_hit_can_be_shown_from_its_memory(team: Settings) -> None:
