@@ -15,11 +15,16 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from memory_assets.errors import MemoryAssetsError, NotFound, StoreError, UnknownName
+from memory_assets.install_key import load_install_key
+from memory_assets.recall.documents import document_named
+from memory_assets.recall.names import id_named
 from memory_assets.recall.search.answer import Answer, Coverage, Hit
 from memory_assets.recall.searchable import Searchable
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings
 from memory_assets.stores.shard.replicas import Replica, is_below, replicas_of
+from memory_assets.stores.tombstones import FILE_NAME as TOMBSTONES
+from memory_assets.stores.tombstones import Tombstones, travelling_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,8 +75,24 @@ class Others(Generic[T]):
         """Yield the memories that were pulled, each opened when it is asked for."""
         yield from map(self._memory, replicas_of(self._own.data_dir))
 
+    def is_forgotten(self, memory: T, any_id: str) -> bool:
+        """Whether what an id names in a pulled memory was forgotten here.
+
+        Raises:
+            NotFound: that memory has nothing of this id.
+        """
+        if not self._forgotten:
+            return False
+        if document := document_named(memory, any_id.strip()):
+            session = document.partition, document.path
+        else:
+            named = id_named(memory, any_id)
+            session = named.project, named.parts.session_id
+        return travelling_name(*session) in self._forgotten
+
     def search(self, request: SearchRequest) -> Answer:
         """Return the best hits of several memories; `metadata.memory` has the name of each one's.
+        What was forgotten here is none, though a shard still has it.
 
         Raises:
             MemoryAssetsError: none of the memories can answer.
@@ -81,7 +102,7 @@ class Others(Generic[T]):
         memories, alone = self.named(request.over or ()), replace(request, over=None)
         for name, memory in memories.items():
             try:
-                answers[name] = memory.found(alone)
+                answers[name] = self._known(memory, memory.found(alone))
             except (NotFound, UnknownName, StoreError) as error:
                 failed[name] = error
         if not answers:
@@ -98,6 +119,21 @@ class Others(Generic[T]):
             hits.update(zip(mine, told, strict=True))
         named = zip(hits.values(), holders, strict=True)
         return replace(answer, hits=tuple(_of_memories(hit, names) for hit, names in named))
+
+    def _known(self, memory: T, answer: Answer) -> Answer:
+        """Return an answer of a memory without what was forgotten here."""
+        forgotten = self._forgotten
+        if memory is self._own or not forgotten:
+            return answer
+        hits = (
+            hit for hit in answer.hits if travelling_name(*_session(memory, hit)) not in forgotten
+        )
+        return replace(answer, hits=tuple(hits))
+
+    @property
+    def _forgotten(self) -> frozenset[str]:
+        path = self._own.data_dir / TOMBSTONES
+        return Tombstones(path, load_install_key()).travelling() if path.exists() else frozenset()
 
     def _memory(self, replica: Replica) -> T:
         if replica.url not in self._opened:
@@ -195,6 +231,12 @@ def _together(parts: Sequence[Coverage]) -> Coverage:
 
 def _probability(hit: Hit) -> float:
     return float(hit.why.get("answers", 0.0))
+
+
+def _session(memory: Searchable, hit: Hit) -> tuple[str, str]:
+    if document := document_named(memory, hit.id):
+        return document.partition, document.path
+    return str(hit.metadata.get("project", "")), str(hit.metadata.get("session_id", ""))
 
 
 def _key(hit: Hit) -> tuple[str, str]:

@@ -119,6 +119,18 @@ def test_a_store_that_is_away_stops_no_ingest(machines: tuple[Machine, Machine])
     assert "pushed 20" in laptop.run("doctor")[0]
 
 
+def test_what_is_forgotten_here_is_named_where_it_stays(machines: tuple[Machine, Machine]) -> None:
+    """Another person's shard has the session, too, and is not ours to change."""
+    laptop, desk = machines
+    laptop.run("ingest")
+    desk.write(laptop.session, SAID["laptop"])
+    desk.run("ingest", MEMORY_SHARD="")
+    desk.run("pull")
+    said, _ = desk.run("forget", laptop.session, "--yes", MEMORY_SHARD="")
+    assert f"{laptop.environment['MEMORY_SHARD']}/laptop" in said
+    assert desk.found("lighthouse keeper") == []
+
+
 def test_a_damaged_shard_stops_no_ingest(machines: tuple[Machine, Machine]) -> None:
     """It is said by name; `memory pull` and `memory sync` do what can be done, then fail."""
     laptop, desk = machines
