@@ -22,6 +22,7 @@ from memory_assets.errors import (
     StoreError,
     StoreMismatch,
 )
+from memory_assets.settings import load_settings
 from memory_assets.stores.shard.objects import Objects, open_objects
 from memory_assets.stores.shard.shard import Head, Manifest, Shard, shards_below
 
@@ -118,6 +119,25 @@ def test_a_store_that_cannot_be_used_is_an_error_that_says_so(
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(ConfigurationError, match="memory-assets\\[s3\\]"):
         open_objects("s3://bucket")
+
+
+@pytest.mark.parametrize("url", ["s3://", "s3:///", "s3:///x", "s3://[", "file:///x", "://x"])
+def test_an_address_without_a_bucket_is_none(url: str) -> None:
+    """It is no directory of that name, either."""
+    with pytest.raises(ConfigurationError, match="s3://bucket/prefix"):
+        open_objects(load_settings(shard=url).shard or "")
+    assert load_settings(shard="s3://bucket/a/").shard == "s3://bucket/a"
+
+
+@pytest.mark.parametrize("url", ["s3://bucket", "s3://bucket//x"])
+def test_what_s3_does_not_take_is_an_error_that_says_what_to_check(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    """Half of a pair of keys; an address with an empty part."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
+    with pytest.raises(StoreError, match="AWS_SECRET_ACCESS_KEY"):
+        open_objects(url)
 
 
 def head_of(generation: int, **projects: str) -> Head:

@@ -58,11 +58,15 @@ def open_objects(url: str) -> Objects:
 
     Raises:
         ConfigurationError: it is neither, or obstore is not installed.
+        StoreError: S3 cannot be used as the environment says.
     """
-    scheme = urlsplit(url).scheme if "://" in url else ""
-    if not scheme:
+    if "://" not in url:
         return DirectoryObjects(Path(url).expanduser().absolute())
-    if scheme != "s3":
+    try:
+        scheme, bucket, *_ = urlsplit(url)
+    except ValueError:
+        scheme = bucket = ""
+    if scheme != "s3" or not bucket:
         raise ConfigurationError(f"{url} is no shard: give s3://bucket/prefix, or a directory")
     return S3Objects(url.rstrip("/"))
 
@@ -176,7 +180,8 @@ class S3Objects:
         self.url = url
         self._obstore = obstore
         plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
-        self._store: S3Store = S3Store.from_url(url, client_options={"allow_http": plain})
+        with self._errors(""):
+            self._store: S3Store = S3Store.from_url(url, client_options={"allow_http": plain})
 
     def create(self, key: str, content: bytes) -> bool:
         """Put an object if there is none."""
