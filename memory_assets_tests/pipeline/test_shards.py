@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.errors import StoreBusy, StoreMismatch, StoreReadOnly
+from memory_assets.errors import DamagedFile, StoreBusy, StoreMismatch, StoreReadOnly
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import PASSES, Task, run_task
 from memory_assets.pipeline.removal.forget import forget
@@ -493,6 +493,21 @@ def test_a_damaged_shard_keeps_no_other_one_from_coming(
         (False, False),
     ]
     assert pulled[1].projects
+
+
+def test_a_damaged_file_of_a_replica_comes_anew(machine: Machine) -> None:
+    """Its error says how, for no ingest can make it there."""
+    machine.push()
+    machine.pull()
+    (replica,) = replicas_of(machine.root / "other")
+    for path in replica.directory.rglob("turn_chunks/*/*.parquet"):
+        path.write_bytes(b"PAR1")
+    with pytest.raises(DamagedFile, match="memory pull") as raised:
+        lake_of(machine.replica())
+    assert str(replica.directory) in str(raised.value) and "ingest" not in str(raised.value)
+    shutil.rmtree(replica.directory)
+    machine.pull()
+    machine.assert_equal()
 
 
 def test_a_shard_that_was_damaged_leaves_its_replica(machine: Machine) -> None:
