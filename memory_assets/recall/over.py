@@ -102,7 +102,7 @@ class Others(Generic[T]):
         memories, alone = self.named(request.over or ()), replace(request, over=None)
         for name, memory in memories.items():
             try:
-                answers[name] = self._known(memory, memory.found(alone))
+                answers[name] = self._found(memory, alone)
             except (NotFound, UnknownName, StoreError) as error:
                 failed[name] = error
         if not answers:
@@ -120,15 +120,22 @@ class Others(Generic[T]):
         named = zip(hits.values(), holders, strict=True)
         return replace(answer, hits=tuple(_of_memories(hit, names) for hit, names in named))
 
-    def _known(self, memory: T, answer: Answer) -> Answer:
-        """Return an answer of a memory without what was forgotten here."""
+    def _found(self, memory: T, request: SearchRequest) -> Answer:
+        """Return a memory's answer without what was forgotten here, in whose place others come."""
+        answer, asked = memory.found(request), request.n
         forgotten = self._forgotten
         if memory is self._own or not forgotten:
             return answer
-        hits = (
-            hit for hit in answer.hits if travelling_name(*_session(memory, hit)) not in forgotten
-        )
-        return replace(answer, hits=tuple(hits))
+        while True:
+            hits = tuple(
+                hit
+                for hit in answer.hits
+                if travelling_name(*_session(memory, hit)) not in forgotten
+            )
+            if len(hits) >= request.n or len(answer.hits) < asked or hits == answer.hits:
+                return replace(answer, hits=hits[: request.n])
+            asked *= 4
+            answer = memory.found(replace(request, n=asked))
 
     @property
     def _forgotten(self) -> frozenset[str]:

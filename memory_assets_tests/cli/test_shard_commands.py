@@ -131,6 +131,24 @@ def test_what_is_forgotten_here_is_named_where_it_stays(machines: tuple[Machine,
     assert desk.found("lighthouse keeper") == []
 
 
+def test_what_is_forgotten_takes_no_place_among_the_hits(machines: tuple[Machine, Machine]) -> None:
+    """The best hit of a pulled memory is forgotten here; the next one is in its place."""
+    laptop, desk = machines
+    sessions = {SESSION.format(at) for at in (7, 8)}
+    for session in sessions:
+        laptop.write(session, f"{SAID['laptop']} at night")
+        desk.write(session, f"{SAID['laptop']} at night")
+    laptop.run("ingest")
+    desk.run("ingest", MEMORY_SHARD="")
+    desk.run("pull")
+    search = ("search", "lighthouse keeper night", "--over", "laptop", "-n", "1", "--json")
+    (best,) = json.loads(desk.run(*search)[0])["hits"]
+    best_session = best["metadata"]["session_id"]
+    desk.run("forget", best_session, "--yes", MEMORY_SHARD="")
+    (next_best,) = json.loads(desk.run(*search)[0])["hits"]
+    assert {best_session, next_best["metadata"]["session_id"]} == sessions
+
+
 def test_a_damaged_shard_stops_no_ingest(machines: tuple[Machine, Machine]) -> None:
     """It is said by name; `memory pull` and `memory sync` do what can be done, then fail."""
     laptop, desk = machines
