@@ -51,8 +51,8 @@ def _absolute(value: str | Path) -> Path:
 
 
 def _shard(value: str | Path) -> str:
-    text = str(value).rstrip("/")
-    return text if "://" in text else str(_absolute(text))
+    scheme, remote, place = str(value).partition("://")
+    return f"{scheme}://{place.rstrip('/')}" if remote else str(_absolute(value))
 
 
 def _directories(value: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:

@@ -27,6 +27,7 @@ from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
 from memory_assets.stores.files.shared import require_own, require_writable
+from memory_assets.stores.shard.replicas import replicas_holding
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
@@ -241,7 +242,11 @@ def _selected(sessions: Sequence[dict[str, Any]], *, cut: bool) -> Iterator[str]
 
 def _what_stays(settings: Settings, found: Sequence[SessionOnRecord]) -> dict[str, Any]:
     files = sorted({str(path) for each in found for path in each.files if not is_gone(path)})
-    return {"agents_files": files, "chroma_server": settings.vectors_url}
+    return {
+        "agents_files": files,
+        "chroma_server": settings.vectors_url,
+        "shards": replicas_holding(settings.data_dir, [each.key for each in found]),
+    }
 
 
 def _cut(
@@ -297,6 +302,11 @@ def _left(stays: Mapping[str, Any]) -> Iterator[str]:
     if holding := stays["still_holding"]:
         yield f"The text is still in {counted(len(holding), 'file')} of the data directory:"
         yield from listed(f"  {path}" for path in holding)
+    if shards := stays.get("shards"):
+        yield (
+            f"Also in what was pulled of {', '.join(shards)}: no search here shows it, and it goes "
+            "when its owners forget it."
+        )
     if stays["chroma_server"]:
         yield (
             f"The rows were deleted from {stays['chroma_server']}; the files of that server may "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json
 from memory_assets.cli.run_traces import erase_traces
@@ -64,6 +65,7 @@ def pull(
         for each in _pull(settings, load_settings(shard=address).shard or address)
     ]
     rendering.print_answer({"pulled": [*map(asdict, pulled)]}, json, _brought(pulled))
+    _exit(pulled)
 
 
 def sync(json: Json = False) -> None:
@@ -77,6 +79,7 @@ def sync(json: Json = False) -> None:
     pushed = _push(settings)
     answer = {"pulled": [*map(asdict, pulled)], "pushed": asdict(pushed)}
     rendering.print_answer(answer, json, [*_brought(pulled), *_sent(pushed)])
+    _exit(pulled)
 
 
 def pull_before(settings: Settings) -> None:
@@ -158,8 +161,16 @@ def _brought(pulled: list[Pulled]) -> Iterator[str]:
     if not pulled:
         yield "No other shards."
     for each in pulled:
+        if each.failed:
+            yield f"warning: {each.url} was not pulled: {each.failed}"
+            continue
         what = f"{_amount(each)} fetched" if each.projects else "as it was"
         yield f"{each.url}: {'deleted, here too' if each.gone else what}."
+
+
+def _exit(pulled: list[Pulled]) -> None:
+    if any(each.failed for each in pulled):
+        raise typer.Exit(exit_codes.ERROR)
 
 
 def _amount(done: Any) -> str:

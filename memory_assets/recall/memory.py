@@ -56,7 +56,7 @@ class Memory(Searchable):
             case SearchRequest():
                 return self.search(asked).to_dict()
             case ShowRequest():
-                return self.first_with(lambda memory: memory.shown(asked))
+                return self.first_with(asked.id, lambda memory: memory.shown(asked))
             case TimelineRequest() | SessionRequest() | SessionsRequest() | ResumeRequest():
                 return self._of_sessions(asked)
             case UsageRequest():
@@ -104,15 +104,16 @@ class Memory(Searchable):
         heads = [{**row, "passages": []} if "passages" in row else row for row in rows]
         return {"id": asked.id, "rows": heads, **record_page(self, asked)}
 
-    def first_with(self, ask: Callable[[Memory], _Answered]) -> _Answered:
-        """Return the answer of this memory, or of the first pulled one that has what is asked for;
-        raise what this one does if none has it."""
+    def first_with(self, any_id: str, ask: Callable[[Memory], _Answered]) -> _Answered:
+        """Return the answer of this memory, or of the first pulled one that has what an id names;
+        raise what this one does if none has it, or it was forgotten here."""
         try:
             return ask(self)
         except (NotFound, UnknownName):
             for memory in self._others.pulled():
                 with suppress(NotFound, UnknownName):
-                    return ask(memory)
+                    if not self._others.is_forgotten(memory, any_id):
+                        return ask(memory)
             raise
 
     @cached_property

@@ -8,17 +8,23 @@ leaves the machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from memory_assets.errors import MemoryAssetsError, NotFound, StoreError, UnknownName
+from memory_assets.install_key import load_install_key
+from memory_assets.recall.documents import document_named
+from memory_assets.recall.names import id_named
 from memory_assets.recall.search.answer import Answer, Coverage, Hit
 from memory_assets.recall.searchable import Searchable
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings
 from memory_assets.stores.shard.replicas import Replica, is_below, replicas_of
+from memory_assets.stores.tombstones import FILE_NAME as TOMBSTONES
+from memory_assets.stores.tombstones import Tombstones, travelling_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +56,8 @@ class Others(Generic[T]):
         chosen = {
             each.url: each for each in replicas if any(_is_meant(each.url, name) for name in over)
         }
-        memories = {_label(url): self._memory(each) for url, each in sorted(chosen.items())}
+        names = labels([each.url for each in replicas])
+        memories = {names[url]: self._memory(each) for url, each in sorted(chosen.items())}
         shard = self._own.settings.shard
         if self._own.has_catalog and any(
             name == ALL or (shard is not None and is_below(shard, name)) for name in over
@@ -58,7 +65,7 @@ class Others(Generic[T]):
             memories = {OWN: self._own, **memories}
         if memories:
             return memories
-        there = ", ".join(_label(each.url) for each in replicas) or "none"
+        there = ", ".join(names.values()) or "none"
         raise UnknownName(
             f"no memory {', '.join(over)} was pulled to this machine (there are: {there}); run "
             "`memory pull ADDRESS` first"
@@ -68,8 +75,24 @@ class Others(Generic[T]):
         """Yield the memories that were pulled, each opened when it is asked for."""
         yield from map(self._memory, replicas_of(self._own.data_dir))
 
+    def is_forgotten(self, memory: T, any_id: str) -> bool:
+        """Whether what an id names in a pulled memory was forgotten here.
+
+        Raises:
+            NotFound: that memory has nothing of this id.
+        """
+        if not self._forgotten:
+            return False
+        if document := document_named(memory, any_id.strip()):
+            session = document.partition, document.path
+        else:
+            named = id_named(memory, any_id)
+            session = named.project, named.parts.session_id
+        return travelling_name(*session) in self._forgotten
+
     def search(self, request: SearchRequest) -> Answer:
         """Return the best hits of several memories; `metadata.memory` has the name of each one's.
+        What was forgotten here is none, though a shard still has it.
 
         Raises:
             MemoryAssetsError: none of the memories can answer.
@@ -79,22 +102,45 @@ class Others(Generic[T]):
         memories, alone = self.named(request.over or ()), replace(request, over=None)
         for name, memory in memories.items():
             try:
-                answers[name] = memory.found(alone)
+                answers[name] = self._found(memory, alone)
             except (NotFound, UnknownName, StoreError) as error:
                 failed[name] = error
         if not answers:
             raise next(iter(failed.values()))
         # A project or session that a memory does not have is no failure of it.
         said = {name: str(each) for name, each in failed.items() if isinstance(each, StoreError)}
-        answer = merged(answers, request, said)
+        answer, holders = merged(answers, request, said)
         places: dict[str, list[int]] = {}
-        for place, hit in enumerate(answer.hits):
-            places.setdefault(str(hit.metadata["memory"]).split(", ")[0], []).append(place)
+        for place, names in enumerate(holders):
+            places.setdefault(names[0], []).append(place)
         hits = dict(enumerate(answer.hits))
         for name, mine in places.items():
             told = memories[name].with_later([hits[place] for place in mine], alone)
             hits.update(zip(mine, told, strict=True))
-        return replace(answer, hits=tuple(hits.values()))
+        named = zip(hits.values(), holders, strict=True)
+        return replace(answer, hits=tuple(_of_memories(hit, names) for hit, names in named))
+
+    def _found(self, memory: T, request: SearchRequest) -> Answer:
+        """Return a memory's answer without what was forgotten here, in whose place others come."""
+        answer, asked = memory.found(request), request.n
+        forgotten = self._forgotten
+        if memory is self._own or not forgotten:
+            return answer
+        while True:
+            hits = tuple(
+                hit
+                for hit in answer.hits
+                if travelling_name(*_session(memory, hit)) not in forgotten
+            )
+            if len(hits) >= request.n or len(answer.hits) < asked or hits == answer.hits:
+                return replace(answer, hits=hits[: request.n])
+            asked *= 4
+            answer = memory.found(replace(request, n=asked))
+
+    @property
+    def _forgotten(self) -> frozenset[str]:
+        path = self._own.data_dir / TOMBSTONES
+        return Tombstones(path, load_install_key()).travelling() if path.exists() else frozenset()
 
     def _memory(self, replica: Replica) -> T:
         if replica.url not in self._opened:
@@ -133,18 +179,16 @@ class _Remembering:
 
 def merged(
     answers: Mapping[str, Answer], request: SearchRequest, failed: Mapping[str, str]
-) -> Answer:
-    """Return the answers of several memories, by name, as one. What is in several, as where one
-    person's machines have the same transcripts, is one hit, of all of them."""
+) -> tuple[Answer, list[tuple[str, ...]]]:
+    """Return the answers of several memories, by name, as one, and the memories of each hit. What
+    is in several, as where one person's machines have the same transcripts, is one hit."""
     hits: dict[tuple[str, str], Hit] = {}
+    holders: dict[tuple[str, str], tuple[str, ...]] = {}
     for name, answer in answers.items():
         for hit in answer.hits:
-            key = hit.id, str(hit.text)
-            known = hits.get(key)
-            there = [*str(known.metadata["memory"]).split(", ")] if known else []
-            best = max(filter(None, (known, hit)), key=_probability)
-            metadata = {**best.metadata, "memory": ", ".join([*there, name])}
-            hits[key] = replace(best, metadata=metadata)
+            key = _key(hit)
+            hits[key] = max(filter(None, (hits.get(key), hit)), key=_probability)
+            holders[key] = (*holders.get(key, ()), name)
     by_time = request.sort == "date" or not any(hit.score for hit in hits.values())
     ranked = sorted(hits.values(), key=lambda hit: (-_probability(hit), -hit.score, hit.id))
     if by_time:
@@ -161,9 +205,10 @@ def merged(
         if asked.count(word) == len(every)
     }
     degraded = next((each.degraded for each in every if each.degraded), None)
-    return replace(
+    best = tuple(ranked[: request.n])
+    answer = replace(
         first,
-        hits=tuple(ranked[: request.n]),
+        hits=best,
         coverage=_together([each.coverage for each in every]),
         degraded=degraded,
         reason="; ".join(_reasons(answers, failed)) or None,
@@ -173,6 +218,7 @@ def merged(
         missing=tuple(word for word in first.missing if word in missing),
         filters={**first.filters, "over": ", ".join(answers)},
     )
+    return answer, [holders[_key(hit)] for hit in best]
 
 
 def _reasons(answers: Mapping[str, Answer], failed: Mapping[str, str]) -> Iterator[str]:
@@ -194,9 +240,32 @@ def _probability(hit: Hit) -> float:
     return float(hit.why.get("answers", 0.0))
 
 
+def _session(memory: Searchable, hit: Hit) -> tuple[str, str]:
+    if document := document_named(memory, hit.id):
+        return document.partition, document.path
+    return str(hit.metadata.get("project", "")), str(hit.metadata.get("session_id", ""))
+
+
+def _key(hit: Hit) -> tuple[str, str]:
+    return hit.id, str(hit.text)
+
+
+def _of_memories(hit: Hit, names: Sequence[str]) -> Hit:
+    return replace(hit, metadata={**hit.metadata, "memory": ", ".join(names)})
+
+
 def _is_meant(url: str, name: str) -> bool:
     return name == ALL or is_below(url, name) or f"/{url}".endswith(f"/{name}")
 
 
-def _label(url: str) -> str:
-    return "/".join(url.split("/")[-2:])
+def labels(urls: Iterable[str]) -> dict[str, str]:
+    """Return a name for each address: its last two parts, or as many as no other one ends with."""
+    names: dict[str, str] = {}
+    waiting, parts = sorted(set(urls)), 2
+    while waiting:
+        ends = {url: "/".join(url.split("/")[-parts:]) for url in waiting}
+        count = Counter(ends.values())
+        alone = {url: end for url, end in ends.items() if count[end] == 1 or end == url}
+        names |= alone
+        waiting, parts = [url for url in waiting if url not in alone], parts + 1
+    return names

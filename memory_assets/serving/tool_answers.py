@@ -277,7 +277,8 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     found, missing = [], {}
     for any_id in dict.fromkeys(request.ids):
         try:
-            found.append(memory.first_with(partial(_whole, any_id=any_id, request=request)))
+            ask = partial(_whole, any_id=any_id, request=request)
+            found.append(memory.first_with(any_id, ask))
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
     if not found:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memory_assets.errors import NotFound, StoreDamaged
+from memory_assets.errors import MemoryAssetsError, NotFound, StoreDamaged
 from memory_assets.pipeline.indexes.keywords import index_keywords, keywords_path
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.shards.push import LOCAL_STAGES
+from memory_assets.shards.push import LOCAL_STAGES, was_pushed
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
@@ -27,11 +27,13 @@ from memory_assets.stores.lake.partition import NAME
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.lake.segments import HASHED
 from memory_assets.stores.shard.objects import Objects
-from memory_assets.stores.shard.replicas import Replica, replica_at, replicas_of
-from memory_assets.stores.shard.shard import Head, Manifest, Shard, shards_below
+from memory_assets.stores.shard.replicas import Replica, is_below, replica_at, replicas_of
+from memory_assets.stores.shard.shard import Head, Manifest, Shard, reading, shards_below
 from memory_assets.stores.stores import CATALOG_FILE
 
-_FILE = re.compile(r"(?P<table>[a-z_]+)/(?P<name>(?!\.)[^/\\\0]+\.parquet)")
+_FILE = re.compile(r"(?P<table>[a-z_]+)/(?P<name>(?!\.)[\w%+@~.-]{1,220}\.parquet)", re.ASCII)
+_ROWS = (".parquet", ".staging")
+"""How the names of files with rows end: the lake's own, and those that were being written."""
 _TRIES = 5
 _AT_ONCE = 8
 
@@ -39,7 +41,8 @@ _AT_ONCE = 8
 @dataclass
 class Pulled:
     """What a pull brought of a shard: its generation, the projects that changed, files and bytes;
-    `gone`: the shard is no more, and its replica was deleted."""
+    `gone`: the shard is no more, and its replica was deleted; `failed`: why it is as it was here,
+    or not all of it came."""
 
     url: str
     generation: int = 0
@@ -47,31 +50,60 @@ class Pulled:
     files: int = 0
     bytes: int = 0
     gone: bool = False
+    failed: str = ""
 
 
 def pull(settings: Settings, objects: Objects, but: str = "") -> list[Pulled]:
     """Bring all shards below an address to this machine, `but` the one with that address, and
-    delete the replicas of those that are no more; return what came of each."""
-    pulled = [pull_shard(settings, shard) for shard in shards_below(objects) if shard.url != but]
+    delete the replicas of those that are no more; return what came of each. One that cannot be
+    read keeps none of the others from coming.
+
+    Raises:
+        StoreError: it cannot be told which shards there are.
+    """
+    shards = shards_below(objects)
+    pulled = [_tried(settings, shard) for shard in shards if shard.url != but]
     Catalog(settings.data_dir / CATALOG_FILE).close()  # a machine that has no memory of its own
-    there = {each.url for each in pulled}
+    there = {shard.url for shard in shards}
     for replica in replicas_of(settings.data_dir, objects.url):
         if replica.url not in there:
+            away = _away(settings, objects, "" if but in there else but)
+            if away:
+                stays = f"{away}. If it was deleted, delete {replica.directory}, too."
+                pulled.append(Pulled(replica.url, failed=stays))
+                continue
             replica.remove()
             pulled.append(Pulled(replica.url, replica.generation, gone=True))
     return pulled
 
 
+def _away(settings: Settings, objects: Objects, own: str) -> str:
+    """Return why shards may be missing without having been deleted, else "": what is looked at is
+    an empty directory, or has not the `own` shard that was pushed there."""
+    if own and is_below(own, objects.url) and was_pushed(settings.data_dir, own):
+        return f"{own}, which this memory wrote, is gone or not mounted either"
+    return f"{objects.url} is empty, or not mounted" if objects.is_away() else ""
+
+
+def _tried(settings: Settings, shard: Shard) -> Pulled:
+    try:
+        return pull_shard(settings, shard)
+    except MemoryAssetsError as error:
+        return Pulled(shard.url, failed=str(error))
+
+
 def pull_shard(settings: Settings, shard: Shard) -> Pulled:
-    """Bring a shard to this machine as it is now: one request if it is as it was.
+    """Bring a shard to this machine as it is now: two requests if it is as it was. Its generation
+    does not tell, for a shard that was deleted begins anew.
 
     Raises:
         StoreError: the shard cannot be read, or the replica not be written.
         StoreBusy: another process pulls it.
     """
     replica = replica_at(settings.data_dir, shard.url)
-    pulled = Pulled(shard.url, shard.generation())
-    if pulled.generation == replica.generation:
+    head = shard.head() or Head(0, "")
+    pulled = Pulled(shard.url, head.generation)
+    if head.id == replica.head and head.id:
         return pulled
     directory, wait = replica.directory, settings.lock_timeout_seconds
     own = replace(settings, data_dir=directory, vector_backend="none", tenant=None)
@@ -79,12 +111,17 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
     with locked(directory / "pull.lock", wait, f"another process pulls {shard.url}"):
         replica = replica_at(settings.data_dir, shard.url)
         try:
+            # What a pull deleted that was killed may still be in the files of the databases.
+            cut_short = bool(replica.manifests) and not replica.head
+            replica.head = ""
+            replica.note()
             for _ in range(_TRIES):
                 head = shard.head() or Head(0, "")
                 try:
-                    _bring(components, shard, replica, head, pulled)
+                    _bring(components, shard, replica, head, pulled, cut_short)
                 except NotFound:  # it was swept: there is a newer head
                     continue
+                replica.head = head.id
                 replica.generation, replica.written_at = head.generation, head.written_at
                 replica.forgotten = sorted(head.forgotten)
                 pulled.generation = head.generation
@@ -96,22 +133,39 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
 
 
 def _bring(
-    components: Components, shard: Shard, replica: Replica, head: Head, pulled: Pulled
+    components: Components,
+    shard: Shard,
+    replica: Replica,
+    head: Head,
+    pulled: Pulled,
+    went: bool,
 ) -> None:
-    """Make a replica's projects those of a head."""
-    went = False
-    for project in sorted(replica.manifests.keys() - head.projects.keys()):
-        components.lake.remove_project(project)
+    """Make a replica's projects those of a head. What is there counts, not what was noted alone: a
+    pull that was killed leaves more. `went`: something was deleted before."""
+    there = {name for table in TABLES.values() for name in components.lake.projects(table)}
+    there |= components.catalog.projects() | replica.manifests.keys()
+    for project in sorted(there - head.projects.keys()):
         went |= bool(_note(components, Manifest(project, {}, (), ())))
-        del replica.manifests[project], replica.files[project]
+        components.lake.remove_project(project)  # last, for its lock has the project's name
+        replica.manifests.pop(project, None)
+        replica.files.pop(project, None)
     for project, key in sorted(head.projects.items()):
         if replica.manifests.get(project) == key:
             continue
-        manifest = Manifest.of(shard.get(key))
-        replica.files[project] = _files(
-            components, shard, manifest, replica.files.get(project, {}), pulled
-        )
-        went |= bool(_note(components, manifest))
+        with reading(f"{project} in {shard.url}"):
+            manifest = Manifest.of(shard.get(key))
+            if manifest.project != project:
+                raise StoreDamaged(f"{project} in {shard.url} is damaged: it is another project")
+            known = replica.files.get(project, {})
+            # Noted first, and with it the project before: of a file that a killed pull replaced
+            # nobody else knows.
+            replica.files[project] = dict(known.items() & _keys(manifest).items())
+            replica.manifests[project] = ""
+            replica.note()
+            replica.files[project] = _files(
+                components, shard, manifest, replica.files[project], pulled
+            )
+            went |= bool(_note(components, manifest))
         replica.manifests[project] = key
         pulled.projects += 1
     if went:
@@ -128,8 +182,9 @@ def _files(
 ) -> dict[str, str]:
     """Make the lake's files of a project those of its manifest; return their keys. New files come
     first, then those that take another one's place, so that each session is in one at any time."""
-    wanted = {name: key for name, (key, _) in manifest.files.items()}
+    wanted = _keys(manifest)
     paths = {name: _path(components, manifest.project, name) for name in wanted}
+    kept = set(paths.values())
     new = [name for name, key in wanted.items() if before.get(name) != key]
     new.sort(key=lambda name: paths[name].exists())
     with components.project_lock(manifest.project), ThreadPoolExecutor(_AT_ONCE) as threads:
@@ -138,9 +193,15 @@ def _files(
             _write(paths[name], manifest.project, content)
             pulled.files += 1
             pulled.bytes += len(content)
-        for name in before.keys() - wanted.keys():
-            _path(components, manifest.project, name).unlink(missing_ok=True)
+        for table in TABLES.values():
+            for path in components.lake.partition_dir(table, manifest.project).glob("*"):
+                if path.suffix in _ROWS and path not in kept:
+                    path.unlink()
     return wanted
+
+
+def _keys(manifest: Manifest) -> dict[str, str]:
+    return {name: key for name, (key, _) in manifest.files.items()}
 
 
 def _write(path: Path, project: str, content: bytes) -> None:
@@ -164,7 +225,7 @@ def _note(components: Components, manifest: Manifest) -> set[str]:
     """Make the catalogue's rows and the keyword index those of a manifest; return the sessions
     that went."""
     project = manifest.project
-    products = [Product(*values) for values in manifest.products]
+    products = [replace(Product(*values), project=project) for values in manifest.products]
     sources = list(_sources(project, manifest.sources))
     went = components.catalog.mirror(project, sources, products, LOCAL_STAGES)
     index_keywords(components, project)

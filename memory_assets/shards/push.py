@@ -91,7 +91,8 @@ def push(
     shard's head, or `forgotten`, has as forgotten are forgotten here first.
 
     Raises:
-        StoreMismatch: the shard was not written by this memory; `replace_other` has it replaced.
+        StoreMismatch: the shard was not written by this memory, or what it wrote is not there;
+            `replace_other` has it replaced.
         StoreBusy: another writer of it was first, and nothing was changed.
         StoreError: the shard cannot be used.
     """
@@ -135,14 +136,15 @@ def _swapped(shard: Shard, head: Head, state: _State, path: Path) -> Head:
 
 def _state_of(path: Path, shard: Shard, head: Head | None, *, replace_other: bool) -> _State:
     """Return what is known of the shard, nothing if its head is not one that this memory wrote."""
-    state = _State(shard.url)
-    try:
-        noted = _State(**json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
-        noted = state
+    state, noted = _State(shard.url), _noted(path, shard.url)
+    if head is None and noted.head and not replace_other:
+        raise StoreMismatch(
+            f"the shard that this memory wrote is not at {shard.url} any more, or its share is not "
+            "mounted. `memory push --replace` starts it anew."
+        )
     if head is None:
         return state
-    if noted.url == shard.url and head.id in (noted.head, noted.pending):
+    if head.id in (noted.head, noted.pending):
         noted.files = {
             project: {name: (*file,) for name, file in files.items()}
             for project, files in noted.files.items()
@@ -155,6 +157,20 @@ def _state_of(path: Path, shard: Shard, head: Head | None, *, replace_other: boo
             "here in its place, but for what was forgotten."
         )
     return state
+
+
+def _noted(path: Path, url: str) -> _State:
+    """Return what was noted of the shard at an address; nothing if it was of another one."""
+    try:
+        noted = _State(**json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return _State(url)
+    return noted if noted.url == url else _State(url)
+
+
+def was_pushed(data_dir: Path, url: str) -> bool:
+    """Whether this memory wrote the shard at an address."""
+    return bool(_noted(data_dir / STATE_FILE, url).head)
 
 
 def forget_travelling(

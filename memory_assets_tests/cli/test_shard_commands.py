@@ -119,6 +119,47 @@ def test_a_store_that_is_away_stops_no_ingest(machines: tuple[Machine, Machine])
     assert "pushed 20" in laptop.run("doctor")[0]
 
 
+def test_what_is_forgotten_here_is_named_where_it_stays(machines: tuple[Machine, Machine]) -> None:
+    """Another person's shard has the session, too, and is not ours to change."""
+    laptop, desk = machines
+    laptop.run("ingest")
+    desk.write(laptop.session, SAID["laptop"])
+    desk.run("ingest", MEMORY_SHARD="")
+    desk.run("pull")
+    said, _ = desk.run("forget", laptop.session, "--yes", MEMORY_SHARD="")
+    assert f"{laptop.environment['MEMORY_SHARD']}/laptop" in said
+    assert desk.found("lighthouse keeper") == []
+
+
+def test_what_is_forgotten_takes_no_place_among_the_hits(machines: tuple[Machine, Machine]) -> None:
+    """The best hit of a pulled memory is forgotten here; the next one is in its place."""
+    laptop, desk = machines
+    sessions = {SESSION.format(at) for at in (7, 8)}
+    for session in sessions:
+        laptop.write(session, f"{SAID['laptop']} at night")
+        desk.write(session, f"{SAID['laptop']} at night")
+    laptop.run("ingest")
+    desk.run("ingest", MEMORY_SHARD="")
+    desk.run("pull")
+    search = ("search", "lighthouse keeper night", "--over", "laptop", "-n", "1", "--json")
+    (best,) = json.loads(desk.run(*search)[0])["hits"]
+    best_session = best["metadata"]["session_id"]
+    desk.run("forget", best_session, "--yes", MEMORY_SHARD="")
+    (next_best,) = json.loads(desk.run(*search)[0])["hits"]
+    assert {best_session, next_best["metadata"]["session_id"]} == sessions
+
+
+def test_a_damaged_shard_stops_no_ingest(machines: tuple[Machine, Machine]) -> None:
+    """It is said by name; `memory pull` and `memory sync` do what can be done, then fail."""
+    laptop, desk = machines
+    laptop.run("ingest")
+    heads = Path(laptop.environment["MEMORY_SHARD"]) / "laptop" / "heads"
+    (heads / "000000000009").write_bytes(b"{}")
+    assert "laptop was not pulled" in desk.run("ingest")[1]
+    assert "laptop was not pulled" in desk.run("pull", code=1)[0]
+    assert "desk: as it was" in desk.run("sync", code=1)[0]
+
+
 def test_another_memory_of_that_name_is_refused(machines: tuple[Machine, Machine]) -> None:
     """A new data directory on one machine: it is told what to do, and both ways work."""
     laptop, desk = machines

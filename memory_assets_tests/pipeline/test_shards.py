@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.errors import StoreBusy, StoreDamaged, StoreMismatch, StoreReadOnly
+from memory_assets.errors import DamagedFile, StoreBusy, StoreMismatch, StoreReadOnly
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import PASSES, Task, run_task
 from memory_assets.pipeline.removal.forget import forget
@@ -22,6 +22,7 @@ from memory_assets.pipeline.removal.selection import SessionOnRecord
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
+from memory_assets.shards import pull as pull_module
 from memory_assets.shards.pull import Pulled, pull
 from memory_assets.shards.push import Pushed, push
 from memory_assets.stores.catalog.facts import ProductFacts
@@ -68,6 +69,10 @@ class Requests:
     def delete(self, keys: Iterable[str]) -> None:
         self.request()
         self._objects.delete(keys)
+
+    def is_away(self) -> bool:
+        self.request()
+        return self._objects.is_away()
 
 
 class Machine:
@@ -173,14 +178,14 @@ def told(verified: Iterable[Any]) -> list[tuple[str, ...]]:
 
 
 def test_only_what_changed_travels(machine: Machine) -> None:
-    """Nothing where nothing changed, by one request of who pulls; of a new turn the files of its
+    """Nothing where nothing changed, by two requests of who pulls; of a new turn the files of its
     session, and the manifest of its project."""
     everything = machine.push().files
     machine.pull()
     assert (machine.push().files, machine.pull().files) == (0, 0)
     before = machine.objects.number
     assert machine.pull().projects == 0
-    assert machine.objects.number - before <= 3  # two folders to find it, and its heads
+    assert machine.objects.number - before <= 4  # two folders to find it, its heads, the head
     machine.go_on()
     pushed, pulled = machine.push(), machine.pull()
     assert (pushed.generation, pushed.projects, pulled.projects) == (2, 1, 1)
@@ -282,6 +287,50 @@ def test_a_pull_that_is_killed_is_completed_by_the_next(machine: Machine) -> Non
     assert number >= 20 and code == 0
 
 
+def test_what_a_killed_pull_brought_goes_when_it_is_forgotten(machine: Machine) -> None:
+    """The process ends when rows are in the lake and the catalogue, and nothing else is done. Then
+    a session is forgotten, and the next pull deletes it; another one deletes a whole project."""
+    memory = machine.memory
+    machine.push()
+    last = len(memory.components.catalog.projects()) - 1
+    code = killed_at(pull_module, "index_keywords", last, machine.pull)
+    assert code == -signal.SIGKILL
+    assert holding(machine.root / "other", memory.fork)
+    shutil.copytree(machine.root / "other", machine.root / "another")
+    machine.forget(memory.fork)
+    machine.push()
+    machine.pull()
+    machine.assert_equal()
+    assert holding(machine.root / "other", memory.fork) == []
+    machine.shard.swap_head(Head(3, "now"))
+    machine.pull("another")
+    replica = machine.replica("another")
+    assert lake_of(replica) == {}
+    assert replica.catalog.projects() == set()
+    assert holding(machine.root / "another", memory.harbor) == []
+
+
+def test_what_a_killed_pull_deleted_leaves_no_byte(machine: Machine) -> None:
+    """The process ends before the databases are rewritten; the next pull rewrites them."""
+    memory = machine.memory
+    machine.push()
+    machine.pull()
+    machine.forget(memory.fork)
+    machine.push()
+    assert killed_at(pull_module, "compact", 0, machine.pull) == -signal.SIGKILL
+    machine.pull()
+    assert holding(machine.root / "other", memory.fork) == []
+
+
+def holding(root: Path, text: str) -> list[Path]:
+    """The files with a text in them, or in their names."""
+    return [
+        path
+        for path in root.rglob("*")
+        if text in path.name or (path.is_file() and text.encode() in path.read_bytes())
+    ]
+
+
 def test_of_two_writers_of_one_shard_one_commits_and_nothing_is_lost(machine: Machine) -> None:
     """The other one is told, at the swap or before; with a name of its own both are there."""
 
@@ -314,12 +363,7 @@ def test_a_forgotten_session_leaves_the_shard_and_its_replicas(machine: Machine)
     machine.pull()
     machine.assert_equal()
     for root in (machine.root / "objects", machine.root / "other"):
-        holding = [
-            path
-            for path in root.rglob("*")
-            if path.is_file() and memory.fork.encode() in path.read_bytes()
-        ]
-        assert holding == []
+        assert holding(root, memory.fork) == []
 
 
 def test_what_was_forgotten_does_not_come_back_from_elsewhere(
@@ -359,6 +403,61 @@ def test_a_shard_that_was_deleted_is_deleted_where_it_was_pulled(machine: Machin
     assert replicas_of(machine.root / "other") == []
 
 
+@pytest.mark.parametrize("left", ["nothing", "an empty directory", "another shard"])
+def test_a_share_that_is_not_mounted_deletes_nothing(machine: Machine, left: str) -> None:
+    """Replicas stay, and so does what is known of the own shard, for when it is mounted again: also
+    where something else is in the place of the share."""
+    desk = Shard(machine.objects, "desk")
+    machine.push()
+    machine.push(desk)
+    settings = load_settings(data_dir=machine.memory.data_dir)
+    shutil.copy(settings.data_dir / "shard.json", machine.root / "state")
+
+    def pulled() -> Pulled:
+        shards = pull(settings, machine.objects, desk.url)
+        return next(each for each in shards if each.url == machine.shard.url)
+
+    assert pulled().files
+    root = machine.root / "objects"
+    root.rename(machine.root / "share")
+    if left != "nothing":
+        root.mkdir()
+    if left == "another shard":
+        machine.push(Shard(machine.objects, "third"), replace_other=True)
+        shutil.copy(machine.root / "state", settings.data_dir / "shard.json")
+    assert "mounted" in str(pulled().failed)
+    with pytest.raises(StoreMismatch, match="mounted"):
+        machine.push(desk)
+    shutil.rmtree(root, ignore_errors=True)
+    (machine.root / "share").rename(root)
+    assert (pulled().files, pulled().gone, pulled().failed) == (0, False, "")
+    assert machine.push(desk).files == 0
+
+
+def test_a_shard_that_begins_anew_is_another_one(machine: Machine) -> None:
+    """Its generation is the one that was pulled, and what is in it is not."""
+    memory = machine.memory
+    machine.push()
+    machine.pull()
+    machine.shard.delete()
+    machine.forget(memory.fork)
+    assert machine.push(replace_other=True).generation == 1
+    machine.pull()
+    machine.assert_equal()
+    assert holding(machine.root / "other", memory.fork) == []
+
+
+def test_a_shard_that_went_is_started_anew_on_demand(machine: Machine) -> None:
+    """With all that is in the memory."""
+    files = machine.push().files
+    machine.shard.delete()
+    with pytest.raises(StoreMismatch, match="--replace"):
+        machine.push()
+    assert machine.push(replace_other=True).files == files
+    machine.pull()
+    machine.assert_equal()
+
+
 @pytest.mark.parametrize(
     "name", ["turn_chunks/../../catalog.db", "../x.parquet", "unknown/a.parquet", "turn_chunks/a"]
 )
@@ -367,5 +466,55 @@ def test_a_manifest_cannot_name_a_file_outside_of_the_lake(machine: Machine, nam
     blob = machine.shard.put_blob(1, b"x")
     manifest = machine.shard.put_blob(1, Manifest("p", {name: (blob, 1)}, [], []).to_bytes())
     machine.shard.swap_head(Head(1, "now", {"p": manifest}))
-    with pytest.raises(StoreDamaged, match="no file of the lake"):
-        machine.pull()
+    assert "no file of the lake" in machine.pull().failed
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        Manifest("p", {}, [["too", "short"]], []),
+        Manifest("p", {}, [["turns", "p", "s", "i", "o", 0, 0, {}, {"a": 1}, ""]], []),
+        Manifest("p", {}, [["turns", "p", "s", "i", "o", 2**70, 0, {}, "now", ""]], []),
+        Manifest("p", {}, [], [["too", "short"]]),
+        Manifest("another", {}, [], []),
+    ],
+)
+def test_a_damaged_shard_keeps_no_other_one_from_coming(
+    machine: Machine, manifest: Manifest
+) -> None:
+    """It is said of the one; the other one comes, before and after."""
+    machine.push()
+    broken = Shard(machine.objects, "broken")
+    key = broken.put_blob(1, manifest.to_bytes())
+    broken.swap_head(Head(1, "now", {"p": key}))
+    pulled = pull(load_settings(data_dir=machine.root / "other"), machine.objects)
+    assert [(each.url == broken.url, bool(each.failed)) for each in pulled] == [
+        (True, True),
+        (False, False),
+    ]
+    assert pulled[1].projects
+
+
+def test_a_damaged_file_of_a_replica_comes_anew(machine: Machine) -> None:
+    """Its error says how, for no ingest can make it there."""
+    machine.push()
+    machine.pull()
+    (replica,) = replicas_of(machine.root / "other")
+    for path in replica.directory.rglob("turn_chunks/*/*.parquet"):
+        path.write_bytes(b"PAR1")
+    with pytest.raises(DamagedFile, match="memory pull") as raised:
+        lake_of(machine.replica())
+    assert str(replica.directory) in str(raised.value) and "ingest" not in str(raised.value)
+    shutil.rmtree(replica.directory)
+    machine.pull()
+    machine.assert_equal()
+
+
+def test_a_shard_that_was_damaged_leaves_its_replica(machine: Machine) -> None:
+    """What had come of it stays, and can be searched; it is no shard that was deleted."""
+    machine.push()
+    machine.pull()
+    machine.objects.create("laptop/heads/000000000002", b"[]")
+    pulled = machine.pull()
+    assert "damaged" in pulled.failed and not pulled.gone
+    machine.assert_equal()

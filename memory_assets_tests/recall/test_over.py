@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from memory_assets.errors import UnknownName
+from memory_assets.errors import NotFound, UnknownName
+from memory_assets.install_key import load_install_key
 from memory_assets.pipeline.ingest.passes import PASSES, Task, run_task
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.stage.components import Components
@@ -25,8 +26,9 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.shards.pull import pull
 from memory_assets.shards.push import push
 from memory_assets.stores.shard.objects import open_objects
-from memory_assets.stores.shard.replicas import replicas_of
+from memory_assets.stores.shard.replicas import replicas_holding, replicas_of
 from memory_assets.stores.shard.shard import Shard
+from memory_assets.stores.tombstones import FILE_NAME, Tombstones
 from memory_assets_tests.conftest import forget_own_settings
 from memory_assets_tests.loaded_engines import give
 
@@ -199,16 +201,43 @@ def test_the_newest_of_all_come_first_without_a_question(team: Settings) -> None
 
 def test_what_two_machines_have_is_one_hit_of_both(team: Settings, tmp_path: Path) -> None:
     """The same transcripts in two homes of one person."""
-    settings = replace(team, data_dir=tmp_path / "machine")
+    settings = _with_another(team, tmp_path, "objects/alice/tower")
+    hits = Memory(settings).search("kangaroo", over=("all",), n=50).hits
+    assert hits[0].metadata["memory"] == "alice/laptop, alice/tower"
+    assert len({hit.id for hit in hits}) == len(hits)
+
+
+@pytest.mark.parametrize(
+    ("end", "names"),
+    [
+        ("elsewhere/alice/laptop", "elsewhere/alice/laptop, objects/alice/laptop"),
+        ("elsewhere/alice, once/laptop", "alice, once/laptop, alice/laptop"),
+    ],
+)
+def test_no_two_memories_have_one_name(
+    team: Settings, tmp_path: Path, end: str, names: str
+) -> None:
+    """Addresses that end alike have longer names; a comma in one is a part of it."""
+    settings = _with_another(team, tmp_path, end)
+    answer = Memory(settings).search("kangaroo", over=("all",), n=50)
+    assert answer.hits[0].metadata["memory"] == names
+    assert answer.coverage.turns == 69 + 24
+    if "," not in end:  # by which `over` is split
+        hits = Memory(settings).search("kangaroo", over=(end,), n=1).hits
+        assert hits[0].metadata["memory"] == end
+
+
+def _with_another(team: Settings, root: Path, end: str) -> Settings:
+    """Return the settings of a machine that has a replica more, of Alice's memory too, at an
+    address that ends so."""
+    settings = replace(team, data_dir=root / "machine")
     shutil.copytree(team.data_dir, settings.data_dir)
     first = next(each for each in replicas_of(settings.data_dir) if "alice" in each.url)
     shutil.copytree(first.directory, first.directory.with_name("other"))
     other = replace(first, directory=first.directory.with_name("other"))
-    other.url = first.url.replace("laptop", "tower")
+    other.url = str(team.data_dir.parent / end)
     other.note()
-    hits = Memory(settings).search("kangaroo", over=("all",), n=50).hits
-    assert hits[0].metadata["memory"] == "alice/laptop, alice/tower"
-    assert len({hit.id for hit in hits}) == len(hits)
+    return settings
 
 
 def test_a_hit_can_be_shown_from_its_memory(team: Settings) -> None:
@@ -221,6 +250,29 @@ def test_a_hit_can_be_shown_from_its_memory(team: Settings) -> None:
     assert "lamp room" in text
     structured, text = answer_tool(memory, "recall", SearchRequest("kangaroo", n=1, over=("all",)))
     assert structured["hits"][0]["memory"] == "alice/laptop" and "in alice/laptop" in text
+
+
+def test_what_was_forgotten_here_is_found_in_no_other_memory(
+    team: Settings, tmp_path: Path
+) -> None:
+    """Neither by a search nor by its id, though the shard still has it; all else is."""
+    settings = replace(team, data_dir=tmp_path / "machine")
+    shutil.copytree(team.data_dir, settings.data_dir)
+    hit = Memory(settings).search("kangaroo", over=("all",), n=1).hits[0]
+    session = str(hit.metadata["project"]), str(hit.metadata["session_id"])
+    assert replicas_holding(settings.data_dir, [session])[0].endswith("alice/laptop")
+    Tombstones(settings.data_dir / FILE_NAME, load_install_key()).begin([session])
+    memory = Memory(settings)
+    for mode in ("hybrid", "keyword"):
+        hits = memory.search("kangaroo", over=("all",), mode=mode, n=50).hits
+        assert "alice/laptop" not in {each.metadata["memory"] for each in hits}
+    for any_id in (hit.id, session[1], session[1][:8]):
+        with pytest.raises(NotFound):
+            memory.ask(ShowRequest(any_id))
+        with pytest.raises(NotFound):
+            answer_tool(memory, "get", GetRequest((any_id,)))
+    other = memory.search("crane", over=("all",), n=1).hits[0]
+    assert memory.ask(ShowRequest(other.id))["rows"]
 
 
 def test_http_searches_over_memories(team: Settings) -> None:

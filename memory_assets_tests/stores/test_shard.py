@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -19,6 +22,7 @@ from memory_assets.errors import (
     StoreError,
     StoreMismatch,
 )
+from memory_assets.settings import load_settings
 from memory_assets.stores.shard.objects import Objects, open_objects
 from memory_assets.stores.shard.shard import Head, Manifest, Shard, shards_below
 
@@ -117,6 +121,25 @@ def test_a_store_that_cannot_be_used_is_an_error_that_says_so(
         open_objects("s3://bucket")
 
 
+@pytest.mark.parametrize("url", ["s3://", "s3:///", "s3:///x", "s3://[", "file:///x", "://x"])
+def test_an_address_without_a_bucket_is_none(url: str) -> None:
+    """It is no directory of that name, either."""
+    with pytest.raises(ConfigurationError, match="s3://bucket/prefix"):
+        open_objects(load_settings(shard=url).shard or "")
+    assert load_settings(shard="s3://bucket/a/").shard == "s3://bucket/a"
+
+
+@pytest.mark.parametrize("url", ["s3://bucket", "s3://bucket//x"])
+def test_what_s3_does_not_take_is_an_error_that_says_what_to_check(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    """Half of a pair of keys; an address with an empty part."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
+    with pytest.raises(StoreError, match="AWS_SECRET_ACCESS_KEY"):
+        open_objects(url)
+
+
 def head_of(generation: int, **projects: str) -> Head:
     """A head with these manifests."""
     return Head(generation, "2026-11-28T09:00:00+00:00", projects)
@@ -187,3 +210,49 @@ def test_what_a_newer_version_wrote_is_refused(tmp_path: Path) -> None:
         shard.head()
     made = Manifest("p", {"turn_chunks/a.parquet": ("blobs/1/x", 3)}, [["s"]], [["claude"]])
     assert Manifest.of(made.to_bytes()) == made
+
+
+MANIFEST: dict[str, Any] = {"format": 1, "project": "p", "files": {}, "products": [], "sources": []}
+DAMAGED = {
+    "not compressed": b"{}",
+    "cut off": zlib.compress(json.dumps(MANIFEST).encode())[:-6],
+    "no JSON": zlib.compress(b"{"),
+    "a list": zlib.compress(b"[]"),
+    "too deep": zlib.compress(b"[" * 100_000),
+    "no UTF-8": zlib.compress(b"\xff"),
+    "files without sizes": zlib.compress(json.dumps(MANIFEST | {"files": {"a": ["k"]}}).encode()),
+    "files in a list": zlib.compress(json.dumps(MANIFEST | {"files": ["a"]}).encode()),
+    "no project": zlib.compress(json.dumps({"format": 1, "files": {}}).encode()),
+    "another field": zlib.compress(json.dumps(MANIFEST | {"more": 1}).encode()),
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED.keys())
+def test_what_is_no_manifest_is_an_error_that_says_so(content: bytes) -> None:
+    """Whatever another machine, or a disk, has made of it."""
+    with pytest.raises(StoreDamaged):
+        Manifest.of(content)
+
+
+def test_a_manifest_is_not_unpacked_beyond_what_one_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kilobyte can become a megabyte; and so a megabyte what no machine can hold."""
+    monkeypatch.setattr("memory_assets.stores.shard.shard._LARGEST_MANIFEST", 10_000)
+    text = json.dumps(MANIFEST).encode()
+    assert Manifest.of(zlib.compress(text)).project == "p"
+    with pytest.raises(StoreDamaged, match="too large"):
+        Manifest.of(zlib.compress(text + b" " * 1_000_000))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"\xff", b"[]", b'"x"', b'{"format": 1}', b'{"format": 1, "forgotten": 3}'),
+        b'{"format": 1, "forgotten": [], "projects": ["p"], "generation": 1, "written_at": ""}',
+    ],
+)
+def test_what_is_no_head_is_an_error_that_says_so(tmp_path: Path, content: bytes) -> None:
+    """It names the shard."""
+    objects = open_objects(str(tmp_path))
+    objects.create("laptop/heads/000000000001", content)
+    with pytest.raises(StoreDamaged, match="laptop"):
+        Shard(objects, "laptop").head()

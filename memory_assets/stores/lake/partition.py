@@ -21,7 +21,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from memory_assets.errors import DamagedFile, StoreError, environment
-from memory_assets.stores.files.shared import replace_text
+from memory_assets.stores.files.shared import REPLICA_FILE, replace_text
 from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.parquet_files import (
     OUTPUT_HASH,
@@ -311,10 +311,13 @@ def writing(path: Path, project: str) -> Iterator[None]:
 
 
 def _damaged(path: Path, project: str, error: Exception) -> DamagedFile:
-    return DamagedFile(
-        f"{path} is damaged ({type(error).__name__}). Move it away and run "
-        f"`memory ingest --full --project={project}`."
+    copy = next((each for each in path.parents if (each / REPLICA_FILE).exists()), None)
+    mended_by = (
+        f"Move it away and run `memory ingest --full --project={project}`."
+        if copy is None
+        else f"It is of a copy of a shard: delete {copy} and run `memory pull`."
     )
+    return DamagedFile(f"{path} is damaged ({type(error).__name__}). {mended_by}")
 
 
 def _new_stamp() -> str:

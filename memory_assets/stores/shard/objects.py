@@ -48,17 +48,25 @@ class Objects(Protocol):
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects; those that are not there are ignored."""
 
+    def is_away(self) -> bool:
+        """Whether nothing is there because the store may be elsewhere, as the empty directory at
+        which a share is not mounted."""
+
 
 def open_objects(url: str) -> Objects:
     """Return the objects below an address: `s3://bucket/prefix`, or a directory.
 
     Raises:
         ConfigurationError: it is neither, or obstore is not installed.
+        StoreError: S3 cannot be used as the environment says.
     """
-    scheme = urlsplit(url).scheme if "://" in url else ""
-    if not scheme:
+    if "://" not in url:
         return DirectoryObjects(Path(url).expanduser().absolute())
-    if scheme != "s3":
+    try:
+        scheme, bucket, *_ = urlsplit(url)
+    except ValueError:
+        scheme = bucket = ""
+    if scheme != "s3" or not bucket:
         raise ConfigurationError(f"{url} is no shard: give s3://bucket/prefix, or a directory")
     return S3Objects(url.rstrip("/"))
 
@@ -118,6 +126,11 @@ class DirectoryObjects:
             with suppress(OSError):  # it is not empty, or gone
                 path.parent.rmdir()
 
+    def is_away(self) -> bool:
+        """Whether the directory is missing or empty."""
+        with self._errors(""):
+            return not self._root.exists() or not any(self._root.iterdir())
+
     def _made(self, directory: Path) -> int:
         """Make a directory that is missing, with the mode of the root, and return that mode."""
         self._root.mkdir(parents=True, exist_ok=True)
@@ -167,7 +180,8 @@ class S3Objects:
         self.url = url
         self._obstore = obstore
         plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
-        self._store: S3Store = S3Store.from_url(url, client_options={"allow_http": plain})
+        with self._errors(""):
+            self._store: S3Store = S3Store.from_url(url, client_options={"allow_http": plain})
 
     def create(self, key: str, content: bytes) -> bool:
         """Put an object if there is none."""
@@ -208,6 +222,10 @@ class S3Objects:
         with self._errors("objects"):
             if some:
                 self._obstore.delete(self._store, some)
+
+    def is_away(self) -> bool:
+        """Never: a bucket that is not there is an error of each request."""
+        return False
 
     @contextmanager
     def _errors(self, key: str) -> Iterator[None]:

@@ -7,11 +7,16 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.files.shared import REPLICA_FILE, replace_text
+from memory_assets.stores.stores import CATALOG_FILE
+from memory_assets.stores.tombstones import travelling_name
 
 FOLDER = "shards"
 """Where in the data directory of a memory the replicas are."""
@@ -21,11 +26,13 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9.]+")
 @dataclass
 class Replica:
     """A shard as it is on this machine. `manifests` has the key of each project's manifest, `files`
-    that of each file of a project, `forgotten` the sessions that its head names as forgotten."""
+    that of each file of a project, `forgotten` the sessions that its head names as forgotten;
+    `head`: the id of that head, "" while it is not known that all of it is here."""
 
     directory: Path
     url: str
     generation: int = 0
+    head: str = ""
     written_at: str = ""
     manifests: dict[str, str] = field(default_factory=dict)
     files: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -54,6 +61,23 @@ def replicas_of(data_dir: Path, below: str = "") -> list[Replica]:
     notes = (data_dir / FOLDER).glob(f"*/{REPLICA_FILE}")
     known = filter(None, (_read(path.parent) for path in notes))
     return sorted((each for each in known if is_below(each.url, below)), key=lambda each: each.url)
+
+
+def replicas_holding(data_dir: Path, sessions: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the addresses of the replicas in a data directory that have one of these sessions, by
+    project and id."""
+    names = {travelling_name(*session) for session in sessions}
+    holding = []
+    for replica in replicas_of(data_dir):
+        with closing(Catalog(replica.directory / CATALOG_FILE)) as catalog:
+            there = (
+                travelling_name(project, product.session_id)
+                for project in catalog.projects()
+                for product in catalog.products.of_partition(project)
+            )
+            if not names.isdisjoint(there):
+                holding.append(replica.url)
+    return holding
 
 
 def is_below(url: str, prefix: str) -> bool:

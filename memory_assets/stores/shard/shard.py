@@ -12,7 +12,10 @@ generation took effect can never be what a writer of a later one is about to nam
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -21,6 +24,13 @@ from memory_assets.errors import NotFound, StoreDamaged, StoreMismatch
 from memory_assets.stores.shard.objects import Objects
 
 FORMAT = 1
+_LARGEST_MANIFEST = 2**28
+"""Bytes of a manifest's text. One is of a single project, and has about 20 rows a session."""
+_NOT_AS_WRITTEN = (
+    *(ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError),
+    *(zlib.error, sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.IntegrityError),
+)
+"""What comes of JSON with other values than ours, where it is read and where it is stored."""
 _TRIES = 5
 _HEADS, _BLOBS = "heads", "blobs"
 
@@ -55,19 +65,27 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """Return the manifest's object."""
-        import zlib
-
         text = json.dumps({**asdict(self), "format": FORMAT}, sort_keys=True)
         return zlib.compress(text.encode())
 
     @classmethod
     def of(cls, content: bytes) -> Manifest:
-        """Return the manifest that is in an object."""
-        import zlib
+        """Return the manifest that is in an object.
 
-        values = _readable(json.loads(zlib.decompress(content)))
-        values["files"] = {name: tuple(file) for name, file in values["files"].items()}
-        return cls(**values)
+        Raises:
+            StoreMismatch: a newer version wrote it.
+            StoreDamaged: it is no manifest, or larger than any can be.
+        """
+        with reading("a manifest"):
+            unpacking = zlib.decompressobj()
+            text = unpacking.decompress(content, _LARGEST_MANIFEST)
+            if not unpacking.eof:
+                raise StoreDamaged("a manifest is cut off, or too large")
+            values = _readable(json.loads(text))
+            values["files"] = {
+                str(name): (str(key), int(size)) for name, (key, size) in values["files"].items()
+            }
+            return cls(**values)
 
 
 class Shard:
@@ -91,6 +109,7 @@ class Shard:
 
         Raises:
             StoreMismatch: a newer version wrote it.
+            StoreDamaged: it is no head.
         """
         for _ in range(_TRIES):
             generation = self.generation()
@@ -100,9 +119,13 @@ class Shard:
                 content = self._objects.get(self._key(_HEADS, _numbered(generation)))
             except NotFound:  # the next one took its place
                 continue
-            values = _readable(json.loads(content))
-            values["forgotten"] = frozenset(values["forgotten"])
-            return Head(**values, id=sha256(content).hexdigest())
+            with reading(f"the head of {self.url}"):
+                values = _readable(json.loads(content))
+                values["projects"] = {
+                    str(name): str(key) for name, key in values["projects"].items()
+                }
+                values["forgotten"] = frozenset(map(str, values["forgotten"]))
+                return Head(**values, id=sha256(content).hexdigest())
         raise StoreDamaged(f"{self.url} has a head that cannot be read")
 
     def get(self, key: str) -> bytes:
@@ -174,6 +197,19 @@ def shards_below(objects: Objects, prefix: str = "") -> list[Shard]:
         return [Shard(objects, prefix)]
     within = f"{prefix}/" if prefix else ""
     return [shard for name in folders for shard in shards_below(objects, within + name)]
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Say of what another machine wrote that it is damaged, where it is not as we write it.
+
+    Raises:
+        StoreDamaged: what is done within failed by the values that were read.
+    """
+    try:
+        yield
+    except _NOT_AS_WRITTEN as error:
+        raise StoreDamaged(f"{what} is damaged ({type(error).__name__})") from error
 
 
 def _numbered(generation: int) -> str:
