@@ -159,7 +159,10 @@ def _sent(pushed: Pushed) -> Iterator[str]:
 
 def _brought(pulled: list[Pulled]) -> Iterator[str]:
     if not pulled:
-        yield "No other shards."
+        yield (
+            "No other shards. A memory's own is left out, and is named after the machine; "
+            "MEMORY_SHARD_NAME tells two of one name apart."
+        )
     for each in pulled:
         if each.failed:
             yield f"warning: {each.url} was not pulled: {each.failed}"
