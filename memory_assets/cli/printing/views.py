@@ -399,7 +399,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.hanging(f"{each['short_id']}  ", title, style="bold")
         commits = len(each["commits"])
         facts = [
-            f"{when(each['ended_at'])}, {lasting(each['duration_seconds'])}",
+            f"ended {when(each['ended_at'])}, {lasting(each['duration_seconds'])}",
             counted(each["turns"], "turn"),
             counted(commits, "commit") if commits else "",
             project_name(each),
