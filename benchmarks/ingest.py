@@ -36,8 +36,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from memory_assets.models import Record
 from memory_assets.paths import Roots
 from memory_assets.transcripts import contents_of, discover, read_session
+from memory_assets_tests.transcripts.agent_databases import T0, Goose, OpenCode, insert
 from memory_assets_tests.transcripts.agent_homes import furnish
-from memory_assets_tests.transcripts.agent_stores import T0, Goose, OpenCode, insert
 
 MEMORY = Path(sys.executable).with_name("memory")
 

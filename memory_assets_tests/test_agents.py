@@ -18,8 +18,8 @@ from memory_assets.paths import own_places
 from memory_assets.settings import load_settings
 from memory_assets.tool_names import kind_of_tool
 from memory_assets.transcripts import READERS, Unlisted, discover
+from memory_assets_tests.transcripts.agent_databases import Cursor, Kilo, OpenCode, Store
 from memory_assets_tests.transcripts.agent_homes import furnish
-from memory_assets_tests.transcripts.agent_stores import Cursor, Kilo, OpenCode, Store
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = [

@@ -274,7 +274,8 @@ def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         done = f", {counted(commits, 'commit')}" if commits else ""
         yield (
             f"{each['short_id']}  ended {clock(each['ended_at'])}  "
-            f"{lasting(each['duration_seconds'])}  {counted(each['turns'], 'turn')}{done}  {project_name(each)}"
+            f"{lasting(each['duration_seconds'])}  {counted(each['turns'], 'turn')}{done}  "
+            f"{project_name(each)}"
         )
         of = [each["git_branch"], each["agent"], *each["models"][:1]]
         if each["usage"]["tokens"]:

@@ -17,7 +17,8 @@ from memory_assets.recall.audit.audit import SourceState, source_states
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status.disk import look
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
-from memory_assets_tests.transcripts.agent_stores import CWD, GeminiDocument, OpenCode
+from memory_assets_tests.transcripts.agent_databases import CWD, OpenCode
+from memory_assets_tests.transcripts.agent_files import GeminiDocument
 
 PROJECT = project_of(CWD)
 

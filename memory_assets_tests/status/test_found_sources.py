@@ -22,7 +22,7 @@ from memory_assets_tests.transcript_files import (
     write_codex,
     write_lines,
 )
-from memory_assets_tests.transcripts.agent_stores import Cline, KiloTasks
+from memory_assets_tests.transcripts.agent_files import Cline, KiloTasks
 
 ONE, TWO, THREE = (f"11111111-aaaa-4aaa-8aaa-00000000000{number}" for number in (1, 2, 3))
 

@@ -10,29 +10,31 @@ from pathlib import Path
 import pytest
 
 from memory_assets.paths import SAMPLE_DIR
-from memory_assets_tests.transcripts.agent_stores import (
-    STORES,
+from memory_assets_tests.transcripts.agent_databases import (
+    Crush,
+    Cursor,
+    CursorChat,
+    Goose,
+    Hermes,
+    Kilo,
+    OpenCode,
+    Store,
+    Zed,
+)
+from memory_assets_tests.transcripts.agent_files import (
     Aider,
     Atif,
     Cline,
     ClineProgram,
-    Crush,
-    Cursor,
-    CursorChat,
     GeminiDocument,
-    Goose,
-    Hermes,
-    Kilo,
     KiloTasks,
-    OpenCode,
     OpenCodeTree,
     Roo,
     SpecStory,
-    Store,
     VsCode,
     VsCodeLog,
-    Zed,
 )
+from memory_assets_tests.transcripts.agent_stores import STORES
 from memory_assets_tests.transcripts.other_agents import LINES, put
 
 _SHARE, _CODE = ".local/share", ".config/Code/User"

@@ -34,24 +34,21 @@ from memory_assets.transcripts.readers.cursor import CursorReader
 from memory_assets.transcripts.readers.opencode import OpenCodeReader
 from memory_assets.transcripts.stored import DatabaseReader
 from memory_assets.transcripts.wal import with_wal
-from memory_assets_tests.transcripts.agent_stores import (
+from memory_assets_tests.transcripts.agent_databases import (
     CWD,
-    DATABASES,
     SESSION,
-    STORES,
     T0,
     Crush,
     Cursor,
     Goose,
     Hermes,
     Kilo,
-    KiloTasks,
     OpenCode,
     Store,
-    VsCode,
-    VsCodeLog,
     insert,
 )
+from memory_assets_tests.transcripts.agent_files import KiloTasks, VsCode, VsCodeLog
+from memory_assets_tests.transcripts.agent_stores import DATABASES, STORES
 
 Make = Callable[..., Store]
 stores = pytest.mark.parametrize("make", STORES, ids=lambda make: make.__name__)

@@ -28,15 +28,9 @@ from memory_assets.transcripts.readers.chat_log import replayed
 from memory_assets.transcripts.readers.gemini import replayed as gemini_replayed
 from memory_assets.transcripts.stored import Member, ancestor_of
 from memory_assets.transcripts.wal import with_wal
-from memory_assets_tests.transcripts.agent_stores import (
-    DATABASES,
-    FILES,
-    T0,
-    Aider,
-    CursorChat,
-    SpecStory,
-    Store,
-)
+from memory_assets_tests.transcripts.agent_databases import T0, CursorChat, Store
+from memory_assets_tests.transcripts.agent_files import Aider, SpecStory
+from memory_assets_tests.transcripts.agent_stores import DATABASES, FILES
 from memory_assets_tests.transcripts.other_agents import LINES
 from memory_assets_tests.transcripts.other_agents import put as put_lines
 

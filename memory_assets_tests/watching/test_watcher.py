@@ -28,14 +28,8 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.transcripts import reader_by_agent
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
-from memory_assets_tests.transcripts.agent_stores import (
-    CWD,
-    Aider,
-    Crush,
-    OpenCode,
-    Store,
-    VsCodeLog,
-)
+from memory_assets_tests.transcripts.agent_databases import CWD, Crush, OpenCode, Store
+from memory_assets_tests.transcripts.agent_files import Aider, VsCodeLog
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 FIRST_RETRY = 0.5
