@@ -94,12 +94,12 @@ def _what_to_type(settings: Settings) -> Iterator[str]:
 def _sessions(settings: Settings) -> int:
     """Return the number of sessions in memory."""
     from memory_assets.recall import open_memory
+    from memory_assets.stores.catalog.session_counts import counted_sessions
 
     try:
-        totals = open_memory(settings).catalog.products.totals()
+        return len(counted_sessions(open_memory(settings).catalog))
     except NotFound:
         return 0
-    return int(totals.get("redacted_records", {}).get("sessions") or 0)
 
 
 def ingest(

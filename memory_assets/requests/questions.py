@@ -111,7 +111,7 @@ class SessionsRequest(Arguments):
     """A request for the list of sessions, the one that ended last first. A session passes `since`
     and `until` if it was going on between them."""
 
-    answers = ("project", "total", "machine", "sessions")
+    answers = ("project", "total", "machine", "in_memory", "sessions")
 
     project: str | None = argument(
         None, "Only this project; `.` for the current directory's.", max_length=1_000
@@ -144,7 +144,7 @@ class UsageRequest(Arguments):
     answers = (
         *("project", "by", "prices_of", "sessions", "tokens", "input_tokens", "output_tokens"),
         *("cache_read_tokens", "cache_write_tokens", "answers", "seconds", "dollars"),
-        *("unpriced", "groups"),
+        *("unpriced", "without_usage", "groups"),
     )
 
     by: UsageGroup = argument("model", "What is added up: model, project, agent, session or day.")

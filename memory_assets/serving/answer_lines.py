@@ -14,7 +14,7 @@ from typing import Any
 
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.visible_text import joined, snippet
-from memory_assets.status import counted, lasting, waiting_sessions
+from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
 _MOST_LINES = 3
@@ -327,6 +327,8 @@ def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     if not answer["groups"]:
         yield "No session says what it took."
         return
+    if number := answer["without_usage"]:
+        yield f"{counted(number, 'more session')} say{'s' * (number == 1)} nothing of it."
     yield f"Prices as the providers listed them in {answer['prices_of']}, whatever was paid."
     if answer["unpriced"]:
         models = ", ".join(name or "(not said)" for name in list(answer["unpriced"])[:5])
@@ -341,6 +343,10 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{counted(more, 'older session')}; -n {min(answer['total'], 1_000)} lists them."
     if answer["machine"]:
         yield f"{counted(answer['machine'], 'session')} of programs left out; --machine lists all."
+    every = SessionCounts(**answer["in_memory"])
+    if shares := every.shares():
+        where = "In memory" if answer["project"] is None else "In all"
+        yield f"{where}: {counted(every.total, 'session')}, {shares}."
     if listed_here:
         first = listed_here[0]["short_id"]
         yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"

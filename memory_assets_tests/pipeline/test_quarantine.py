@@ -410,7 +410,7 @@ def test_sessions_of_which_nothing_was_made_are_said_not_to_be_found() -> None:
     """After a check that blocks, or an ingest that was stopped."""
     stages = {"redacted_records": {"sessions": 3}, "turn_chunks": {"sessions": 1, "rows": 4}}
     stages["sessions_keywords"] = {"rows": 4}
-    covered = coverage(stages, at_source=3, quarantined=0, vectors=False)
+    covered = coverage(stages, quarantined=0, vectors=False)
     lines = list(in_words(covered))
     assert [everything for everything, _ in lines] == [False]
     assert lines[0][1].startswith("2 sessions cannot be found yet")
