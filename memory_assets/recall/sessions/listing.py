@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.chunking import touched_by
 from memory_assets.recall.names import listed_projects, short_id
+from memory_assets.recall.pins import pins_by_session
 from memory_assets.recall.rows import answering_models, asked_by_a_person, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import SessionsRequest
@@ -33,13 +34,18 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
     """Return the sessions that pass the filters, the one that ended last first, as the JSON of
     `memory sessions`: `total`, of which `sessions` has the first `asked.n`; `machine` counts those
-    of programs, in which no person asked for anything, that were left out.
+    of programs, in which no person asked for anything, that were left out, `hidden` those that a
+    person hid.
 
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
     projects = memory.projects_with_worktrees(asked.project)
-    passing = [row for row in _rows(memory, projects) if _passes(row, asked)]
+    pinned = pins_by_session(memory)
+    every = [row for row in _rows(memory, projects) if _passes(row, asked)]
+    every = [row for row in every if not asked.pinned or row["session_id"] in pinned]
+    hidden = frozenset() if asked.hidden else memory.hidden.all()
+    passing = [row for row in every if (row["project"], row["session_id"]) not in hidden]
     listed = [row for row in passing if asked.machine or asked_by_a_person(row)]
     of_programs = len(passing) - len(listed)
     listed.sort(key=lambda row: (row["ended_at"] or _FIRST, row["session_id"]), reverse=True)
@@ -47,7 +53,11 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
         "project": listed_projects(projects),
         "total": len(listed),
         "machine": of_programs,
-        "sessions": [_described(memory, row) for row in listed[: asked.n]],
+        "hidden": len(every) - len(passing),
+        "sessions": [
+            {**_described(memory, row), "pinned": pinned.get(row["session_id"], [])}
+            for row in listed[: asked.n]
+        ],
     }
 
 
