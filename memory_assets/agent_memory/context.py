@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.agent_memory.memory import NOTE
 from memory_assets.agent_memory.policy import LEAST_BUDGET
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Summarized
 from memory_assets.errors import BadArgument
@@ -134,6 +135,8 @@ def _bullet(memory: StoredMemory, others: Sequence[StoredMemory]) -> str:
     shown = {each.memory_id for each in others}
     note = ", newer than and contrary to one below" if shown & {*memory.contradicts} else ""
     said = " ".join(memory.text.split())
+    if memory.type == NOTE:
+        return f"- {said} (the user's note on {', '.join(memory.entities)}, {memory.ts.date()})"
     return f"- {said} ({memory.type}, {memory.ts.date()}, confidence {memory.confidence:g}{note})"
 
 

@@ -21,6 +21,7 @@ FULL: dict[str, Any] = {
     "description": "Do not fold long lists on a terminal.",
     "names": {"http": None, "mcp": None},
 }
+ASIDE: dict[str, Any] = {"names": {"mcp": None}}
 _SPAN: dict[str, Any] = {"wire": int | str, "reads": parse_reach, "max_length": 8, "pattern": REACH}
 
 
@@ -111,7 +112,7 @@ class SessionsRequest(Arguments):
     """A request for the list of sessions, the one that ended last first. A session passes `since`
     and `until` if it was going on between them."""
 
-    answers = ("project", "total", "machine", "in_memory", "sessions")
+    answers = ("project", "total", "machine", "hidden", "in_memory", "sessions")
 
     project: str | None = argument(
         None, "Only this project; `.` for the current directory's.", max_length=1_000
@@ -127,6 +128,8 @@ class SessionsRequest(Arguments):
         None, "Only sessions that read or changed this file or directory.", max_length=1_000
     )
     machine: bool = argument(False, "Also sessions in which no person asked for anything.")
+    pinned: bool = argument(False, "Only sessions that are pinned, or turns of which are.", **ASIDE)
+    hidden: bool = argument(False, "Also hidden sessions.", **ASIDE)
     n: int = argument(
         20, "Number of sessions.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_SESSIONS
     )

@@ -282,8 +282,15 @@ def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
             of.append(f"{shortened(each['usage']['tokens'])} tokens")
         title = each["title"] or "(no title: too little is said in it)"
         yield f"   {title}  [{', '.join(filter(None, of))}]"
+        yield from (f"   {pin_line(pinned)}" for pinned in each["pinned"])
     if not answer["sessions"]:
         yield "No session."
+
+
+def pin_line(pinned: Mapping[str, Any]) -> str:
+    """Return what is pinned on one line: the turn, if it is one, and the note."""
+    turn = pinned["id"].partition("::turn::")[2]
+    return f"pinned{f' turn {turn}' if turn else ''}: {' '.join(pinned['text'].split())}"
 
 
 def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -343,6 +350,8 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{counted(more, 'older session')}; -n {min(answer['total'], 1_000)} lists them."
     if answer["machine"]:
         yield f"{counted(answer['machine'], 'session')} of programs left out; --machine lists all."
+    if answer["hidden"]:
+        yield f"{counted(answer['hidden'], 'hidden session')} left out; --hidden lists them."
     every = SessionCounts(**answer["in_memory"])
     if shares := every.shares():
         where = "In memory" if answer["project"] is None else "In all"

@@ -32,6 +32,7 @@ from memory_assets.stores.files.shared import REPLICA_FILE, is_locked
 DATA = (
     *("agent_memory.db*", "catalog.db*", "chroma", "chroma.*", "claude-plugin", "dagster"),
     *("excluded.txt", "forgotten.db*", "forgotten.lock", "gateway_usage.db*"),
+    "hidden.txt",
     *("index.json*", "index.lock", "ingest.json*", "ingest.lock", "keywords.db*", "lake"),
     *("lineage.db*", "rebuild.lock", "retention.begun", "shard.json*", "shard.lock", "shards"),
     *("versions.json*", "watcher.json*", "watcher.lock", "workspaces.json*"),

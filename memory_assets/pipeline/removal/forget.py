@@ -231,8 +231,9 @@ def _remove_workspaces(
 
 
 def _remove_rows(components: Components, selected: Set[SessionKey], names: Names) -> int:
-    """Delete the rows of sessions from the catalogue, and what names them or gone projects from
-    the ledger of runs; return the number of the catalogue's."""
+    """Delete the rows of sessions from the catalogue, that they are hidden, and what names them or
+    gone projects from the ledger of runs; return the number of the catalogue's."""
+    components.hidden.remove(selected)
     if selected:
         components.runs.forget(names.projects, names.session_ids)
     return remove_sessions(components.catalog.path, selected, names.projects)

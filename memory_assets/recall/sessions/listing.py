@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.chunking import touched_by
 from memory_assets.recall.names import listed_projects, short_id
+from memory_assets.recall.pins import pins_by_session
 from memory_assets.recall.rows import answering_models, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import SessionsRequest
@@ -34,14 +35,19 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
     """Return the sessions that pass the filters, the one that ended last first, as the JSON of
     `memory sessions`: `total`, of which `sessions` has the first `asked.n`; `machine` counts those
-    of programs, in which no person asked for anything, that were left out. `in_memory` has the
-    number of all sessions of the memory, or of the projects asked for, and whose they are.
+    of programs, in which no person asked for anything, that were left out, `hidden` those that a
+    person hid. `in_memory` has the number of all sessions of the memory, or of the projects asked
+    for, and whose they are.
 
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
     projects = memory.projects_with_worktrees(asked.project)
-    passing = [row for row in _rows(memory, projects) if _passes(row, asked)]
+    pinned = pins_by_session(memory)
+    matching = [row for row in _rows(memory, projects) if _passes(row, asked)]
+    matching = [row for row in matching if not asked.pinned or row["session_id"] in pinned]
+    hidden = frozenset() if asked.hidden else memory.hidden.all()
+    passing = [row for row in matching if (row["project"], row["session_id"]) not in hidden]
     every = counted_sessions(memory.catalog, projects)
     of_persons = {(each.project, each.session_id) for each in every if each.whose == "persons"}
     listed = [
@@ -53,8 +59,12 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
         "project": listed_projects(projects),
         "total": len(listed),
         "machine": of_programs,
+        "hidden": len(matching) - len(passing),
         "in_memory": asdict(SessionCounts.of(every)),
-        "sessions": [_described(memory, row) for row in listed[: asked.n]],
+        "sessions": [
+            {**_described(memory, row), "pinned": pinned.get(row["session_id"], [])}
+            for row in listed[: asked.n]
+        ],
     }
 
 

@@ -200,14 +200,15 @@ def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
 
 def _newest(stores: Stores, project: str) -> list[_Session]:
     """Return the newest sessions of a project and its working trees, in which a person asked
-    for something, the last one first."""
+    for something and that nobody hid, the last one first."""
     names = with_worktrees(stores.catalog, project)
     of_persons = sessions_of_persons(stores.catalog, names)
+    hidden = stores.hidden.all()
     spans = [
         span
         for name in names
         for span in stores.catalog.products.spans(name)
-        if span[:2] in of_persons
+        if span[:2] in of_persons and span[:2] not in hidden
     ]
     spans.sort(key=lambda span: (span[3] or "", span[1]), reverse=True)
     sessions: list[_Session] = []
