@@ -88,6 +88,9 @@ class ShowRequest(Arguments):
     page: int = argument(1, "With --records: the page to print.", ge=1, le=10_000)
     full: bool = argument(False, **FULL)
     pager: bool = argument(True, "Whether a terminal gets it in $PAGER.", names={"http": None})
+    workspace: str | None = argument(
+        None, "The id is a path in this workspace, which its name or a path says.", max_length=1_000
+    )
 
 
 @dataclass(frozen=True)

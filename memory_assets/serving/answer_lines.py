@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.visible_text import joined, snippet
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
@@ -191,10 +192,11 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def held_back_notes(coverage: Mapping[str, Any]) -> Iterator[str]:
     """Yield the sessions held back that a search concerns, with reason and remedy."""
-    for line in coverage["held_back"][:_HELD_BACK]:
+    lines = coverage["held_back"]
+    for line in lines[:_HELD_BACK]:
         yield f"held back, so not searched: {line}"
-    more = coverage["quarantined"] - _HELD_BACK
-    if more > 0:
+    more = max(len(lines) - _HELD_BACK, 0) + max(coverage["quarantined"] - MOST_HELD_BACK, 0)
+    if more:
         yield f"{more} more held back; `memory status` lists them."
 
 
