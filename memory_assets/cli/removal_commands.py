@@ -4,6 +4,7 @@ removed, and report."""
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
     from memory_assets.pipeline.stage.components import Components
 
 
+_PLURALS = {
+    "session": "sessions",
+    "document": "documents",
+    "conversation": "conversations",
+    "memory": "memories",
+}
 _WHOLE = (
     "That id is of one {} of it: only whole sessions are forgotten, so all that is listed would go."
 )
@@ -100,7 +107,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     answer["stays"]["still_holding"] = _still_holding(settings, text) if text else []
-    rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
+    rendering.print_answer(answer, as_json, _removed(answer["sessions"], report, answer["stays"]))
     push_after(settings)
 
 
@@ -220,6 +227,7 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
         "project": session.project,
         "session_id": session.session_id,
         "agent": session.agent,
+        "kind": session.kind,
         "title": session.title,
         "last_record_at": session.last_at.isoformat() if session.last_at else None,
         "rows": session.rows,
@@ -230,13 +238,30 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
 def _selected(sessions: Sequence[dict[str, Any]], *, cut: bool) -> Iterator[str]:
     rows = sum(sum(each["rows"].values()) for each in sessions)
     what = "The text would be cut out of" if cut else "To be forgotten:"
-    yield f"{what} {counted(len(sessions), 'session')}, {counted(rows, 'row')}."
-    yield from listed(
-        f"  {each['session_id']}  {clock(each['last_record_at'])}  {each['project']}  "
-        f"{counted(each['rows'].get('redacted_records', 0), 'record')}, "
-        f"{counted(each['rows'].get('turn_chunks', 0), 'chunk')}  {each['title'][:60]}"
-        for each in sessions
-    )
+    yield f"{what} {_in_words(sessions)}, {counted(rows, 'row')}."
+    yield from listed(map(_in_a_line, sessions))
+
+
+def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many sessions, conversations, memories and documents there are, as words."""
+    numbers = Counter(each["kind"] for each in sessions)
+    parts = [
+        f"{numbers[kind]} {kind if numbers[kind] == 1 else several}"
+        for kind, several in _PLURALS.items()
+        if numbers[kind]
+    ] or ["0 sessions"]
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def _in_a_line(session: Mapping[str, Any]) -> str:
+    rows = session["rows"]
+    if (kind := session["kind"]) in ("conversation", "memory"):
+        size = counted(rows.get("agent_history", 0), "turn") if kind == "conversation" else kind
+    else:
+        records, chunks = rows.get("redacted_records", 0), rows.get("turn_chunks", 0)
+        size = f"{counted(records, 'record')}, {counted(chunks, 'chunk')}"
+    start = f"  {session['session_id']}  {clock(session['last_record_at'])}  {session['project']}"
+    return f"{start}  {size}  {session['title'][:60]}"
 
 
 def _what_stays(settings: Settings, found: Sequence[SessionOnRecord]) -> dict[str, Any]:
@@ -274,15 +299,17 @@ def _cut(
 
 
 def _was_cut(answer: Mapping[str, Any]) -> Iterator[str]:
-    yield f"The text was cut out of {counted(len(answer['sessions']), 'session')}, which stay."
+    yield f"The text was cut out of {_in_words(answer['sessions'])}, which stay."
     yield from (f"{name} failed: {reason}" for name, reason in answer["failed"].items())
     yield "The agents' own files were not changed; what is read of them is without it from now on."
     yield from _left(answer["stays"])
 
 
-def _removed(report: ForgetReport, stays: dict[str, Any]) -> Iterator[str]:
+def _removed(
+    sessions: Sequence[Mapping[str, Any]], report: ForgetReport, stays: dict[str, Any]
+) -> Iterator[str]:
     yield (
-        f"Forgotten: {counted(report.sessions, 'session')} "
+        f"Forgotten: {_in_words(sessions)} "
         f"({counted(report.lake_files, 'file')} of the lake, "
         f"{counted(report.collection_rows, 'row')} of the collections, "
         f"{report.catalog_rows} of the catalogue, "

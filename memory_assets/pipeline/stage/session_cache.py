@@ -3,8 +3,9 @@ once; and a cache of session records for the stages that follow redaction.
 
 These stages read the same sessions one after the other, so records of one project are kept in
 memory, up to a limit, by the output hash of the session's product: a session that changes is
-read again. Redaction hands over what it has written (`note`). Checks do not use the cache; they
-read the files.
+read again. Beyond the limit the session that was used last is kept, so that one large session
+that goes on is read once and not by each stage. Redaction hands over what it has written (`note`).
+Checks do not use the cache; they read the files.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ _HEAD, _TAIL = 8_000, 4_000
 and commits: a commit is printed behind the tests, and the line that tells of a failure is often the
 last."""
 _CACHE_BYTES = 20 << 20
-"""Limit of the cache, in bytes of Arrow tables; Python objects take about five times as much.
-The first sessions of a project stay, because all stages read them in one order."""
+"""Limit of the cache but for the session used last, in bytes of Arrow tables; Python objects take
+about five times as much. The first sessions of a project stay, because all stages read them in one
+order."""
 _BYTES_A_RECORD = 300
 """What a record has in Arrow beside its text, about."""
 
@@ -53,6 +55,8 @@ class SessionCache:
         self._sessions: dict[str, SessionTurns | None] = {}
         self._outputs: tuple[str, Outputs] = ("", {})
         self._noted: dict[str, Outputs] = {}
+        self._beyond = ""
+        """Output hash of the session that is kept though the limit is reached."""
         self._bytes = 0
 
     def note(self, project: str, output_hash: str, records: Sequence[RedactedRecord]) -> None:
@@ -97,10 +101,13 @@ class SessionCache:
         cached = self._records.get(source.output_hash)
         if cached is not None:
             return cached
+        self._drop_beyond()
         records, size = self._read(source)
         if self._bytes + size <= _CACHE_BYTES:
             self._bytes += size
-            self._records[source.output_hash] = records
+        else:
+            self._beyond = source.output_hash
+        self._records[source.output_hash] = records
         return records
 
     def whole_outputs(self, source: Product) -> Outputs:
@@ -129,8 +136,7 @@ class SessionCache:
         records = sorted(as_said(self.records(source)), key=by_source_file)
         turns = list(turns_of(source, records))
         session = session_turns(records, turns) if turns else None
-        if source.output_hash in self._records:
-            self._sessions[source.output_hash] = session
+        self._sessions[source.output_hash] = session
         return session
 
     def forget(self) -> None:
@@ -139,7 +145,13 @@ class SessionCache:
         self._sessions.clear()
         self._noted.clear()
         self._outputs = ("", {})
+        self._beyond = ""
         self._bytes = 0
+
+    def _drop_beyond(self) -> None:
+        self._records.pop(self._beyond, None)
+        self._sessions.pop(self._beyond, None)
+        self._beyond = ""
 
     def _turn_to(self, project: str) -> None:
         if project != self._project:
