@@ -97,7 +97,8 @@ def find(settings: Settings, *, keep_data: bool = False) -> Found:
     key, ours = user_config_dir() / KEY_FILE, list(_of_memory(settings.data_dir))
     of_default = bool(ours) and settings.data_dir == DATA_DIR
     key_goes = of_default and not (DATA_DIR / "tenants").exists()
-    for path in (*ours, user_cache_dir(), *([key] if key_goes else [])):
+    waiting = user_config_dir().glob("waiting-*")
+    for path in (*ours, user_cache_dir(), *waiting, *([key] if key_goes else [])):
         if path.exists():
             found.removed[path] = _size(path)
     if key.exists() and not key_goes:
