@@ -190,6 +190,17 @@ class Settings(Arguments):
         "The name of this machine's own shard there; unset: that of the machine.",
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$",
     )
+    derive_from: str | None = argument(
+        None,
+        "Of workers: where the shards of all people are, from which others are derived.",
+        reads=_shard,
+    )
+    derive_to: str | None = argument(
+        None, "Of workers: where derived shards are written.", reads=_shard
+    )
+    derive_on: Literal["processes", "ray"] = argument(
+        "processes", "What runs the workers of a batch: processes of this machine, or Ray."
+    )
     projects_dir: tuple[Path, ...] | None = argument(
         None, "Claude Code's projects directories.", reads=_directories
     )

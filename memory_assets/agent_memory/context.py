@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.agent_memory.memory import NOTE
 from memory_assets.agent_memory.policy import LEAST_BUDGET
 from memory_assets.agent_memory.ports import ConversationTurn, Found, StoredMemory, Summarized
 from memory_assets.agent_memory.similarity import NEAR_FROM, difference
@@ -148,6 +149,8 @@ def _bullet(memory: StoredMemory, others: Sequence[StoredMemory]) -> str:
     note = "; ".join(difference(memory.text, each.text) for each in contrary)
     note = f", newer than and contrary to one below: {note}" if note else ""
     said = " ".join(memory.text.split())
+    if memory.type == NOTE:
+        return f"- {said} (the user's note on {', '.join(memory.entities)}, {memory.ts.date()})"
     return f"- {said} ({memory.type}, {memory.ts.date()}, confidence {memory.confidence:g}{note})"
 
 

@@ -30,6 +30,11 @@ MOST_LABELS = 20
 """Entities, and tags, of one memory."""
 FROM_SESSIONS = "promoted from sessions"
 """The tag of a memory that nothing but sessions showed; `entities` has its topic."""
+NOTE = "note"
+"""The type of what a person pinned: its text is the note, `entities` the id of the session or turn,
+and its conversation the session, with which it is forgotten."""
+_UNCOUNTED = -1
+"""`at_turn` of a note: it takes no place in the window of what agents store."""
 _COMPARED = 20
 """Memories that a new one is compared with: those most similar to it."""
 
@@ -131,6 +136,41 @@ class MemoryService:
         )
         with self._vectors.exclusive():
             return self._written(memory, waited)
+
+    def pin(self, target: str, session_id: str, note: str) -> StoredMemory:
+        """Keep what a person says about a session or a turn, in place of what was said before, and
+        return it.
+
+        Raises:
+            BadArgument: it is too long, or the id holds a secret.
+            RedactionUnavailable, RedactionFailed, StoreError: nothing was stored.
+        """
+        redaction, now = self._around.redaction, self._around.clock()
+        if not redaction.is_safe(target):
+            raise BadArgument("id: holds what looks like a secret or an address")
+        text = redaction.redact(note).trimmed()
+        if (tokens := self._around.count_tokens(text)) > MOST_TOKENS:
+            raise BadArgument(f"text: {tokens} tokens are more than {MOST_TOKENS}")
+        pinned = StoredMemory(
+            memory_id=self.pin_id(target),
+            text=text,
+            type=NOTE,
+            confidence=1.0,
+            ts=datetime.fromtimestamp(now, UTC),
+            stored_at=now,
+            conversation_id=session_id,
+            at_turn=_UNCOUNTED,
+            project=self._around.project,
+            entities=(redaction.redact(target),),
+        )
+        with self._vectors.exclusive():
+            self._vectors.add(self._router.collection_of(NOTE), [pinned])
+            self._note(pinned, "stored", "a person pinned it", pinned.memory_id)
+        return pinned
+
+    def pin_id(self, target: str) -> str:
+        """Return the id of the note on a session or a turn."""
+        return id_of_memory(self._around.redaction.fingerprint, f"pin\0{target}", "")
 
     def recall(
         self,
@@ -280,7 +320,10 @@ def id_of_memory(fingerprint: Callable[[str], str], project: str, text: str) -> 
 
 def comparable(one: StoredMemory, other: StoredMemory) -> bool:
     """Whether a memory can say what another says, or the opposite. What was promoted from sessions
-    can only where it is about one topic, and is never merged with what an agent wrote."""
+    can only where it is about one topic, and is never merged with what an agent wrote. A person's
+    note says it of one session."""
+    if NOTE in (one.type, other.type):
+        return False
     promoted = FROM_SESSIONS in one.tags
     if promoted != (FROM_SESSIONS in other.tags):
         return False

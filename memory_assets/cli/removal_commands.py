@@ -59,7 +59,6 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     What is deleted matches all options that are given. It is not ingested again, unless it is a
     workspace whose directory `memory index` is given. The files on disk are not deleted.
     """
-    from memory_assets.pipeline.removal import cut_text
     from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.removal.selection import select
     from memory_assets.pipeline.stage.components import Components
@@ -75,7 +74,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     try:
         found = select(components, selection)
     except NotFound:
-        if not (asked.cut and text and cut_text.is_noted(components, text)):
+        if not (asked.cut and text and forgetting.is_noted(components, text)):
             raise
         found = []  # what an interrupted cut left is rewritten
     console = rendering.open_console(stderr=as_json)
@@ -280,16 +279,16 @@ def _cut(
     settings: Settings, components: Components, text: str, projects: Set[str]
 ) -> dict[str, Any]:
     """Take a text out of all that is kept, and return what was done and what stays."""
-    from memory_assets.pipeline.removal import cut_text
+    from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.stage.components import Components
 
     console = rendering.open_console(stderr=True)
-    cut_text.note_text(components, text)
+    forgetting.note_text(components, text)
     components.catalog.close()
     done = _brought_up_to_date(settings, projects, console, limit=None)
     with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("rewriting files", total=None)
-        cut_text.rewrite_stores(
+        forgetting.rewrite_stores(
             Components(settings),
             lambda step: bar.update(task, description=rendering.escaped(step)),
         )
@@ -411,8 +410,7 @@ def _brought_up_to_date(
     from memory_assets.cli.ingesting.index_runs import index_partition
     from memory_assets.cli.ingesting.ingest import STEPS_OF_ALL, advancing, run_plans
     from memory_assets.pipeline.plan import plan
-    from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
-    from memory_assets.pipeline.plan.workspaces import plan_outdated
+    from memory_assets.pipeline.plan.plan import plan_agent_memory, plan_outdated
     from memory_assets.pipeline.scan import on_disk
     from memory_assets.pipeline.stage.components import Components
 

@@ -17,7 +17,9 @@ from memory_assets.errors import ConfigurationError, NotFound, StoreError
 from memory_assets.requests.agent_memory import (
     AppendRequest,
     ContextRequest,
+    HideRequest,
     MemoriesRequest,
+    PinRequest,
     RememberRequest,
 )
 from memory_assets.requests.arguments import Arguments
@@ -60,6 +62,10 @@ class AgentMemory:
             match asked:
                 case RememberRequest() | AppendRequest():
                     return self._written(asked)
+                case PinRequest():
+                    return self._pin(asked)
+                case HideRequest():
+                    return self._hide(asked)
                 case MemoriesRequest():
                     return self._memories(asked)
                 case ContextRequest():
@@ -168,6 +174,36 @@ class AgentMemory:
             waited=waited,
         )
         return asdict(written)
+
+    def _pin(self, asked: PinRequest) -> dict[str, Any]:
+        """Pin a session or a turn, or remove what is pinned. Without a note what is there stays.
+
+        Raises:
+            NotFound: there is no such session or turn, or nothing is pinned there.
+            ConfigurationError: the session is hidden.
+        """
+        from memory_assets.recall.pins import pinnable, usual_note
+
+        engines = self._calls.engines
+        of = pinnable(engines, asked.id)
+        memory = self._calls.gateway(of.project).memory
+        memory_id = memory.pin_id(of.id)
+        done = {"pinned": not asked.remove, "id": of.id, "memory_id": memory_id}
+        if asked.remove:
+            if not engines.journal.delete_memories([memory_id]):
+                raise NotFound(f"{of.id} is not pinned")
+            return {**done, "text": ""}
+        note = usual_note(engines, of)
+        for each in engines.journal.memories({"memory_id": memory_id}):
+            note = each.text
+        pinned = memory.pin(of.id, of.session_id, asked.text.strip() or note)
+        return {**done, "text": str(pinned.text)}
+
+    def _hide(self, asked: HideRequest) -> dict[str, Any]:
+        from memory_assets.recall.pins import hide_session
+
+        session_id = hide_session(self._calls.engines, asked.session, again=asked.remove)
+        return {"hidden": not asked.remove, "session_id": session_id}
 
     def _append(self, asked: AppendRequest) -> dict[str, Any]:
         appended = self._calls.gateway(self._project(asked.project)).history.append(

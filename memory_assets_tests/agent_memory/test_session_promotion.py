@@ -13,7 +13,7 @@ from memory_assets.agent_memory.ports import StoredMemory
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport, keep_up
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components

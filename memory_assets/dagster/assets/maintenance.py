@@ -25,7 +25,7 @@ from memory_assets.pipeline.checks.figures import (
     status_report,
     status_verdicts,
 )
-from memory_assets.pipeline.ingest.secret_search import search_for_known_secrets
+from memory_assets.pipeline.redact.known_secrets import search_for_known_secrets
 from memory_assets.pipeline.removal.retention import RETAINED_SESSIONS, retain, retention_metadata
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.redaction import ENGINE_VERSION
