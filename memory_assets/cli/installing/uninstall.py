@@ -38,6 +38,7 @@ from memory_assets.stores.files.shared import REPLICA_FILE, is_locked
 DATA = (
     *("agent_memory.db*", "catalog.db*", "chroma", "chroma.*", "claude-plugin", "dagster"),
     *("excluded.txt", "forgotten.db*", "forgotten.lock", "gateway_usage.db*"),
+    "hidden.txt",
     *("index.json*", "index.lock", "ingest.json*", "ingest.lock", "keywords.db*", "lake"),
     *("lineage.db*", "rebuild.lock", "retention.begun", "shard.json*", "shard.lock", "shards"),
     *("versions.json*", "watcher.json*", "watcher.lock", "workspaces.json*"),
@@ -102,8 +103,9 @@ def find(settings: Settings, *, keep_data: bool = False) -> Found:
     key, ours = user_config_dir() / KEY_FILE, list(_of_memory(settings.data_dir))
     of_default = bool(ours) and settings.data_dir == DATA_DIR
     key_goes = of_default and not (DATA_DIR / "tenants").exists()
+    waiting = user_config_dir().glob("waiting-*")
     copy = tombstones_copy(settings.data_dir)
-    for path in (*ours, user_cache_dir(), copy, *([key] if key_goes else [])):
+    for path in (*ours, user_cache_dir(), copy, *waiting, *([key] if key_goes else [])):
         if path.exists():
             found.removed[path] = _size(path)
     if key.exists() and not key_goes:
