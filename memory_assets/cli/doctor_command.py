@@ -126,9 +126,9 @@ def _roots(settings: Settings) -> Roots:
         return roots_to_read(settings, catalog)
 
 
-def _sessions_of(settings: Settings, roots: Roots) -> set[tuple[str, str]]:
-    """Return project and id of the sessions below these directories. Of files on record, none is
-    opened."""
+def _sessions_of(settings: Settings, roots: Roots) -> set[str]:
+    """Return the ids of the sessions below these directories; files of one may be in several
+    projects. Of files on record, none is opened."""
     from memory_assets.status.disk import remembered
     from memory_assets.stores.catalog.catalog import Catalog
     from memory_assets.stores.files.sqlite import IN_MEMORY
@@ -137,7 +137,7 @@ def _sessions_of(settings: Settings, roots: Roots) -> set[tuple[str, str]]:
     path = settings.data_dir / "catalog.db"
     with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
         found = discover(roots, remembered(catalog.sources.rows()))
-        return {(source.project, source.session_id) for source in found}
+        return {source.session_id for source in found}
 
 
 def _transcripts(name: str, settings: Settings) -> Finding:
@@ -250,16 +250,18 @@ def _git(name: str, settings: Settings) -> Finding:
 def _memory(name: str, settings: Settings) -> Finding:
     from memory_assets.status.status import status
     from memory_assets.status.words import sample_note
+    from memory_assets.stores.catalog.session_counts import SessionCounts
 
     if not (settings.data_dir / "catalog.db").exists():
         return Finding(name, True, "nothing yet", "Run `memory ingest`.")
     current = status(settings)
     behind = [line for well, line in in_words(current["coverage"]) if not well]
-    sessions = current["stages"].get("redacted_records", {}).get("sessions", 0)
+    sessions = SessionCounts(**current["sessions"])
     held = len(current["quarantined"])
     see = ["Run `memory status` for cause and remedy of each."] if held else behind
     remedy = " ".join([*see, *sample_note(current)])
-    found = counted(sessions, "session") + (f", {held} held back" if held else "")
+    found = ": ".join(filter(None, (counted(sessions.total, "session"), sessions.shares())))
+    found += f"; {held} held back" if held else ""
     return Finding(name, not held and not behind, found, remedy)
 
 

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.paths import NO_COLLECTIONS
 from memory_assets.recall.ids import may_be_id
-from memory_assets.recall.search.answer import Answer, Coverage, Hit, together, with_held_back
+from memory_assets.recall.search.answer import (
+    Answer,
+    Coverage,
+    Hit,
+    only,
+    session_of,
+    together,
+    with_held_back,
+)
 from memory_assets.requests.search import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import Settings
@@ -126,7 +134,14 @@ class Searchable(Stores):
         return hits if request.literal is not None else self._searcher.with_later(hits)
 
     def found(self, request: SearchRequest) -> Answer:
-        """Return what `search` does, without what came of the hits later."""
+        """Return what `search` does, without what came of the hits later. Hidden sessions have no
+        hit, unless they are asked for."""
+        hidden = self.hidden.all()
+        if request.hidden or request.session is not None or not hidden:
+            return self._with_hidden(request)
+        return only(self._with_hidden, request, lambda hit: session_of(hit) not in hidden)
+
+    def _with_hidden(self, request: SearchRequest) -> Answer:
         if request.workspace:
             partition = self.workspace_named(request.workspace).partition
             within = replace(request, workspace=None, project=partition)

@@ -21,6 +21,7 @@ FULL: dict[str, Any] = {
     "description": "Do not fold long lists on a terminal.",
     "names": {"http": None, "mcp": None},
 }
+ASIDE: dict[str, Any] = {"names": {"mcp": None}}
 _SPAN: dict[str, Any] = {"wire": int | str, "reads": parse_reach, "max_length": 8, "pattern": REACH}
 
 
@@ -114,7 +115,7 @@ class SessionsRequest(Arguments):
     """A request for the list of sessions, the one that ended last first. A session passes `since`
     and `until` if it was going on between them."""
 
-    answers = ("project", "total", "machine", "sessions")
+    answers = ("project", "total", "machine", "hidden", "in_memory", "sessions")
 
     project: str | None = argument(
         None, "Only this project; `.` for the current directory's.", max_length=1_000
@@ -130,6 +131,8 @@ class SessionsRequest(Arguments):
         None, "Only sessions that read or changed this file or directory.", max_length=1_000
     )
     machine: bool = argument(False, "Also sessions in which no person asked for anything.")
+    pinned: bool = argument(False, "Only sessions that are pinned, or turns of which are.", **ASIDE)
+    hidden: bool = argument(False, "Also hidden sessions.", **ASIDE)
     n: int = argument(
         20, "Number of sessions.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_SESSIONS
     )
@@ -147,7 +150,7 @@ class UsageRequest(Arguments):
     answers = (
         *("project", "by", "prices_of", "sessions", "tokens", "input_tokens", "output_tokens"),
         *("cache_read_tokens", "cache_write_tokens", "answers", "seconds", "dollars"),
-        *("unpriced", "groups"),
+        *("unpriced", "without_usage", "groups"),
     )
 
     by: UsageGroup = argument("model", "What is added up: model, project, agent, session or day.")

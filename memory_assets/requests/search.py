@@ -141,6 +141,7 @@ class SearchRequest(Arguments):
     sort: Sort = argument("relevance", "Order of the hits: the best or the newest first.")
     recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
     machine: bool = argument(False, "Also what programs asked, and no person.", **_UNLISTED)
+    hidden: bool = argument(False, "Also hidden sessions.", **_UNLISTED)
     full: bool = argument(
         False, "Print whole texts, not stretches of them.", names={"http": None, "mcp": None}
     )

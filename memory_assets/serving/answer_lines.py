@@ -15,7 +15,7 @@ from typing import Any
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.visible_text import joined, snippet
-from memory_assets.status import counted, lasting, waiting_sessions
+from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
 _MOST_LINES = 3
@@ -284,8 +284,15 @@ def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
             of.append(f"{shortened(each['usage']['tokens'])} tokens")
         title = each["title"] or "(no title: too little is said in it)"
         yield f"   {title}  [{', '.join(filter(None, of))}]"
+        yield from (f"   {pin_line(pinned)}" for pinned in each["pinned"])
     if not answer["sessions"]:
         yield "No session."
+
+
+def pin_line(pinned: Mapping[str, Any]) -> str:
+    """Return what is pinned on one line: the turn, if it is one, and the note."""
+    turn = pinned["id"].partition("::turn::")[2]
+    return f"pinned{f' turn {turn}' if turn else ''}: {' '.join(pinned['text'].split())}"
 
 
 def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -329,6 +336,8 @@ def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     if not answer["groups"]:
         yield "No session says what it took."
         return
+    if number := answer["without_usage"]:
+        yield f"{counted(number, 'more session')} say{'s' * (number == 1)} nothing of it."
     yield f"Prices as the providers listed them in {answer['prices_of']}, whatever was paid."
     if answer["unpriced"]:
         models = ", ".join(name or "(not said)" for name in list(answer["unpriced"])[:5])
@@ -343,6 +352,12 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{counted(more, 'older session')}; -n {min(answer['total'], 1_000)} lists them."
     if answer["machine"]:
         yield f"{counted(answer['machine'], 'session')} of programs left out; --machine lists all."
+    if answer["hidden"]:
+        yield f"{counted(answer['hidden'], 'hidden session')} left out; --hidden lists them."
+    every = SessionCounts(**answer["in_memory"])
+    if shares := every.shares():
+        where = "In memory" if answer["project"] is None else "In all"
+        yield f"{where}: {counted(every.total, 'session')}, {shares}."
     if listed_here:
         first = listed_here[0]["short_id"]
         yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"

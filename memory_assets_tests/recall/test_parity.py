@@ -49,7 +49,14 @@ SEARCHES: list[dict[str, Any]] = [
     {"query": "stale lock file", "agent": "codex", "n": 2},
     {"query": "nothing is as old as this", "until": "2000-01-01"},
     {"query": "lighthouse", "session": "aaaaaaaa", "mode": "semantic"},
-    {"query": "lighthouse", "recent": True, "full": True, "machine": True, "n": 200},
+    {
+        "query": "lighthouse",
+        "recent": True,
+        "full": True,
+        "machine": True,
+        "hidden": True,
+        "n": 200,
+    },
     {"query": "redirect loop", "type": "bugfix", "concept": "problem-solution"},
     {"concept": "gotcha", "since": "2026-01-01", "n": 3},
     {"kinds": "observations", "n": 4},
@@ -251,7 +258,7 @@ def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
     }
     assert {name for case in SEARCHES for name in case} == names
     assert {name for case in NONSENSE for name in case} == names - {
-        *("recent", "full", "fallback", "machine", "exact")
+        *("recent", "full", "fallback", "machine", "hidden", "exact")
     }
 
 

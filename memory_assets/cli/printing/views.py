@@ -21,6 +21,7 @@ from memory_assets.requests.times import days_named
 from memory_assets.serving.answer_lines import (
     RECORD_WORDS,
     dollars_in_words,
+    pin_line,
     project_name,
     run_lines,
     shortened,
@@ -409,6 +410,8 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         ]
         indent = " " * (cells(each["short_id"]) + 2)
         yield from layout.facts(indent, *facts)
+        for pinned in each["pinned"]:
+            yield from layout.hanging(indent, pin_line(pinned))
     if not answer["sessions"]:
         yield "No session."
 

@@ -27,7 +27,8 @@ def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
     fresh, runs = current["freshness"], current["runs"]
     last = runs.get("last") or {}
     figures: Figures = {
-        "sessions": sum(int(each["sessions"]) for each in current["projects"].values()),
+        "sessions": current["sessions"]["total"],
+        **{f"sessions_{whose}": n for whose, n in current["sessions"].items() if whose != "total"},
         "projects": len(current["projects"]),
         "files": fresh["files"],
         "files_not_taken_in": fresh["pending_files"],

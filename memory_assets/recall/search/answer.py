@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -155,6 +155,24 @@ def together(answers: Sequence[Answer], most: int) -> Answer:
         older=sum(one.older for one in answers),
         machine=sum(one.machine for one in answers),
     )
+
+
+def only(
+    ask: Callable[[SearchRequest], Answer], request: SearchRequest, passes: Callable[[Hit], bool]
+) -> Answer:
+    """Return an answer with the hits that pass; in place of the others come further ones."""
+    asked = request.n
+    while True:
+        answer = ask(replace(request, n=asked))
+        hits = tuple(filter(passes, answer.hits))
+        if len(hits) >= request.n or len(answer.hits) < asked or hits == answer.hits:
+            return replace(answer, hits=hits[: request.n])
+        asked *= 4
+
+
+def session_of(hit: Hit) -> tuple[str, str]:
+    """Return project and id of the session of a hit."""
+    return str(hit.metadata.get("project", "")), str(hit.metadata.get("session_id", ""))
 
 
 def with_held_back(catalog: Catalog, coverage: Coverage, request: SearchRequest) -> Coverage:

@@ -39,6 +39,7 @@ def overview_part(memory: Memory, request: Request) -> Response:
 
 
 def _overview(memory: Memory) -> dict[str, Any]:
+    from memory_assets.recall.pins import pins_by_session
     from memory_assets.recall.sessions.activity import activity, most_changed_files
     from memory_assets.recall.sessions.usage import usage_over_time
 
@@ -51,7 +52,9 @@ def _overview(memory: Memory) -> dict[str, Any]:
     last = last_day(days)
     roots = {each.project: each.root for each in projects}
     usage = usage_over_time(memory)
+    pinned = [each for of_session in pins_by_session(memory).values() for each in of_session]
     return {
+        "pinned": pinned[::-1][:_NOTED],
         "heat": heat_map(days, last, "turns", _sessions_of_day),
         "hours": hour_bars(hours, "turns"),
         "tokens": stacked_weeks(usage.tokens_by_week, last, "tokens"),

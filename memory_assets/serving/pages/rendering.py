@@ -19,6 +19,7 @@ from memory_assets.serving.answer_lines import (
     age,
     clock,
     dollars_in_words,
+    pin_line,
     project_name,
     shortened,
     unsure,
@@ -97,6 +98,7 @@ def _environment() -> Environment:
         "with_tags": with_tags,
         "with_plain_tags": with_plain_tags,
         "named": _named,
+        "pin_line": pin_line,
         "project_name": project_name,
         "agent_mark": agent_mark,
     }
