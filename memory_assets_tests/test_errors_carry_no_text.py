@@ -33,7 +33,7 @@ from memory_assets.pipeline.redact import session_redaction as session_passes
 from memory_assets.pipeline.scan import on_disk, raw_sessions
 from memory_assets.pipeline.stage import session_cache as session_reading
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.read_records import ReadRecords
+from memory_assets.pipeline.stage.session_cache import ReadRecords
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import SessionRedactor
 from memory_assets.redaction.known_secrets import KnownValues
@@ -42,7 +42,7 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.sources import Sources
 from memory_assets.stores.chroma import collections as vectors
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.lake import batch, lake
+from memory_assets.stores.lake import lake
 from memory_assets.stores.lake.rows import arrow_batches
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets.stores.runs.names import INGEST_JOB
@@ -175,7 +175,7 @@ VECTORS = (*RECORDS, "user_prompts", "prompt_embeddings", "prompt_collection")
 
 def _writing(failing: Callable[..., Any]) -> tuple[tuple[Any, str, Any], ...]:
     """Let rows fail to be written, alone or with those of other sessions."""
-    return ((lake, "arrow_batches", failing), (batch, "arrow_batches", failing))
+    return ((lake, "arrow_batches", failing),)
 
 
 FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {

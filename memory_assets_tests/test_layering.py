@@ -98,7 +98,7 @@ HOMES = {
 SEALS = {
     "stores/agents/cut_turns.py",
     "stores/agents/journal.py",
-    "stores/chroma_mcp/rows.py",
+    "stores/chroma_mcp/adapter.py",
     "stores/keyword_index/index.py",
     "stores/lake/rows.py",
     "redacted_text.py",

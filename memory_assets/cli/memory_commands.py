@@ -1,11 +1,11 @@
-"""`memory remember`, `memories` and `context`, for agents; `pin` and `hide`, for a person."""
+"""`memory remember`, `memories`, `context` and `upkeep`; `pin` and `hide`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from memory_assets.cli import exit_codes
 from memory_assets.cli.context_answer import print_context
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.views import memories_view, print_view
-from memory_assets.cli.request_options import takes
+from memory_assets.cli.request_options import Json, takes
 from memory_assets.requests.agent_memory import (
     ContextRequest,
     HideRequest,
@@ -23,6 +23,10 @@ from memory_assets.requests.agent_memory import (
 )
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.settings import load_settings
+from memory_assets.stores.files.shared import require_own, require_writable
+
+if TYPE_CHECKING:
+    from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport
 
 
 @takes(RememberRequest)
@@ -90,6 +94,38 @@ def context(asked: ContextRequest, as_json: bool) -> None:
     prints nothing, says why on standard error, and exits with 0. MEMORY_CONTEXT=off turns it off.
     """
     print_context(asked, as_json=as_json)
+
+
+def upkeep(
+    promote: Annotated[
+        bool, typer.Option("--promote", help="Promote, too, as with MEMORY_PROMOTE=on.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Archive, merge and promote memories.
+
+    Archives memories that have faded (MEMORY_HALF_LIFE) and merges those that say the same. With
+    MEMORY_PROMOTE=on it makes memories of what users said, and sessions show, to last. Nothing is
+    deleted. Dagster's daemon does this every night.
+    """
+    from memory_assets.pipeline.agent_memory.upkeep import keep_up
+    from memory_assets.pipeline.stage.components import Components
+
+    settings = load_settings(promote="on" if promote else None)
+    require_own(settings.data_dir)
+    require_writable(settings.data_dir, "Upkeep writes there.")
+    report = keep_up(Components(settings))
+    rendering.print_answer(report.to_dict(), json, [_kept_up(report, settings.promote == "on")])
+
+
+def _kept_up(report: UpkeepReport, promotes: bool) -> str:
+    of_users, of_sessions = report.promoted, report.promoted_from_sessions
+    promoted = f"{of_users} promoted of what users said, {of_sessions} of what sessions show"
+    return (
+        f"{report.faded} faded and were archived, {report.merged} merged, "
+        f"{promoted if promotes else 'none promoted (MEMORY_PROMOTE is off)'}. Of "
+        f"{report.memories} memories {report.memories_archived} are archived."
+    )
 
 
 def _written_lines(written: Mapping[str, Any]) -> Iterator[str]:

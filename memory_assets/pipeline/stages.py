@@ -29,16 +29,22 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable
 from memory_assets.pipeline.tables.embeddings import embed_project, embedded
-from memory_assets.pipeline.tables.observations import OBSERVED, observe_project
-from memory_assets.pipeline.tables.retrieved_documents import RETRIEVED, find_retrieved
 from memory_assets.pipeline.tables.session_commits import ATTRIBUTED, attribute_project
-from memory_assets.pipeline.tables.session_summaries import SUMMARISED, summarise_project
-from memory_assets.pipeline.tables.session_usage import COUNTED, count_usage
 from memory_assets.pipeline.tables.turn_chunks import (
     CHUNKED,
     PROMPTED,
     chunk_project,
     extract_prompts,
+)
+from memory_assets.pipeline.tables.whole_sessions import (
+    COUNTED,
+    OBSERVED,
+    RETRIEVED,
+    SUMMARISED,
+    count_usage,
+    find_retrieved,
+    observe_project,
+    summarise_project,
 )
 from memory_assets.pipeline.workspace import chunks as workspace
 from memory_assets.search_kinds import SEARCH_KINDS

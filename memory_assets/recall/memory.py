@@ -168,8 +168,7 @@ class Memory(Searchable):
         return restore(self, asked, directory_of(asked.file))
 
     def _audit(self, any_id: str) -> dict[str, Any]:
-        from memory_assets.recall.audit.audit import audit
-        from memory_assets.recall.audit.tag_holders import is_tag, tag_holders
+        from memory_assets.recall.audit.audit import audit, is_tag, tag_holders
 
         if is_tag(any_id):
             return tag_holders(self.lake, any_id)

@@ -11,6 +11,9 @@ from subprocess import CompletedProcess
 import pytest
 
 from memory_assets.cli import exit_codes
+from memory_assets.requests.agent_memory import AppendRequest
+from memory_assets.serving.agent_memory import AgentMemory
+from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets_tests.command_line import run_here
 
@@ -79,17 +82,46 @@ def test_a_context_fails_open(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_conversation_is_forgotten_with_its_memories(run: Run, tmp_path: Path) -> None:
-    """And nothing else; also what was ingested of it."""
+    """And nothing else; also what was ingested of it. What goes is counted as what it is."""
     run("remember", "We use pnpm.", "--conversation", "c1")
     run("remember", "Logs go to Loki.", "--conversation", "c2")
     ingested = run("ingest", "--json")
     assert ingested.returncode == exit_codes.FINE, ingested.stderr
     hits = json.loads(run("search", "pnpm", "--in", "memory", "--json").stdout)["hits"]
     assert [each["text"] for each in hits][:1] == ["We use pnpm."]
-    assert run("forget", "--conversation", "c1", "--yes").returncode == exit_codes.FINE
+    forgotten = run("forget", "--conversation", "c1", "--yes")
+    assert forgotten.returncode == exit_codes.FINE and "Forgotten: 1 memory (" in forgotten.stdout
     left = json.loads(run("memories", "--json").stdout)["memories"]
     assert [each["text"] for each in left] == ["Logs go to Loki."]
     again = json.loads(run("search", "pnpm", "--in", "memory", "--json").stdout)["hits"]
     assert "We use pnpm." not in [each["text"] for each in again]
     shown = run("show", left[0]["memory_id"], "--json")
     assert json.loads(shown.stdout)["rows"][0]["conversation_id"] == "c2"
+
+
+def test_what_a_conversation_has_is_counted_in_its_own_words(run: Run, tmp_path: Path) -> None:
+    """Turns and memories that no ingest has seen, too; an unknown one is no session."""
+    store = AgentMemory(load_settings(data_dir=tmp_path / "memory", embedder="none"))
+    for at, role in enumerate(("user", "assistant")):
+        given = {"conversation": "c1", "role": role, "text": "Hello.", "turn_index": at}
+        store.answer(AppendRequest.given("mcp", given))
+    run("remember", "We use pnpm.", "--conversation", "c1")
+    listed = run("forget", "--conversation", "c1", "--dry-run")
+    assert "To be forgotten: 1 conversation and 1 memory, 3 rows." in listed.stdout
+    assert "  c1  " in listed.stdout and "agent-memory  2 turns" in listed.stdout
+    unknown = run("forget", "--conversation", "c2", "--dry-run")
+    assert "no conversation in memory fits" in unknown.stderr
+
+
+def test_upkeep_needs_no_dagster(run: Run, tmp_path: Path) -> None:
+    """The command does what the nightly job does; it promotes where it is asked to."""
+    store = AgentMemory(load_settings(data_dir=tmp_path / "memory", embedder="none"))
+    said = "From now on always run the linter."
+    given = {"conversation": "c1", "role": "user", "text": said, "turn_index": 0}
+    store.answer(AppendRequest.given("mcp", given))
+    run("remember", "We use pnpm.")
+    kept = json.loads(run("upkeep", "--json").stdout)
+    assert (kept["work"], kept["memories"]) == ("nothing to do", 1)
+    assert "1 promoted of what users said" in run("upkeep", "--promote").stdout
+    assert said in run("memories").stdout
+    assert "none promoted (MEMORY_PROMOTE is off)" in run("upkeep").stdout

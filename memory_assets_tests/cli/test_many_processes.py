@@ -25,7 +25,7 @@ import pytest
 from memory_assets.cli.ingesting.ingest import IngestResult, run_plans
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.indexes.keywords import keywords_path
-from memory_assets.pipeline.ingest import jobs, passes
+from memory_assets.pipeline.ingest import passes, workers
 from memory_assets.pipeline.ingest.passes import PASSES, Batch, Outcome, Pass
 from memory_assets.pipeline.ingest.steps import Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers
@@ -260,7 +260,7 @@ def _taken_in_but_one(components: Components, changed: Any, rows: Any) -> Result
     return _REAL(components, changed, rows)
 
 
-_REAL = jobs._taken_in
+_REAL = workers._taken_in
 
 
 def test_a_session_that_ends_every_process_is_held_back(
@@ -268,7 +268,7 @@ def test_a_session_that_ends_every_process_is_held_back(
 ) -> None:
     """With the reason, until its file changes; the others are done in the same run."""
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "_taken_in", _taken_in_but_one)
+        patch.setattr(workers, "_taken_in", _taken_in_but_one)
         assert _ingest(own).failed == {}
     components = Components(own)
     (held,) = components.catalog.quarantine.entries(PROJECT)

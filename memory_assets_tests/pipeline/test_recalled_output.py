@@ -9,8 +9,8 @@ from typing import Any
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.pipeline.tables import whole_sessions as summarise
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TURN_CHUNKS

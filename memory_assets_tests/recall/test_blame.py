@@ -24,8 +24,8 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import session_commits as commits
-from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.pipeline.tables import whole_sessions as summarise
 from memory_assets.pipeline.tables.commit_links import link_commit, links_of, unlink_commit
 from memory_assets.recall.files.blame import blame
 from memory_assets.recall.files.names import only_file

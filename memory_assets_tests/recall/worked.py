@@ -15,8 +15,8 @@ from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import session_commits as attribute
-from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.pipeline.tables import whole_sessions as summarise
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 

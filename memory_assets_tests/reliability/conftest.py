@@ -21,8 +21,8 @@ from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import embeddings as embed
-from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.pipeline.tables import whole_sessions as summarise
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import collections as chroma_collections
 from memory_assets.stores.chroma import server as chroma_server

@@ -12,7 +12,7 @@ from memory_assets.documents.encodings import decoded
 from memory_assets.documents.repository import service_of
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import NO_EMBEDDER
-from memory_assets.pipeline.plan.workspaces import plan_workspace
+from memory_assets.pipeline.plan.plan import plan_workspace
 from memory_assets.pipeline.workspace.files import look_at, one_walk
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction.known_secrets import value_hash

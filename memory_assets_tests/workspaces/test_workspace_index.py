@@ -15,8 +15,7 @@ from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.install_key import load_install_key
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, Task, run_task
-from memory_assets.pipeline.plan.plan import plan
-from memory_assets.pipeline.plan.workspaces import plan_workspace
+from memory_assets.pipeline.plan.plan import plan, plan_workspace
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components

@@ -168,7 +168,7 @@ def _brought_up_to_date(
 ) -> dict[str, Any]:
     """Run what the plan asks for, again for as long as that teaches secrets; return the result."""
     from memory_assets.cli.ingesting.index_runs import IndexResult, index_workspace
-    from memory_assets.pipeline.plan.workspaces import plan_workspace
+    from memory_assets.pipeline.plan.plan import plan_workspace
     from memory_assets.pipeline.workspace.state import made_with
 
     work = plan_workspace(components, workspace)

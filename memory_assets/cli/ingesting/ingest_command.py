@@ -23,10 +23,14 @@ from memory_assets.errors import NotFound, RedactionUnavailable
 from memory_assets.paths import Roots, is_sample, roots_in_words
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
-from memory_assets.pipeline.plan.agent_memory import RECOVERED, plan_agent_memory, written
 from memory_assets.pipeline.plan.lost_tables import forget_lost_tables, without_records
-from memory_assets.pipeline.plan.plan import plan_unchecked
-from memory_assets.pipeline.plan.workspaces import plan_outdated
+from memory_assets.pipeline.plan.plan import (
+    RECOVERED,
+    plan_agent_memory,
+    plan_outdated,
+    plan_unchecked,
+    written,
+)
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk

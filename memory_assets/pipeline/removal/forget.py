@@ -6,6 +6,10 @@ remove the sessions from Chroma, the keyword index, Dagster's history and, last,
 catalogue, because its names are needed to complete an interrupted forgetting. Files outside
 the lake are rewritten from the remaining rows, not edited.
 
+A text that redaction missed is cut out, and its sessions stay: it becomes a known secret of its own
+(`redaction/forgotten_texts.py`), so that what holds it is redacted again without it; then all files
+in which deleted rows may still stand are rewritten. Both can be repeated.
+
 The agents' transcript files stay.
 """
 
@@ -21,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_assets.errors import NotFound, StoreError
+from memory_assets.errors import ConfigurationError, NotFound, StoreError
 from memory_assets.pipeline.agent_memory.forgetting import (
     forget_written,
     leave_without,
@@ -34,15 +38,20 @@ from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
 from memory_assets.pipeline.indexes.rebuild import collections_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
-from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.ownership.removed_records import tombstones
+from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
+from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.removal.selection import (
     SessionOnRecord,
     conversations_of,
     sessions_on_record,
 )
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.redaction.edits import FORGOTTEN_TEXT
+from memory_assets.redaction.forgotten_texts import LONGEST, hash_of_text
+from memory_assets.redaction.propagation import spellings
+from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
@@ -342,3 +351,41 @@ def _delete_rows(components: Components, name: str, selected: Set[SessionKey]) -
         collection.delete(ids)
         removed += len(ids)
     return removed
+
+
+def note_text(components: Components, text: str) -> int:
+    """Have a text taken out of all that is redacted from now on, and mark the sessions that hold
+    it to be redacted again; return the number of its spellings that were not known before.
+
+    Raises:
+        ConfigurationError: it is longer than `LONGEST`.
+    """
+    if len(text) > LONGEST:
+        raise ConfigurationError(f"a text to cut out has at most {LONGEST:,} characters")
+    key = components.install_key
+    hashes = {hash_of_text(spelling, key): FORGOTTEN_TEXT for spelling in spellings(text)}
+    added = components.catalog.known_secrets.add("", hashes)
+    mark_affected(components)
+    return added
+
+
+def is_noted(components: Components, text: str) -> bool:
+    """Whether a text was cut out before."""
+    rules = components.catalog.known_secrets.rules()
+    return hash_of_text(text, components.install_key) in rules
+
+
+def rewrite_stores(components: Components, progress: Callable[[str], None]) -> None:
+    """Rewrite every file in which rows may stand that were replaced.
+
+    Raises:
+        StoreBusy: another process writes the memory.
+        StoreError: a store cannot be used.
+    """
+    with lock_all_writers(components, []):
+        forget_vectors(components, set(), progress=progress)
+        progress("rewriting the index of words and the catalogue")
+        forget_keywords(components, set())
+        compact(components.catalog.path)
+        if has_journal(components.data_dir):
+            components.journal.compact()

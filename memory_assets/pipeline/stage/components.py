@@ -23,8 +23,7 @@ from memory_assets.pipeline.stage.pending_checks import (
     pending_sessions,
 )
 from memory_assets.pipeline.stage.pool import Pool
-from memory_assets.pipeline.stage.read_records import ReadRecords
-from memory_assets.pipeline.stage.session_cache import SessionCache
+from memory_assets.pipeline.stage.session_cache import ReadRecords, SessionCache
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redaction import Redactor, ruleset_version
 from memory_assets.settings import Settings

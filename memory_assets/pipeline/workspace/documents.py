@@ -31,7 +31,7 @@ from memory_assets.pipeline.workspace.state import (
 from memory_assets.redaction import KnownValues, keep_lines
 from memory_assets.stores.catalog.facts import ProductFacts, count
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.batch import Batch
+from memory_assets.stores.lake.lake import Batch
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS
 from memory_assets.stores.workspaces import AGENT, Workspace, Workspaces
 
