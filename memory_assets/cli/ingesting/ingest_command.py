@@ -138,12 +138,7 @@ def _ingest_once(
     require_transcripts(roots, found, on_record)
     for line in empty_directories(settings, found):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
-    if found.forgotten:
-        forgotten = overview.counted(found.forgotten.total(), "forgotten session")
-        console.print(f"{forgotten} skipped.")
-    if found.excluded:
-        excluded = overview.counted(len(found.excluded), "transcript")
-        console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
+    _say_left_out(found, console)
     projects = [
         name for each in projects for name in projects_named(components.catalog, each, sources)
     ]
@@ -174,6 +169,15 @@ def _ingest_once(
     if report["checks_failed"]:
         return exit_codes.CHECK_FAILED
     return exit_codes.ERROR if overview.can_be_helped(current) else exit_codes.FINE
+
+
+def _say_left_out(found: TranscriptsOnDisk, console: Console) -> None:
+    if found.forgotten:
+        forgotten = overview.counted(found.forgotten.total(), "forgotten session")
+        console.print(f"{forgotten} skipped.")
+    if found.excluded:
+        excluded = overview.counted(len(found.excluded), "transcript")
+        console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
 
 
 def _load_redactor(components: Components) -> None:
