@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.chunking import touched_by
-from memory_assets.recall.names import listed_projects, short_id
+from memory_assets.recall.names import listed_projects, session_named, short_id
 from memory_assets.recall.pins import pins_by_session
 from memory_assets.recall.rows import answering_models, asked_by_a_person, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
@@ -18,6 +18,7 @@ from memory_assets.stores.lake.schemas import (
     TURN_CHUNKS,
     USER_PROMPTS,
 )
+from memory_assets.stores.under_way.ingest import under_way
 
 if TYPE_CHECKING:
     from memory_assets.recall.searchable import Searchable
@@ -41,24 +42,65 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
     projects = memory.projects_with_worktrees(asked.project)
-    pinned = pins_by_session(memory)
+    if asked.session is not None:
+        project, session_id = session_named(memory, asked.session)
+        of_it = [row for row in _rows(memory, [project]) if row["session_id"] == session_id]
+        return _listed(memory, asked, [project], of_it, of_it, of_it)
     every = [row for row in _rows(memory, projects) if _passes(row, asked)]
-    every = [row for row in every if not asked.pinned or row["session_id"] in pinned]
+    if asked.pinned:
+        pinned = pins_by_session(memory)
+        every = [row for row in every if row["session_id"] in pinned]
     hidden = frozenset() if asked.hidden else memory.hidden.all()
     passing = [row for row in every if (row["project"], row["session_id"]) not in hidden]
     listed = [row for row in passing if asked.machine or asked_by_a_person(row)]
-    of_programs = len(passing) - len(listed)
-    listed.sort(key=lambda row: (row["ended_at"] or _FIRST, row["session_id"]), reverse=True)
+    return _listed(memory, asked, projects, every, passing, listed)
+
+
+def _listed(
+    memory: Searchable,
+    asked: SessionsRequest,
+    projects: Sequence[str] | None,
+    every: Sequence[Any],
+    passing: Sequence[Any],
+    listed: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Return the JSON of a list: of `every` session those that are `passing` are not hidden, and
+    those `listed` not of programs, either."""
+    pinned, progress = pins_by_session(memory), under_way(memory.data_dir)
+    newest = sorted(listed, key=_last_first, reverse=True)[: asked.n]
     return {
         "project": listed_projects(projects),
         "total": len(listed),
-        "machine": of_programs,
+        "machine": len(passing) - len(listed),
         "hidden": len(every) - len(passing),
+        "ingest": str(progress or ""),
         "sessions": [
             {**_described(memory, row), "pinned": pinned.get(row["session_id"], [])}
-            for row in listed[: asked.n]
+            for row in newest
         ],
     }
+
+
+def _last_first(row: Mapping[str, Any]) -> tuple[datetime, str]:
+    return row["ended_at"] or _FIRST, row["session_id"]
+
+
+def newest_sessions(memory: Searchable, most: int) -> list[dict[str, Any]]:
+    """Return the sessions that ended last, of those that the list has without filters: project, id,
+    title and end of each. Only these are read."""
+    spans = memory.catalog.products.spans()
+    spans = sorted(spans, key=lambda span: (span[3] or "", span[1]), reverse=True)
+    hidden, newest = memory.hidden.all(), list[dict[str, Any]]()
+    for project, session_id, first, last in spans:
+        if len(newest) == most:
+            break
+        if (project, session_id) in hidden:
+            continue
+        rows = rows_of(memory.lake, SESSION_SUMMARIES, project, session_id, _SUMMARY_COLUMNS)
+        row = rows[0] if rows else _of_turns(memory, project, session_id, first, last)
+        if asked_by_a_person(row):
+            newest.append(plain(row))
+    return newest
 
 
 def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[str, Any]]:

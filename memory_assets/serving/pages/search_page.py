@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_assets.errors import MemoryAssetsError
-from memory_assets.requests.search import MAX_HITS, SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import later_lines, search_notes
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values
@@ -127,19 +127,10 @@ def by_session(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def newest_sessions(memory: Memory) -> list[dict[str, Any]]:
-    """Return the newest sessions in which a person asked something, each as the hit of its last
-    prompt with the session's title."""
-    asked = SearchRequest(kinds=("prompts",), sort="date", n=MAX_HITS)
-    last: dict[str, dict[str, Any]] = {}
-    for hit in memory.search(asked).to_dict()["hits"]:
-        last.setdefault(hit["metadata"]["session_id"], hit)
-    newest = list(last.values())[:_NEWEST]
-    titles = memory.titles(
-        (hit["metadata"]["project"], hit["metadata"]["session_id"]) for hit in newest
-    )
-    for hit in newest:
-        hit["metadata"]["title"] = titles.get(hit["metadata"]["session_id"], "")
-    return newest
+    """Return the newest sessions of those that are listed without filters."""
+    from memory_assets.recall.sessions.listing import newest_sessions as newest
+
+    return newest(memory, _NEWEST)
 
 
 def _newest() -> SearchRequest:
