@@ -81,7 +81,7 @@ MAY_IMPORT = {
     "serving": FOUNDATION | {"chunking", "requests", "recall", "status", "pipeline"},
     "watching": FOUNDATION | DOMAIN | {"stores", "status", "pipeline"},
     "shards": FOUNDATION | {"stores", "pipeline"},
-    "dagster": FOUNDATION | DOMAIN | {"stores", "status", "pipeline"},
+    "dagster": FOUNDATION | DOMAIN | {"stores", "status", "pipeline", "shards"},
 }
 DAGSTER_PACKAGES = {"dagster", "dagster_webserver"}
 PRIVATE_DAGSTER = {"dagster/undocumented.py"}
@@ -92,6 +92,7 @@ HOMES = {
     "great_expectations": {"dagster/expectations.py"},
     "onnxruntime": {"embedding/minilm.py"},
     "obstore": {"stores/shard/objects.py"},
+    "ray": {"shards/workers.py"},
     "qdrant_client": {"stores/qdrant/collections.py", "stores/qdrant/connection.py"},
 }
 """The only modules that may import a heavy package, and only inside functions."""

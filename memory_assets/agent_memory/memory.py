@@ -21,11 +21,11 @@ from memory_assets.agent_memory.ports import (
     VectorStore,
     Where,
 )
-from memory_assets.agent_memory.similarity import relation
+from memory_assets.agent_memory.similarity import difference, relation
 from memory_assets.errors import BadArgument
 from memory_assets.redacted_text import RedactedText
 
-Outcome = Literal["stored", "renewed", "merged", "refused"]
+Outcome = Literal["stored", "renewed", "merged", "refused", "waits"]
 MOST_LABELS = 20
 """Entities, and tags, of one memory."""
 FROM_SESSIONS = "promoted from sessions"
@@ -42,13 +42,16 @@ _COMPARED = 20
 @dataclass(frozen=True)
 class Written:
     """What came of writing a memory: it was `stored`; it was there and is `renewed`; it is another
-    wording of one, `merged` into it; or it was `refused`, and `reason` says why and when the next
-    is allowed. `contradicts` are the ids of older memories that say otherwise and stay."""
+    wording of one, `merged` into it; it was `refused`, and `reason` says why and when the next is
+    allowed; or it `waits` until the memory can be written, and `reason` says why it cannot.
+    `contradicts` are the ids of older memories that say otherwise and stay, `differences` in what
+    each does (`5 instead of 3`)."""
 
     outcome: Outcome
     memory_id: str = ""
     reason: str = ""
     contradicts: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,10 @@ class MemoryService:
         entities: Sequence[str] = (),
         tags: Sequence[str] = (),
         source: str = "tool",
+        waited: bool = False,
     ) -> Written:
-        """Store a memory, unless it is refused, and return what came of it.
+        """Store a memory, unless it is refused, and return what came of it. One that `waited` for
+        the store was counted then, and is not refused because many were stored since.
 
         Raises:
             BadArgument: a value is not allowed.
@@ -132,7 +137,7 @@ class MemoryService:
             source=source,
         )
         with self._vectors.exclusive():
-            return self._written(memory)
+            return self._written(memory, waited)
 
     def pin(self, target: str, session_id: str, note: str) -> StoredMemory:
         """Keep what a person says about a session or a turn, in place of what was said before, and
@@ -230,13 +235,13 @@ class MemoryService:
             raise BadArgument(f"text: its summary has not 1 to {MOST_TOKENS} tokens")
         return short
 
-    def _written(self, memory: StoredMemory) -> Written:
+    def _written(self, memory: StoredMemory, waited: bool) -> Written:
         """Store a memory that may be stored, in an exclusive block."""
         collection = self._router.collection_of(memory.type)
         for known in self._vectors.get(collection, {"memory_id": memory.memory_id}):
             return self._renewed(known, memory, "renewed")
         near = self._vectors.query(collection, memory.text, _COMPARED, {"project": memory.project})
-        contradicts: list[str] = []
+        contradicts = dict[str, str]()
         for each in near:
             if not comparable(memory, each.memory):
                 continue
@@ -244,14 +249,15 @@ class MemoryService:
             if how == "same":
                 return self._renewed(each.memory, memory, "merged")
             if how == "contradiction":
-                contradicts.append(each.memory.memory_id)
-        if reason := self._window_is_full(memory):
+                contradicts[each.memory.memory_id] = difference(memory.text, each.memory.text)
+        if not waited and (reason := self._window_is_full(memory)):
             return Written("refused", reason=reason)
         stored = replace(memory, contradicts=tuple(contradicts))
         self._vectors.add(collection, [stored])
         why = f"believed: {memory.confidence:g}"
         self._note(memory, "stored", why, memory.memory_id, stored.contradicts)
-        return Written("stored", memory.memory_id, contradicts=stored.contradicts)
+        differences = tuple(contradicts.values())
+        return Written("stored", memory.memory_id, "", stored.contradicts, differences)
 
     def _renewed(self, known: StoredMemory, again: StoredMemory, outcome: Outcome) -> Written:
         """Store what is known once more, with what is new about it."""

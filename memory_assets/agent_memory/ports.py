@@ -67,10 +67,12 @@ class Summarized:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A memory that answers a query, and its similarity to it, at most 1."""
+    """A memory that answers a query, and its similarity to it, at most 1: a cosine, or `by_words`
+    the share of words in common."""
 
     memory: StoredMemory
     similarity: float
+    by_words: bool = False
 
 
 Where = Mapping[str, object]

@@ -1,4 +1,4 @@
-"""`memory remember`, `memories`, `context` and `upkeep`; `pin` and `hide`."""
+"""`memory remember`, `memories`, `context`, `upkeep`, for agents; `pin`, `hide`, for people."""
 
 from __future__ import annotations
 
@@ -114,6 +114,7 @@ def upkeep(
     settings = load_settings(promote="on" if promote else None)
     require_own(settings.data_dir)
     require_writable(settings.data_dir, "Upkeep writes there.")
+    AgentMemory(settings).send_waiting()
     report = keep_up(Components(settings))
     rendering.print_answer(report.to_dict(), json, [_kept_up(report, settings.promote == "on")])
 
@@ -131,8 +132,10 @@ def _kept_up(report: UpkeepReport, promotes: bool) -> str:
 def _written_lines(written: Mapping[str, Any]) -> Iterator[str]:
     reason = f": {written['reason']}" if written["reason"] else ""
     yield f"{written['outcome']} {written['memory_id']}".rstrip() + reason
-    for each in written["contradicts"]:
-        yield f"  says otherwise than {each}, which stays"
+    if written["outcome"] == "waits":
+        yield "  It is stored by the next `memory remember`, `upkeep` or `ingest` that can."
+    for other, why in zip(written["contradicts"], written["differences"], strict=True):
+        yield f"  says otherwise than {other}, which stays: {why}"
 
 
 def _memory_lines(found: Mapping[str, Any]) -> Iterator[str]:

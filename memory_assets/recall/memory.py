@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -91,6 +91,9 @@ class Memory(Searchable):
 
     def shown(self, asked: ShowRequest) -> dict[str, Any]:
         """Return the rows of an id, and a page of the records behind it if they are asked for."""
+        if asked.workspace:
+            start = f"{self.workspace_named(asked.workspace).name}::"
+            asked = replace(asked, id=start + asked.id.removeprefix(start), workspace=None)
         try:
             rows = self.show(asked)
         except NotFound:

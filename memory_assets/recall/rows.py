@@ -42,13 +42,6 @@ def rows_of(
         return []
 
 
-def asked_by_a_person(summary: Mapping[str, Any]) -> bool:
-    """Return whether a person asked for something in a session, or handed over the plan that it
-    carries out, by the row of its summary (`prompts`, `request`, `by_program`). What programs
-    asked is not theirs, and neither is a review or an agent of which no request is on record."""
-    return bool(summary["prompts"] or (summary["request"] and not summary["by_program"]))
-
-
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with its times as ISO text."""
     return {

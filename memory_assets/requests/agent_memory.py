@@ -28,7 +28,7 @@ class RememberRequest(Arguments):
     """A request to store a memory. Without `ts` it is of now. Programs say how sure it is: what
     nobody judged would pass the gate by its default. A person who types it is sure."""
 
-    answers = ("outcome", "memory_id", "reason", "contradicts")
+    answers = ("outcome", "memory_id", "reason", "contradicts", "differences")
 
     text: str = argument(
         MISSING, "What is to be remembered, in a sentence or two.", min_length=1, max_length=20_000
@@ -85,7 +85,7 @@ class HideRequest(Arguments):
 class AppendRequest(Arguments):
     """A request to append a turn to a conversation; the same one again changes nothing."""
 
-    answers = ("message_id", "new")
+    answers = ("message_id", "new", "waits")
 
     conversation: str = argument(
         MISSING, "Conversation.", aliases=("conversation_id",), min_length=1, **_NAME

@@ -4,13 +4,16 @@ line."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import blake2b
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.errors import NotFound, StoreError
+from memory_assets.agent_memory.memory import Written
+from memory_assets.errors import ConfigurationError, NotFound, StoreError
 from memory_assets.requests.agent_memory import (
     AppendRequest,
     ContextRequest,
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 _WORK_TOKENS = 300
 """Tokens of a context that tell of the project's last sessions: an agent pays for them each time
 it begins."""
+_LABELS = ("entities", "tags")
+_WAITS = "It waits, and is stored with the next that can be"
 _ANSWERING, _EXCERPT = 3, 200
 """Turns that answer the latest message, and characters of each."""
 
@@ -55,10 +60,8 @@ class AgentMemory:
         """
         with self._lock:
             match asked:
-                case RememberRequest():
-                    return self._remember(asked)
-                case AppendRequest():
-                    return self._append(asked)
+                case RememberRequest() | AppendRequest():
+                    return self._written(asked)
                 case PinRequest():
                     return self._pin(asked)
                 case HideRequest():
@@ -84,7 +87,81 @@ class AgentMemory:
 
         return project_written_about(self._calls.engines, text)
 
-    def _remember(self, asked: RememberRequest) -> dict[str, Any]:
+    def send_waiting(self) -> int:
+        """Store what was said while the memory could not be written, and return how much it was.
+        What is refused now is dropped, as it would have been then.
+
+        Raises:
+            StoreError: it still cannot be written; what is left waits.
+        """
+        from memory_assets.pipeline.agent_memory.gateway import waiting_for
+
+        return waiting_for(self._settings).send(self._send)
+
+    def _send(self, entry: Mapping[str, Any]) -> None:
+        asked = AppendRequest(**entry) if "role" in entry else RememberRequest(**entry)
+        with suppress(ConfigurationError):
+            if isinstance(asked, AppendRequest):
+                self._append(asked)
+            else:
+                self._remember(asked, waited=True)
+
+    def _written(self, asked: RememberRequest | AppendRequest) -> dict[str, Any]:
+        """Store what is said after what waits; let it wait where the memory cannot be written."""
+        try:
+            self.send_waiting()
+            if isinstance(asked, AppendRequest):
+                return self._append(asked)
+            return self._remember(asked)
+        except StoreError as error:
+            self._opened = None
+            return self._kept(asked, error)
+
+    def _kept(self, asked: RememberRequest | AppendRequest, error: StoreError) -> dict[str, Any]:
+        """Let what is said wait, and return the answer to it.
+
+        Raises:
+            StoreError: as many memories wait as may be stored in a window, or it is too long.
+        """
+        from memory_assets.agent_memory.history import id_of_turn, named
+        from memory_assets.agent_memory.policy import MOST_TOKENS
+        from memory_assets.pipeline.agent_memory.gateway import (
+            policy_of,
+            redaction_to_wait,
+            waiting_for,
+        )
+        from memory_assets.pipeline.stage.engines import Engines
+
+        engines = Engines(self._settings)
+        redaction, waiting = redaction_to_wait(engines), waiting_for(self._settings)
+        for name in ("conversation", "message_id", "channel"):
+            if given := getattr(asked, name, None):
+                named(redaction, name, given)
+        text, project = redaction.redact(asked.text), asked.project
+        if project and (project.startswith((".", "~")) or "/" in project):
+            project = str(Path(project).expanduser().absolute())
+        ts = asked.ts or datetime.now(UTC).isoformat()
+        entry = {**asdict(asked), "text": text, "ts": ts, "project": project}
+        if isinstance(asked, AppendRequest):
+            message_id = asked.message_id or id_of_turn(
+                redaction, asked.conversation, asked.turn_index, asked.role, asked.text
+            )
+            entry |= {"message_id": message_id}
+            waiting.keep(entry)
+            return {"message_id": message_id, "new": True, "waits": str(error)}
+        policy = policy_of(self._settings)
+        if not policy.should_store_memory(asked.confidence, asked.type):
+            reason = f"confidence {asked.confidence} is below {policy.confidence_min}"
+            return asdict(Written("refused", reason=reason))
+        memories = sum("role" not in entry for entry in waiting.entries())
+        if memories >= policy.max_per_window or engines.tokens.count_tokens(text) > MOST_TOKENS:
+            raise error
+        given = {name: labels for name in _LABELS if (labels := getattr(asked, name))}
+        labels = {name: [*map(redaction.redact, said)] for name, said in given.items()}
+        waiting.keep(entry | labels)
+        return asdict(Written("waits", reason=str(error)))
+
+    def _remember(self, asked: RememberRequest, *, waited: bool = False) -> dict[str, Any]:
         written = self._calls.gateway(self._project(asked.project)).memory.write(
             asked.text,
             asked.type,
@@ -94,6 +171,7 @@ class AgentMemory:
             entities=asked.entities or (),
             tags=asked.tags or (),
             source=asked.source,
+            waited=waited,
         )
         return asdict(written)
 
@@ -137,7 +215,7 @@ class AgentMemory:
             message_id=asked.message_id or "",
             channel=asked.channel or "",
         )
-        return asdict(appended)
+        return {**asdict(appended), "waits": ""}
 
     def _memories(self, asked: MemoriesRequest) -> dict[str, Any]:
         from memory_assets.recall.agent_rows import memories
@@ -246,10 +324,14 @@ def in_words(name: str, answer: Mapping[str, Any]) -> str:
     """Return the answer of a tool (`remember`, `append_history`, `context`) as text."""
     if name == "context":
         return answer["text"] or "Nothing is remembered yet."
+    if name == "append_history" and answer["waits"]:
+        return f"{_WAITS}: {answer['waits']}"
     if name == "append_history":
         return f"{'Kept as' if answer['new'] else 'It is kept already as'} {answer['message_id']}."
+    if answer["outcome"] == "waits":
+        return f"{_WAITS}: {answer['reason']}"
     if answer["outcome"] == "refused":
         return f"Not kept: {answer['reason']}."
-    others = ", ".join(answer["contradicts"])
-    note = f" It says otherwise than {others}, which stays." if others else ""
-    return f"{answer['outcome'].capitalize()}: {answer['memory_id']}.{note}"
+    others = zip(answer["contradicts"], answer["differences"], strict=True)
+    notes = (f" It says otherwise than {other}, which stays: {why}." for other, why in others)
+    return f"{answer['outcome'].capitalize()}: {answer['memory_id']}.{''.join(notes)}"

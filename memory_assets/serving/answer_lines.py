@@ -12,9 +12,10 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.visible_text import joined, snippet
-from memory_assets.status import counted, lasting, waiting_sessions
+from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
 _MOST_LINES = 3
@@ -191,10 +192,11 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def held_back_notes(coverage: Mapping[str, Any]) -> Iterator[str]:
     """Yield the sessions held back that a search concerns, with reason and remedy."""
-    for line in coverage["held_back"][:_HELD_BACK]:
+    lines = coverage["held_back"]
+    for line in lines[:_HELD_BACK]:
         yield f"held back, so not searched: {line}"
-    more = coverage["quarantined"] - _HELD_BACK
-    if more > 0:
+    more = max(len(lines) - _HELD_BACK, 0) + max(coverage["quarantined"] - MOST_HELD_BACK, 0)
+    if more:
         yield f"{more} more held back; `memory status` lists them."
 
 
@@ -339,6 +341,8 @@ def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     if not answer["groups"]:
         yield "No session says what it took."
         return
+    if number := answer["without_usage"]:
+        yield f"{counted(number, 'more session')} say{'s' * (number == 1)} nothing of it."
     yield f"Prices as the providers listed them in {answer['prices_of']}, whatever was paid."
     if answer["unpriced"]:
         models = ", ".join(name or "(not said)" for name in list(answer["unpriced"])[:5])
@@ -357,6 +361,10 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{counted(answer['machine'], 'session')} of programs left out; --machine lists all."
     if answer["hidden"]:
         yield f"{counted(answer['hidden'], 'hidden session')} left out; --hidden lists them."
+    every = SessionCounts(**answer["in_memory"])
+    if shares := every.shares():
+        where = "In memory" if answer["project"] is None else "In all"
+        yield f"{where}: {counted(every.total, 'session')}, {shares}."
     if listed_here:
         first = listed_here[0]["short_id"]
         yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"

@@ -49,6 +49,7 @@ def test_a_contradiction_keeps_both_newer_first_and_says_so(gateway: MemoryGatew
     )
     assert newer.outcome == "stored"
     assert newer.contradicts == (older.memory_id,)
+    assert newer.differences == ("spaces instead of tabs",)
     found = gateway.recall_memory("tabs for indentation", 5)
     assert [each.memory.memory_id for each in found] == [newer.memory_id, older.memory_id]
 

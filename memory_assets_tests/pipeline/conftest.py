@@ -122,6 +122,13 @@ class SampleMemory:
         self.components = self._opened()
         return self
 
+    def lose_the_catalogue(self) -> None:
+        """Delete it, and start over as a new process would."""
+        self.close()
+        for path in self.data_dir.glob("catalog.db*"):
+            path.unlink()
+        self.components = self._opened()
+
     def close(self) -> None:
         """Close what is open in this process."""
         if "catalog" in self.components.opened:
@@ -234,6 +241,17 @@ class SampleMemory:
                     assert found.text == row["text"]
                     assert found.metadata["session_id"] == row["session_id"]
                     assert found.metadata["content_hash"] == row["content_hash"]
+
+
+class Renamed:
+    """An engine under another name: same work, another version."""
+
+    def __init__(self, inner: Any, **names: str) -> None:
+        self._inner = inner
+        vars(self).update(names)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
 
 def _in_source_order(row: Mapping[str, Any]) -> tuple[Any, ...]:

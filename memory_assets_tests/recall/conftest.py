@@ -27,12 +27,14 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets_tests.conftest import copy_memory, forget_own_settings, made_once
+from memory_assets_tests.transcript_files import claude_line
 from memory_assets_tests.workspaces.conftest import Indexed, write
 
 HARBOR = "-home-mara-code-harbor-api"
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
 RETRIEVING = "bbbbbbbb-0000-4000-8000-000000000001"
 _PARAGRAPHS = 70
+_CWD = "/home/mara/code/harbor-api"
 CORPUS = "context-vigilance-corpus"
 DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "harbor-api::docs/reports.md::0": (
@@ -88,27 +90,15 @@ def _long_session() -> list[dict[str, Any]]:
         for number in range(_PARAGRAPHS)
     )
     said = [
-        ("user", "how does one keep a lighthouse?", "2026-02-01T08:00:00.000Z"),
-        ("assistant", answer, "2026-02-01T08:01:00.000Z"),
-        ("user", "and who paints the lighthouse door?", "2026-02-02T08:00:00.000Z"),
-        ("assistant", "The keeper's cousin paints it.", "2026-02-02T08:01:00.000Z"),
-        ("user", "is a lighthouse timeless?", None),
-        ("assistant", "This one has no clock.", None),
+        ("how does one keep a lighthouse?", "2026-02-01T08:00:00.000Z"),
+        (answer, "2026-02-01T08:01:00.000Z"),
+        ("and who paints the lighthouse door?", "2026-02-02T08:00:00.000Z"),
+        ("The keeper's cousin paints it.", "2026-02-02T08:01:00.000Z"),
+        ("is a lighthouse timeless?", ""),
+        ("This one has no clock.", ""),
     ]
     return [
-        {
-            "type": role,
-            "uuid": f"00000000-0000-4000-8000-{number:012}",
-            "sessionId": LONG,
-            "cwd": "/home/mara/code/harbor-api",
-            "message": {
-                "id": f"msg_{number}",
-                "role": role,
-                "content": text if role == "user" else [{"type": "text", "text": text}],
-            },
-            **({"timestamp": moment} if moment else {}),
-        }
-        for number, (role, text, moment) in enumerate(said)
+        claude_line(LONG, number, text, _CWD, moment) for number, (text, moment) in enumerate(said)
     ]
 
 
@@ -128,23 +118,16 @@ def _retrieving_session() -> list[dict[str, Any]]:
         ("get_documents", {"collection_name": "another"}, json.dumps({"ids": [reports]})),
         ("list_collections", {}, json.dumps([CORPUS])),
     ]
-    said: list[tuple[str, Any]] = [("user", "what do our documents say about locks?")]
+    said: list[Any] = ["what do our documents say about locks?"]
     for number, (tool, given, answer) in enumerate(calls):
         name, call = f"mcp__chroma__chroma_{tool}", f"toolu_{number}"
-        said.append(("assistant", [{"type": "tool_use", "id": call, "name": name, "input": given}]))
+        said.append([{"type": "tool_use", "id": call, "name": name, "input": given}])
         result = [{"type": "text", "text": answer}]
-        said.append(("user", [{"type": "tool_result", "tool_use_id": call, "content": result}]))
-    said.append(("assistant", [{"type": "text", "text": "Set a lock timeout."}]))
+        said.append([{"type": "tool_result", "tool_use_id": call, "content": result}])
+    said.append("Set a lock timeout.")
     return [
-        {
-            "type": role,
-            "uuid": f"00000000-0000-4000-8000-1{number:011}",
-            "sessionId": RETRIEVING,
-            "cwd": "/home/mara/code/harbor-api",
-            "timestamp": f"2026-03-01T08:{number:02}:00.000Z",
-            "message": {"id": f"msg_r{number}", "role": role, "content": content},
-        }
-        for number, (role, content) in enumerate(said)
+        claude_line(RETRIEVING, at, each, _CWD, f"2026-03-01T08:{at:02}:00.000Z")
+        for at, each in enumerate(said)
     ]
 
 

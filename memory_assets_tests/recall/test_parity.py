@@ -30,7 +30,7 @@ from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.record_lines import record_lines
 from memory_assets.settings import Settings
-from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, Asked
+from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, WORKSPACE, Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -254,7 +254,7 @@ def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
     names = {each.name for each in declared(SearchRequest)} - {
         "interactive",  # of a terminal
         "page",  # of agents, for whom answers are cut
-        *OF_DOCUMENTS,  # of workspaces, asked below
+        *(*OF_DOCUMENTS, "workspace"),  # asked below
     }
     assert {name for case in SEARCHES for name in case} == names
     assert {name for case in NONSENSE for name in case} == names - {
@@ -291,6 +291,7 @@ def test_a_search_finds_the_same_everywhere(
         {},
         {"file_type": "ADR"},
         {"service": "svc-mail", "n": 3},
+        {"workspace": WORKSPACE.name},
         {"domain": "post"},
         {"file_type": "python", "service": "svc-mail", "domain": "post", "mode": "keyword"},
     ],
@@ -305,7 +306,8 @@ def test_documents_are_found_and_filtered_alike_everywhere(
     assert documents_everywhere.cli("search", *_options(given)) == library
     assert documents_everywhere.http_search(**_named(given, "http")) == library
     if {"domain", "mode"}.isdisjoint(given):
-        filters = {name: given[name] for name in ("file_type", "service") if name in given}
+        known = ("file_type", "service", "workspace")
+        filters = {name: given[name] for name in known if name in given}
         told = documents_everywhere.mcp(
             "workspace_search", query=given["query"], top_k=given["n"], **filters
         )
@@ -315,7 +317,7 @@ def test_documents_are_found_and_filtered_alike_everywhere(
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"file_type": "cobol"}, {"service": "svc-none"}, {"domain": "none"}, {"kinds": "sessions"}],
+    [{"file_type": "cobol"}, {"service": "svc-none"}, {"domain": "none"}, {"kinds": "prompts"}],
     ids=str,
 )
 def test_unknown_kinds_of_documents_are_refused_alike_everywhere(
@@ -335,7 +337,7 @@ def test_unknown_kinds_of_documents_are_refused_alike_everywhere(
 
 def test_every_argument_of_a_cross_query_is_asked_everywhere() -> None:
     """An argument that is added must be added to the cases."""
-    names = {each.name for each in declared(CrossQueryRequest)}
+    names = {each.name for each in declared(CrossQueryRequest)} - {"workspace"}
     assert {name for case in CROSS_QUERIES for name in case} == names
 
 

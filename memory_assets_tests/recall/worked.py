@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,7 @@ from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.pipeline.tables import whole_sessions as summarise
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 START = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
 _STAGES = (
@@ -72,15 +72,14 @@ class Worked:
         return its id."""
         session_id = f"{name:0>8}-0000-4000-8000-000000000001"
         at = START + timedelta(days=days)
-        lines = [_line(session_id, 0, "user", at, f"Work on {name}.", str(cwd))]
+        lines = [claude_line(session_id, 0, f"Work on {name}.", str(cwd), at)]
         for number, call in enumerate(calls, 1):
             later = at + timedelta(minutes=number)
             if call.said:
-                said = [{"type": "text", "text": call.said}]
-                lines.append(_line(session_id, 2 * number, "assistant", later, said, str(cwd)))
+                lines.append(claude_line(session_id, 2 * number - 1, call.said, str(cwd), later))
                 continue
             if call.text:
-                lines.append(_line(session_id, 2 * number, "user", later, call.text, str(cwd)))
+                lines.append(claude_line(session_id, 2 * number, call.text, str(cwd), later))
                 continue
             own = {"id": f"toolu_{session_id}_{number}"}
             use = {"type": "tool_use", **own, "name": call.tool, "input": call.given}
@@ -89,12 +88,10 @@ class Worked:
                 **({"is_error": True} if call.failed else {}),
             }
             after = later + timedelta(seconds=5)
-            lines.append(_line(session_id, 2 * number, "assistant", later, [use], str(cwd)))
-            lines.append(_line(session_id, 2 * number + 1, "user", after, [answer], str(cwd)))
-        folder = self.root / "projects" / project_of(str(cwd))
-        folder.mkdir(parents=True, exist_ok=True)
-        text = "".join(json.dumps({**line, "gitBranch": branch}) + "\n" for line in lines)
-        (folder / f"{session_id}.jsonl").write_text(text)
+            lines.append(claude_line(session_id, 2 * number - 1, [use], str(cwd), later))
+            lines.append(claude_line(session_id, 2 * number, [answer], str(cwd), after))
+        path = self.root / "projects" / project_of(str(cwd)) / f"{session_id}.jsonl"
+        write_lines(path, [{**line, "gitBranch": branch} for line in lines])
         return session_id
 
     def memory(self) -> Memory:
@@ -104,19 +101,3 @@ class Worked:
             for stage in _STAGES:
                 stage(components, project)
         return Memory(components.settings)
-
-
-def _line(
-    session_id: str, number: int, role: str, at: datetime, content: Any, cwd: str
-) -> dict[str, Any]:
-    return {
-        "type": role,
-        "uuid": f"{session_id[:24]}{number:012}",
-        "parentUuid": None,
-        "isSidechain": False,
-        "sessionId": session_id,
-        "timestamp": at.isoformat().replace("+00:00", "Z"),
-        "cwd": cwd,
-        "version": "2.1.129",
-        "message": {"role": role, "content": content, "id": f"msg_{number}"},
-    }

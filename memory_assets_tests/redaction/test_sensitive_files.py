@@ -15,27 +15,13 @@ from memory_assets.redaction.policy.contents import ContentPolicy, contents_tag
 from memory_assets.redaction.policy.sensitive_paths import (
     is_sensitive,
 )
+from memory_assets_tests.records import record
 from memory_assets_tests.sweep import sweep
 
 BODY = "COLOUR=mauve"
 """No rule would find it: only the path says that it must go."""
 POLICY = ContentPolicy(RedactionSettings())
-RESULT = Record(
-    agent="claude-code",
-    session_id="s",
-    agent_id=None,
-    seq=0,
-    record_uuid="u",
-    parent_uuid=None,
-    byte_start=0,
-    byte_end=1,
-    timestamp=None,
-    role="tool",
-    kind="tool_result",
-    text="",
-    tool_name="Bash",
-    cwd="/home/dev/app",
-)
+RESULT = record(tool_name="Bash", cwd="/home/dev/app")
 CALL = replace(RESULT, kind="tool_use", role="assistant")
 
 

@@ -19,7 +19,7 @@ from memory_assets.agents import AGENTS
 from memory_assets.cli import INTERRUPTED, exit_codes
 from memory_assets.cli.ingesting.report import print_report
 from memory_assets.cli.printing import rendering
-from memory_assets.errors import NotFound, RedactionUnavailable
+from memory_assets.errors import NotFound, RedactionUnavailable, StoreError
 from memory_assets.paths import Roots, is_sample, roots_in_words
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
@@ -36,6 +36,7 @@ from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.recall.names import projects_named
+from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.settings import Settings
 from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.workspaces import is_workspace
@@ -118,6 +119,8 @@ def _ingest_once(
     started = time.perf_counter()
     require_own(settings.data_dir)
     require_writable(settings.data_dir, "An ingest writes all that it makes there.")
+    with suppress(StoreError):  # a journal that is damaged is replaced below
+        AgentMemory(settings).send_waiting()
     components = components_of(settings)
     roots = on_disk.require_directories(components)
     reading = f"Reading {rendering.escaped(roots_in_words(roots))}"

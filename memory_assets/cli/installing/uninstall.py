@@ -24,7 +24,13 @@ from memory_assets.cli.installing.init_workspace import files_with_entries
 from memory_assets.cli.installing.other_programs import remove_emptied, replace_file
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, StoreBusy
 from memory_assets.install_key import KEY_FILE
-from memory_assets.paths import DATA_DIR, SETTINGS_FILE, user_cache_dir, user_config_dir
+from memory_assets.paths import (
+    DATA_DIR,
+    SETTINGS_FILE,
+    tombstones_copy,
+    user_cache_dir,
+    user_config_dir,
+)
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
 from memory_assets.stores.files.shared import REPLICA_FILE, is_locked
@@ -97,7 +103,9 @@ def find(settings: Settings, *, keep_data: bool = False) -> Found:
     key, ours = user_config_dir() / KEY_FILE, list(_of_memory(settings.data_dir))
     of_default = bool(ours) and settings.data_dir == DATA_DIR
     key_goes = of_default and not (DATA_DIR / "tenants").exists()
-    for path in (*ours, user_cache_dir(), *([key] if key_goes else [])):
+    waiting = user_config_dir().glob("waiting-*")
+    copy = tombstones_copy(settings.data_dir)
+    for path in (*ours, user_cache_dir(), copy, *waiting, *([key] if key_goes else [])):
         if path.exists():
             found.removed[path] = _size(path)
     if key.exists() and not key_goes:
@@ -139,7 +147,8 @@ def remove(settings: Settings, found: Found) -> None:
                 path.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigurationError(f"{error.filename} cannot be removed: {error.strerror}") from None
-    for directory in ([settings.data_dir] if from_data else []) + [user_config_dir()]:
+    copies = tombstones_copy(settings.data_dir).parent
+    for directory in ([settings.data_dir] if from_data else []) + [copies, user_config_dir()]:
         with suppress(OSError):  # something else is in it, which was listed
             directory.rmdir()
 

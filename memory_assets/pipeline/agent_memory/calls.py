@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, Summarized
 from memory_assets.errors import NotFound, StoreError
-from memory_assets.pipeline.agent_memory.gateway import open_gateway
+from memory_assets.pipeline.agent_memory.gateway import limits_of, open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal, has_journal
@@ -60,12 +60,10 @@ class AgentCalls:
     ) -> dict[str, Any]:
         """Return a context as JSON: its text, tokens and budget, and what was left out. `work` are
         lines on what was done in the projects before."""
-        from memory_assets.agent_memory.context import ContextBuilder, ContextLimits
+        from memory_assets.agent_memory.context import ContextBuilder
 
         settings = self.engines.settings
-        limits = ContextLimits(
-            settings.context_token_budget, settings.history_tail_n, settings.top_k
-        )
+        limits = limits_of(settings)
         limits = replace(limits, budget=budget) if budget else limits
         count = self.engines.tokens.count_tokens
         beside = partial(summaries_beside, self.engines)

@@ -136,10 +136,12 @@ def project_fingerprint(components: Components, project: str, sources: list[Sour
     affected = sorted(f"{session_id}:{through}" for (_, session_id), through in affected_sessions)
     cut = components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED, project)
     retained = sorted(session_id for _, session_id in cut)
-    return input_hash(*_versions(components), *files, *affected, *retained)
+    return input_hash(*code_versions(components), *files, *affected, *retained)
 
 
-def _versions(components: Components) -> tuple[str, ...]:
+def code_versions(components: Components) -> tuple[str, ...]:
+    """Return the versions of the rules and of the code that make the tables of a project, under the
+    present settings."""
     made = [stage for stage in STAGES if components.embeds or not stage.embeds]
     return components.ruleset_version, *(stage.derived.version(components) for stage in made)
 

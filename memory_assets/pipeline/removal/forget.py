@@ -19,13 +19,14 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError
+from memory_assets.paths import tombstones_copy
 from memory_assets.pipeline.agent_memory.forgetting import (
     forget_written,
     leave_without,
@@ -136,8 +137,22 @@ def forget(
         along = promoted_from(components, keys)
         along += said_too(components, {*keys, *along})
         stones.begin(along, state="leaving")
+        if not leaving:
+            _keep_copy(components, keys, owned)
         stones.begin(keys, owned, "leaving" if leaving else "begun")
         return _complete(components, erase_traces, progress)
+
+
+def _keep_copy(
+    components: Components, keys: Sequence[SessionKey], owned: Sequence[tuple[int, Records]]
+) -> None:
+    """Note sessions in the copy of the tombstones, where that can be written. What agents wrote
+    is not in it, as they may write it again."""
+    sessions = [key for key in keys if not is_agent_memory(key[0])]
+    copy = tombstones_copy(components.data_dir)
+    with suppress(StoreError, OSError):
+        if sessions:
+            Tombstones(copy, components.install_key).begin(sessions, owned)
 
 
 def complete(

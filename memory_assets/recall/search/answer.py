@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RAW_SESSIONS, REDACTED_RECORDS = "raw_sessions", "redacted_records"
 """Stages of which all that is searched is made."""
-_MOST_HELD_BACK = 20
+MOST_HELD_BACK = 20
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def together(answers: Sequence[Answer], most: int) -> Answer:
     coverage = replace(
         answers[0].coverage,
         quarantined=sum(one.coverage.quarantined for one in answers),
-        held_back=tuple(held_back[:_MOST_HELD_BACK]),
+        held_back=tuple(held_back[:MOST_HELD_BACK]),
     )
     return replace(
         answers[0],
@@ -188,7 +188,7 @@ def with_held_back(catalog: Catalog, coverage: Coverage, request: SearchRequest)
     concerned = [
         each for each in entries if each.stage in stages and _passes(catalog, each, request)
     ]
-    shown = [{**asdict(each), "passing": each.passing} for each in concerned[:_MOST_HELD_BACK]]
+    shown = [{**asdict(each), "passing": each.passing} for each in concerned[:MOST_HELD_BACK]]
     return replace(
         coverage,
         quarantined=len({(each.project, each.session_id) for each in concerned}),
