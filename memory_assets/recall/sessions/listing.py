@@ -77,18 +77,19 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
     }
 
 
-def newest_sessions(memory: Searchable, most: int) -> list[dict[str, Any]]:
-    """Return the sessions that ended last, of those that the list has without filters: project, id,
-    title and end of each. Only these are read."""
+def newest_sessions(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], int]:
+    """Return the sessions that ended last of those that the list has without filters (project, id,
+    title and end of each), and how many it has. Only these are read."""
     spans = memory.catalog.products.spans()
     spans = sorted(spans, key=lambda span: (span[3] or "", span[1]), reverse=True)
     of_persons = sessions_of_persons(memory.catalog) - memory.hidden.all()
-    newest = [span for span in spans if span[:2] in of_persons][:most]
+    listed = [span for span in spans if span[:2] in of_persons]
     rows = (
         (rows_of(memory.lake, SESSION_SUMMARIES, *span[:2], _SUMMARY_COLUMNS), span)
-        for span in newest
+        for span in listed[:most]
     )
-    return [plain(found[0] if found else _of_turns(memory, *span)) for found, span in rows]
+    newest = [plain(each[0] if each else _of_turns(memory, *span)) for each, span in rows]
+    return newest, len(listed)
 
 
 def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[str, Any]]:

@@ -84,7 +84,7 @@ def _answered(
     older = _older(request, asked, answer["hits"])
     return {
         **shown,
-        **({} if given else {"newest": newest_sessions(memory)}),
+        **({} if given else newest_listed(memory)),
         "answer": answer,
         "hits": hits,
         "found": len(answer["hits"]),
@@ -126,11 +126,12 @@ def by_session(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**best, "also": best["also"][1:]} for best in groups.values()]
 
 
-def newest_sessions(memory: Memory) -> list[dict[str, Any]]:
-    """Return the newest sessions of those that are listed without filters."""
-    from memory_assets.recall.sessions.listing import newest_sessions as newest
+def newest_listed(memory: Memory) -> dict[str, Any]:
+    """Return the newest sessions of those that are listed without filters, and their number."""
+    from memory_assets.recall.sessions.listing import newest_sessions
 
-    return newest(memory, _NEWEST)
+    newest, of_persons = newest_sessions(memory, _NEWEST)
+    return {"newest": newest, "of_persons": of_persons}
 
 
 def _newest() -> SearchRequest:
