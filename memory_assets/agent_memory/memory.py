@@ -58,7 +58,8 @@ class Written:
 class Surroundings:
     """What a service needs besides stores and policy: the redaction, the number of word pieces of
     a text, the number of turns of a conversation, a summarizer for what is too long, the clock
-    (Unix seconds), the project that the memories are about, "" for all, and what keeps a trail."""
+    (Unix seconds), the project that the memories are about, "" for all, others whose memories are
+    recalled, too, and what keeps a trail."""
 
     redaction: Redaction
     count_tokens: Callable[[str], int]
@@ -66,6 +67,7 @@ class Surroundings:
     summarizer: Summarizer | None = None
     clock: Callable[[], float] = time.time
     project: str = ""
+    others: tuple[str, ...] = ()
     note: Callable[[TrailEntry], None] = lambda entry: None
 
 
@@ -199,7 +201,7 @@ class MemoryService:
         return newer_first(found[:k])
 
     def _scopes(self, where: Where) -> Iterator[Where]:
-        for project in dict.fromkeys((self._around.project, "")):
+        for project in dict.fromkeys((self._around.project, *self._around.others, "")):
             yield {**where, "project": project}
 
     def id_of(self, text: str) -> str:

@@ -234,6 +234,8 @@ def test_a_hit_can_be_shown_from_its_memory(team: Settings) -> None:
     hit = memory.search("kangaroo", over=("all",), n=1).hits[0]
     (shown,) = memory.ask(ShowRequest(hit.id))["rows"]
     assert "lamp room" in str(shown)
+    place = str(hit.metadata["project"]), str(hit.metadata["session_id"])
+    assert memory.titles([place])[place[1]], "a title that only the other memory knows"
     structured, text = answer_tool(memory, "get", GetRequest((hit.id,)))
     assert "lamp room" in text
     structured, text = answer_tool(memory, "recall", SearchRequest("kangaroo", n=1, over=("all",)))
