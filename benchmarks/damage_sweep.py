@@ -26,12 +26,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.crash_world import World, differences
 from benchmarks.fault_sweep import Sweep, left_over, places, stop_server, wrong_saying
+from memory_assets.paths import tombstones_copy
 
 _LOOKS = (("search", "ledger"), ("status",), ("doctor",), ("verify",))
 _FOUND_NOTHING = 3
@@ -50,6 +51,15 @@ class Result:
     outcome: str
     said_by: str
     wrong: str
+
+
+class Damage(NamedTuple):
+    """A kind of damage to a part, at which of the places, and what does it to a directory."""
+
+    kind: str
+    part: str
+    place: int
+    do: Callable[[Path], None]
 
 
 class Memories:
@@ -85,7 +95,7 @@ class Memories:
         """What a command sees."""
         return {
             **self.sweep.environment(data_dir, "lake", before=before),
-            "MEMORY_RETENTION": "off",
+            "MEMORY_RETENTION": "all",
         }
 
     def _do(
@@ -122,7 +132,7 @@ def take_older(part: str, week_ago: Path, data_dir: Path) -> None:
         shutil.copy2(week_ago / name, data_dir / name)
 
 
-def flip(files: Sequence[Path], data_dir: Path, place: int, values: int) -> None:
+def flip(files: Sequence[Path], place: int, values: int, data_dir: Path) -> None:
     """Flip all bits of one byte of a part."""
     sizes = [(data_dir / name).stat().st_size for name in files]
     at = (places(sum(sizes), values)[place]) - 1
@@ -137,27 +147,19 @@ def flip(files: Sequence[Path], data_dir: Path, place: int, values: int) -> None
         at -= size
 
 
-def damages(
-    memories: Memories, kinds: Sequence[str], values: int
-) -> Iterator[tuple[str, str, int, Callable[[Path], None]]]:
-    """Yield kind, part and place of each damage, and what does it."""
-    parts = parts_of(memories.now)
-    for part, files in parts.items():
+def damages(memories: Memories, kinds: Sequence[str], values: int) -> Iterator[Damage]:
+    """Yield the damages of these kinds."""
+    for part, files in parts_of(memories.now).items():
         if "delete" in kinds:
-            yield "delete", part, 0, lambda to, files=files: delete(files, to)
+            yield Damage("delete", part, 0, partial(delete, files))
         if "older" in kinds:
-            yield "older", part, 0, lambda to, part=part: take_older(part, memories.week_ago, to)
+            yield Damage("older", part, 0, partial(take_older, part, memories.week_ago))
         size = sum((memories.now / name).stat().st_size for name in files)
         for place in range(min(size, values)) if "flip" in kinds else ():
-            yield (
-                "flip",
-                part,
-                place,
-                lambda to, files=files, place=place: flip(files, to, place, values),
-            )
+            yield Damage("flip", part, place, partial(flip, files, place, values))
     if "whole" in kinds:
         for name, change in _whole(memories).items():
-            yield "whole", name, 0, change
+            yield Damage("whole", name, 0, change)
 
 
 def _whole(memories: Memories) -> Mapping[str, Callable[[Path], None]]:
@@ -167,13 +169,13 @@ def _whole(memories: Memories) -> Mapping[str, Callable[[Path], None]]:
         shutil.rmtree(to)
         shutil.copytree(memories.week_ago, to)
 
-    def work_at(to: Path, ahead: float) -> None:
+    def work_at(ahead: float, to: Path) -> None:
         restore(to)
         sweep.failing.set_clock(ahead)
         sweep.runner.run(memories.environment(to), ("ingest",))
         sweep.failing.set_clock(0)
 
-    def mix(to: Path, *, replace: bool) -> None:
+    def mix(replace: bool, to: Path) -> None:
         other = _of_another_machine(memories)
         for files in parts_of(other).values():
             for name in files:
@@ -181,13 +183,16 @@ def _whole(memories: Memories) -> Mapping[str, Callable[[Path], None]]:
                     (to / name).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(other / name, to / name)
 
+    def nothing(to: Path) -> None:
+        pass
+
     return {
-        "nothing": lambda to: None,
+        "nothing": nothing,
         "a week ago": restore,
-        "a clock a day ahead": lambda to: work_at(to, _DAY),
-        "a clock a day behind": lambda to: work_at(to, -_DAY),
-        "mixed, ours first": lambda to: mix(to, replace=False),
-        "mixed, theirs first": lambda to: mix(to, replace=True),
+        "a clock a day ahead": partial(work_at, _DAY),
+        "a clock a day behind": partial(work_at, -_DAY),
+        "mixed, ours first": partial(mix, False),
+        "mixed, theirs first": partial(mix, True),
     }
 
 
@@ -212,16 +217,16 @@ def _of_another_machine(memories: Memories) -> Path:
     return directory / "data"
 
 
-def try_damage(
-    memories: Memories, kind: str, part: str, place: int, change: Callable[[Path], None]
-) -> Result:
+def try_damage(memories: Memories, damage: Damage) -> Result:
     """Do a damage to a copy, run the commands, and return what came of it."""
     data_dir = memories.directory / "memory"
     shutil.rmtree(data_dir, ignore_errors=True)
     shutil.copytree(memories.now, data_dir)
-    change(data_dir)
+    shutil.copy(tombstones_copy(memories.now), tombstones_copy(data_dir))
+    damage.do(data_dir)
     environment = memories.environment(data_dir)
-    wrong, said_by = [], []
+    wrong: list[str] = []
+    said_by: list[str] = []
     for command in (*_LOOKS, ("ingest",), ("ingest",), ("verify",), ("search", "ledger")):
         began = time.monotonic()
         code, said = memories.sweep.runner.run(environment, command)
@@ -242,7 +247,7 @@ def try_damage(
     wrong += [f"left: {each}" for each in left_over(data_dir)]
     outcome = "told" if differs else "same"
     told = " | ".join([*said_by, *(differs if said_by else ())])
-    return Result(kind, part, place, outcome, told, "; ".join(wrong))
+    return Result(*damage[:3], outcome, told, "; ".join(wrong))
 
 
 def read_results(path: Path) -> list[Result]:
@@ -285,7 +290,7 @@ def main() -> None:
             random.Random(7).shuffle(waiting)
             for each in waiting:
                 if time.monotonic() < until and each[:3] not in known:
-                    result = try_damage(memories, *each)
+                    result = try_damage(memories, each)
                     with results.open("a") as file:
                         file.write(json.dumps(asdict(result)) + "\n")
                     about = f"{result.kind} {result.part} {result.place}"

@@ -41,6 +41,7 @@ from typing import IO, Any
 from benchmarks import crash_child
 from benchmarks.crash_world import ROOT, World, differences, rows_of
 from benchmarks.failing_calls import CALLS, CHANGE, ERRORS, STORES, FailingCalls, Fault
+from memory_assets.paths import tombstones_copy
 
 _LONGEST = 100.0
 """Seconds after which a command counts as one that hangs."""
@@ -249,6 +250,7 @@ class Sweep:
         """Return a new memory to do an operation in."""
         target = self.directory / "memory"
         shutil.rmtree(target, ignore_errors=True)
+        tombstones_copy(target).unlink(missing_ok=True)  # of the memory that was there
         if (base := self.base(operation, store)) is not None:
             shutil.copytree(base, target)
         return target
