@@ -42,6 +42,8 @@ _FOUND_NOTHING = 3
 _DAMAGED = re.compile(r"(/\S+) is damaged")
 _COMPLAINT = re.compile(r"^wrong|^FAILED|^failed|^error|fail|damaged|missing|Run `|cannot|gone")
 _DAY = 86_400
+_WRITTEN = ("agent_memory/", "journal/", "memory_trail/", "search/memory/")
+"""Rows of what agents wrote: what is not in a backup of it is lost, and is not compared."""
 KINDS = ("delete", "older", "flip", "whole")
 
 
@@ -242,7 +244,8 @@ def try_damage(memories: Memories, damage: Damage) -> Result:
                 said_by.append(f"{command[0]}: {_complaints(said)}")
 
     run(*_LOOKS, ("ingest",), ("ingest",), ("verify",), ("search", "ledger"))
-    differs, outcome = _differs(memories, data_dir), "same"
+    from_backup = damage.kind == "whole" or damage[:2] == ("older", "agent_memory.db")
+    differs, outcome = _differs(memories, data_dir, from_backup), "same"
     if differs:
         outcome = "as advised"
         while damaged := [Path(name) for name in _DAMAGED.findall(" ".join(said_by))]:
@@ -252,7 +255,7 @@ def try_damage(memories: Memories, damage: Damage) -> Result:
                 path.unlink(missing_ok=True)
             run(("ingest",), ("verify",))
         run(("ingest", "--full"), ("ingest",), ("verify",))
-        differs = _differs(memories, data_dir)
+        differs = _differs(memories, data_dir, from_backup)
     if differs:
         outcome = "told"
         said_by += differs
@@ -265,14 +268,15 @@ def try_damage(memories: Memories, damage: Damage) -> Result:
     return Result(*damage[:3], outcome, " | ".join(said_by), "; ".join(wrong))
 
 
-def _differs(memories: Memories, data_dir: Path) -> list[str]:
+def _differs(memories: Memories, data_dir: Path, from_backup: bool) -> list[str]:
     """Return how the rows of a memory are not those of now, a line for each kind."""
     try:
         against = differences(memories.rows, memories.sweep.rows(data_dir, "lake"))
     except Exception as error:  # noqa: BLE001 - told as what it is
         return [f"unreadable: {type(error).__name__}: {error!s:.300}"]
-    for keys in against.values():
-        keys.sort(key=lambda key: memories.forgotten not in key)
+    for name, keys in against.items():
+        against[name] = [key for key in keys if not (from_backup and key.startswith(_WRITTEN))]
+        against[name].sort(key=lambda key: memories.forgotten not in key)
     return [f"{len(keys)} {name}: {keys[:3]}" for name, keys in against.items() if keys]
 
 
