@@ -252,6 +252,14 @@ class Settings(Arguments):
         "What that endpoint demands as a bearer token; from the environment only.",
         secret=True,
     )
+    embedder_parallel: int = argument(
+        4, "Requests to that endpoint that an ingest has under way at once.", ge=1, le=64
+    )
+    embedder_per_minute: int | None = argument(
+        None,
+        "Requests to it that an ingest begins in a minute, at most; `all`: no limit.",
+        reads=_count_or_all,
+    )
     summarizer: str = argument(
         "extractive", "`extractive`, or `openai:MODEL@URL` for a model at an endpoint."
     )

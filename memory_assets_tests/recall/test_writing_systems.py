@@ -38,6 +38,10 @@ SAID = {
     "emoji": ("Deploy is 🔥🔥 broken since the 🦊 release", "Rolled back the release."),
     "weather": ("何も関係ない話：天気", "晴れです。"),
     "linter": ("Bump the linter to 9", "Bumped."),
+    "compounds": (
+        "Der Zahlungsdienst antwortet nicht",
+        "Ich habe den Zwischenspeicher geleert, weil die Auftragswarteschlange voll war.",
+    ),
     "log": ("로그를 지워줘", "지웠다."),
 }
 """What a person and an agent said in each session, by the session's name."""
@@ -64,6 +68,10 @@ FOUND = [
     ("ОТЧЁТ", "russian"),
     ("ពន្ធ", "khmer"),
     ("天気", "weather"),
+    ("dienst", "compounds"),
+    ("Speicher", "compounds"),
+    ("warteschlange", "compounds"),
+    ("Schlange", "compounds"),
     ("로그", "log"),
 ]
 UNKNOWN = ("🐙", "🚢🚢", "犬", "餃子の作り方", "버그", "цена", "ราคา", "बिल्ली")
@@ -98,8 +106,8 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
 def test_words_find_their_session(memory: Memory, mode: str) -> None:
-    """Composed or decomposed, wide or narrow, with or without accents, and a single character of
-    what is written without blanks."""
+    """Composed or decomposed, wide or narrow, with or without accents, a single character of what
+    is written without blanks, and the last part of a German compound."""
     for asked, session in FOUND:
         answer = memory.search(asked, mode=mode, n=3)
         assert answer.hits and not answer.weak, asked

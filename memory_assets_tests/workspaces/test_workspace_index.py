@@ -259,6 +259,23 @@ def test_documents_are_filtered_by_type_service_domain_and_file(wordy: Indexed) 
         memory.search("orders", kinds=("prompts",), service="svc-orders")
 
 
+def test_what_states_a_relation_stands_before_what_has_the_name(wordy: Indexed) -> None:
+    """And says by how much."""
+    page = "# order.placed\n\nThe event order.placed says that an order was placed.\n"
+    events = "order.placed:\n  producer: svc-shop\n  consumers:\n  - svc-mail\n"
+    adr = "# Queue\n\n## Status\n\nSuperseded by [Streams](0012.md)\n\n## Decision\n\nNone.\n"
+    files = {"events/order.placed.md": page, "metadata/events.yaml": events, "adr/0007-q.md": adr}
+    write(wordy.root, files)
+    wordy.index()
+    memory = Memory(wordy.components.settings)
+    for query, path in (
+        ("who consumes order.placed", "metadata/events.yaml"),
+        ("what replaced ADR 7", "adr/0007-q.md"),
+    ):
+        hit = memory.search(query, kinds=("workspace",)).hits[0]
+        assert hit.metadata["file_path"] == path and hit.why["relation"]
+
+
 def test_of_several_workspaces_the_one_that_is_named_is_asked(
     wordy: Indexed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
