@@ -189,7 +189,10 @@ def _load_redactor(components: Components) -> None:
 
 def _forget_work(components: Components, projects: Sequence[str]) -> None:
     """Mark every stage of the projects (all if none is given) as not done, but for sessions that
-    cannot be made again."""
+    cannot be made again; delete what an older table brought back of forgotten ones."""
+    from memory_assets.pipeline.removal.forget import remove_forgotten_rows
+
+    remove_forgotten_rows(components)
     everything = (*components.catalog.sources.counts_by("project"), *written(components))
     forget_lost_tables(components, set(projects or everything))
     for project in projects or everything:
