@@ -13,8 +13,8 @@ import pytest
 
 from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.tables.session_summaries import SUMMARISED
 from memory_assets.pipeline.tables.turn_chunks import CHUNKED
+from memory_assets.pipeline.tables.whole_sessions import SUMMARISED
 from memory_assets.settings import Settings, load_settings
 from memory_assets.shards import derive as derive_module
 from memory_assets.shards.derive import MADE, Derived, Work, derive
