@@ -54,7 +54,7 @@ _REPEATED = {
 _MCP = ("mcp one", "mcp two")
 _PAGES = ("/", "/search?q=ledger", "/status", "/sessions", "/search?q=harbor&in=workspace")
 _REQUESTS_A_SECOND = 20
-_AGENT_TABLES = ("agent_memory/", "memory_trail/", "chroma/memory/")
+_AGENT_TABLES = ("agent_memory/", "agent_memory_embeddings/", "memory_trail/", "chroma/memory/")
 """Of what agents wrote, which the fresh memory has not."""
 
 
