@@ -554,7 +554,7 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         "projects_in_all": len(projects),
         "coverage": payload["coverage"],
         "chroma": payload["chroma"],
-        "held_back": len(held),
+        "held_back": len(payload["quarantined"]) + len(payload["unlisted"]),
         "held_back_reasons": held[:_LISTED_HELD_BACK],
     }
     covered, sessions = payload["coverage"]["sessions"], SessionCounts(**payload["sessions"])
@@ -562,7 +562,7 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
     lines = [
         f"{counted(sessions.total, 'session')}{shares}, {counted(covered['turns'], 'turn')}, "
         f"{counted(covered['rows'], 'passage')} in {counted(len(projects), 'project')}; "
-        f"as of {clock(covered['as_of'])}; {len(held)} held back; "
+        f"as of {clock(covered['as_of'])}; {structured['held_back']} held back; "
         f"{payload['chroma']['store']} {payload['chroma']['state']}.",
         *(line for well, line in in_words(payload["coverage"]) if not well),
         *named_documents(payload["stages"].get("workspace_chunks", {}).get("by_name") or 0),

@@ -119,13 +119,17 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
 
 
 def held_back(current: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each session, file and directory that a status says is held back."""
+    """Yield a line for each session, file and directory that a status says is held back; one for
+    those of a project that are held back for the same reason."""
+    alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for entry in current["quarantined"]:
         when = ", tried again by every run" if entry["passing"] else ""
-        yield (
-            f"{entry['session_id']} of {entry['project']} ({entry['stage']}) since "
-            f"{entry['since']}{when}: {_sentence(entry)}"
-        )
+        key = (entry["project"], entry["stage"], when, _sentence(entry))
+        alike.setdefault(key, []).append(entry)
+    for (project, stage, when, sentence), entries in alike.items():
+        names = ", ".join(entry["session_id"] for entry in entries)
+        since = min(entry["since"] for entry in entries)
+        yield f"{names} of {project} ({stage}) since {since}{when}: {sentence}"
     for path in current["unlisted"]:
         yield f"{path['path']} ({path['agent']}), looked at again by every run: {_sentence(path)}"
 
