@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memory_assets.agent_memory.gateway import MemoryGateway
-from memory_assets.pipeline.agent_memory.gateway import open_gateway
-from memory_assets.pipeline.agent_memory.waiting import redaction_to_wait, waiting_for
+from memory_assets.pipeline.agent_memory.gateway import (
+    open_gateway,
+    redaction_to_wait,
+    waiting_for,
+)
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.agents.waiting import Waiting

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 _WORK_TOKENS = 300
 """Tokens of a context that tell of the project's last sessions: an agent pays for them each time
 it begins."""
-_LABELS = ("entities", "tags")
-_STORED_LATER = "It waits, and is stored with the next that can be"
+_LATER = "It waits, and is stored with the next that can be"
 _ANSWERING, _EXCERPT = 3, 200
 """Turns that answer the latest message, and characters of each."""
 
@@ -92,7 +91,7 @@ class AgentMemory:
         Raises:
             StoreError: it still cannot be written; what is left waits.
         """
-        from memory_assets.pipeline.agent_memory.waiting import waiting_for
+        from memory_assets.pipeline.agent_memory.gateway import waiting_for
 
         return waiting_for(self._settings).send(self._send)
 
@@ -112,11 +111,10 @@ class AgentMemory:
                 return self._append(asked)
             return self._remember(asked)
         except StoreError as error:
-            from memory_assets.pipeline.agent_memory.waiting import let_memory_wait, let_turn_wait
+            from memory_assets.pipeline.agent_memory.calls import let_wait
 
             self._opened = None
-            wait = let_turn_wait if isinstance(asked, AppendRequest) else let_memory_wait
-            return wait(self._settings, asdict(asked), error)
+            return let_wait(self._settings, asdict(asked), error)
 
     def _remember(self, asked: RememberRequest, *, waited: bool = False) -> dict[str, Any]:
         written = self._calls.gateway(self._project(asked.project)).memory.write(
@@ -282,11 +280,11 @@ def in_words(name: str, answer: Mapping[str, Any]) -> str:
     if name == "context":
         return answer["text"] or "Nothing is remembered yet."
     if name == "append_history" and answer["waits"]:
-        return f"{_STORED_LATER}: {answer['waits']}"
+        return f"{_LATER}: {answer['waits']}"
     if name == "append_history":
         return f"{'Kept as' if answer['new'] else 'It is kept already as'} {answer['message_id']}."
     if answer["outcome"] == "waits":
-        return f"{_STORED_LATER}: {answer['reason']}"
+        return f"{_LATER}: {answer['reason']}"
     if answer["outcome"] == "refused":
         return f"Not kept: {answer['reason']}."
     others = zip(answer["contradicts"], answer["differences"], strict=True)

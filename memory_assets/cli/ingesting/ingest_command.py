@@ -96,6 +96,8 @@ def ingest_once(
     """Bring the memory up to date, report, and return the exit code: 1 if a project failed or
     something is held back that the user can do something about, 4 if a check failed, 130 after
     Ctrl-C, of which standard error has one line."""
+    with suppress(StoreError):  # a journal that is damaged is replaced by the ingest
+        AgentMemory(settings).send_waiting()
     try:
         if settings.shard is None:
             return _ingest_once(settings, limit, projects, full, as_json)
@@ -119,8 +121,6 @@ def _ingest_once(
     started = time.perf_counter()
     require_own(settings.data_dir)
     require_writable(settings.data_dir, "An ingest writes all that it makes there.")
-    with suppress(StoreError):  # a journal that is damaged is replaced below
-        AgentMemory(settings).send_waiting()
     components = components_of(settings)
     roots = on_disk.require_directories(components)
     reading = f"Reading {rendering.escaped(roots_in_words(roots))}"
@@ -189,7 +189,10 @@ def _load_redactor(components: Components) -> None:
 
 def _forget_work(components: Components, projects: Sequence[str]) -> None:
     """Mark every stage of the projects (all if none is given) as not done, but for sessions that
-    cannot be made again."""
+    cannot be made again; delete what an older table brought back of forgotten ones."""
+    from memory_assets.pipeline.removal.forget import remove_forgotten_rows
+
+    remove_forgotten_rows(components)
     everything = (*components.catalog.sources.counts_by("project"), *written(components))
     forget_lost_tables(components, set(projects or everything))
     for project in projects or everything:

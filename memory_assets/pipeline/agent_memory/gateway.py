@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 from memory_assets.agent_memory.context import ContextLimits
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.history import HistoryService
-from memory_assets.agent_memory.memory import MemoryRouter, MemoryService, Surroundings
+from memory_assets.agent_memory.memory import MemoryService, Surroundings
 from memory_assets.agent_memory.policy import MemoryPolicy
 from memory_assets.agent_memory.ports import AgentStore, Redaction, VectorStore
-from memory_assets.errors import EmbedderUnavailable
+from memory_assets.errors import EmbedderUnavailable, StoreError
+from memory_assets.paths import user_config_dir
 from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.redacted_text import RedactedText
 from memory_assets.settings import Settings
+from memory_assets.stores.agents.waiting import Waiting
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
@@ -59,7 +61,7 @@ def open_gateway(
     else:
         vectors = store  # which keeps no trail
     policy = policy_of(components.settings)
-    service = MemoryService(vectors, policy, MemoryRouter(), around)
+    service = MemoryService(vectors, policy, around)
     return MemoryGateway(history, service)
 
 
@@ -82,6 +84,27 @@ def limits_of(settings: Settings) -> ContextLimits:
         settings.top_k,
         near=settings.context_near,
     )
+
+
+def waiting_for(settings: Settings, store: str = "") -> Waiting:
+    """Return what waits for this memory, or for another `store` of it."""
+    named = f"{settings.data_dir.absolute()}\0{store}".encode("utf-8", "surrogatepass")
+    digest = blake2b(named, digest_size=8).hexdigest()
+    return Waiting(user_config_dir() / f"waiting-{digest}.jsonl")
+
+
+def redaction_to_wait(engines: Engines) -> Redaction:
+    """Return the redaction of what waits: the secrets known from sessions are taken out, too,
+    unless they cannot be read. What waited is redacted once more when it is stored."""
+    whole = redaction_for(engines, EVERYWHERE)
+
+    def redact(text: str) -> RedactedText:
+        try:
+            return whole.redact(text)
+        except StoreError:
+            return engines.redactor.session(EVERYWHERE, frozenset()).redact(text).text
+
+    return replace(whole, redact=redact)
 
 
 def redaction_for(components: Engines, session_id: str) -> Redaction:
