@@ -17,8 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from memory_assets.redacted_text import compose
-from memory_assets.stores.chroma_mcp.adapter import HISTORY, ChromaMcpVectorStoreAdapter
-from memory_assets.stores.chroma_mcp.rows import metadata_of
+from memory_assets.stores.chroma_mcp.adapter import (
+    HISTORY,
+    ChromaMcpVectorStoreAdapter,
+    metadata_of,
+)
 from memory_assets_tests.agent_memory.chroma_mcp_processes import Deployment
 from memory_assets_tests.agent_memory.chroma_mcp_writer import memory, turn
 

@@ -24,11 +24,11 @@ DIMENSION = 384
 STAGES = {
     "scan": ("memory_assets.pipeline.scan.raw_sessions", ("scan_project",)),
     "redact": ("memory_assets.pipeline.redact.redacted_records", ("redact_project",)),
-    "publish": ("memory_assets.stores.lake.batch", ("Batch.publish",)),
-    "compact": ("memory_assets.stores.lake.batch", ("Batch.compact",)),
+    "publish": ("memory_assets.stores.lake.lake", ("Batch.publish",)),
+    "compact": ("memory_assets.stores.lake.lake", ("Batch.compact",)),
     "chunk": ("memory_assets.pipeline.tables.turn_chunks", ("chunk_project",)),
     "prompts": ("memory_assets.pipeline.tables.turn_chunks", ("extract_prompts",)),
-    "summaries": ("memory_assets.pipeline.tables.session_summaries", ("summarise_project",)),
+    "summaries": ("memory_assets.pipeline.tables.whole_sessions", ("summarise_project",)),
     "embed": ("memory_assets.pipeline.tables.embeddings", ("embed_project",)),
     "checks": (
         "memory_assets.pipeline.checks.verify",

@@ -1,21 +1,29 @@
 """Every kind of failing call in every store, while a memory is written; then one clean run.
 
-    python benchmarks/fault_sweep.py [--rounds 4] [--deeds ingest,turn,...] [--stores chroma,...]
+    python benchmarks/fault_sweep.py [--values 60] [--operations ingest,turn,...]
+        [--stores chroma,...] [--seconds 600] [--results FILE]
 
-Of each deed (a first ingest, one more turn, forget, retain, index, remember) the writes, fsyncs,
-renames and opens on the files of each store are counted. Then each of these calls that a round
-chooses, spread evenly, fails once in a copy of the memory, with the errors in turn; where that
-was told, the deed is done once more without a fault, and `memory ingest` follows. Rows of all
+Of each operation (a first ingest, one more turn, forget, retain, index, remember) the writes,
+fsyncs, renames and opens on the files of each store are counted. Then as many of them as `--values`
+says, spread evenly, fail in turn, each in a copy of the memory and with another error; where that
+was told, the operation is done once more without a fault, and `memory ingest` follows. Rows of all
 tables, collections and words must be those of a memory that nothing disturbed, no process and no
-temporary file may be left, and no command may hang. Texts are embedded by a hash, and only where
-Chroma's files are the matter.
+temporary file may be left, and nothing may be waited for longer than 30 s without saying for what.
+Texts are embedded by a hash, and only where Chroma's files are the matter. The store `all` is a
+disk that is full, or read-only, from some call on until the operation, a search, `status` and
+`doctor` have ended.
+
+With `--results`, what came of each fault is appended to a file of JSON lines; a later run takes the
+faults that are not in it, and the table is of all of them.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -25,25 +33,33 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
 from benchmarks import crash_child
 from benchmarks.crash_world import ROOT, World, differences, rows_of
-from benchmarks.failing_calls import CALLS, ERRORS, STORES, FailingCalls, Fault
+from benchmarks.failing_calls import CALLS, CHANGE, ERRORS, STORES, FailingCalls, Fault
+from memory_assets.paths import tombstones_copy
 
 _LONGEST = 100.0
-"""Seconds after which a command counts as one that hangs; the longest wait within is 30 s."""
+"""Seconds after which a command counts as one that hangs."""
+_SILENT = 40.0
+"""Seconds that a command may take that names nothing it waits for: 30 for the wait, and its own."""
+_PR_SET_CHILD_SUBREAPER = 36
+"""Of prctl(2): a process becomes the parent of what its children leave behind."""
 _TIME = re.compile(r"datetime\.datetime\([^()]*(?:\([^()]*\))?[^()]*\)|\d{4}-\d\d-\d\dT[\d:.+Z]*")
 _TEMPORARY = ("*.tmp", "*.staging", "*.partial", "*.replaced", "*.anew", "*.recovered")
+ALL = "all"
+"""Instead of a store: the disk."""
+_LOOKS = (("search", "ledger"), ("status",), ("doctor",))
 _FORGOTTEN_BEFORE = 3
 """Exit code of `memory forget` where nothing fits any more."""
 
 
 @dataclass(frozen=True)
-class Deed:
+class Operation:
     """A command, what it begins with (an empty memory, or a finished one), and what it says the
     second time."""
 
@@ -52,13 +68,13 @@ class Deed:
     fine: tuple[int, ...] = (0,)
 
 
-DEEDS = {
-    "ingest": Deed(("ingest",), from_empty=True),
-    "turn": Deed(("ingest",)),
-    "forget": Deed(("forget", "--before", "2025-09-01", "--yes"), fine=(0, _FORGOTTEN_BEFORE)),
-    "retain": Deed(("retain",)),
-    "index": Deed(("index", "WORKSPACE")),
-    "remember": Deed(("remember", "The pier's broker is RabbitMQ.", "--confidence", "0.9")),
+OPERATIONS = {
+    "ingest": Operation(("ingest",), from_empty=True),
+    "turn": Operation(("ingest",)),
+    "forget": Operation(("forget", "--before", "2025-09-01", "--yes"), fine=(0, _FORGOTTEN_BEFORE)),
+    "retain": Operation(("retain",)),
+    "index": Operation(("index", "WORKSPACE")),
+    "remember": Operation(("remember", "The pier's broker is RabbitMQ.", "--confidence", "0.9")),
 }
 
 
@@ -85,13 +101,22 @@ class Runner:
         code = int(self._process.stdout.readline())
         return code, self._said.read_text("utf-8", "replace")
 
+    def left(self) -> int:
+        """Return how many of the processes that commands started have not ended after 5 s."""
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write("{}\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
     def close(self) -> None:
         """End it."""
         self._process.communicate()
 
 
 def serve(orders: Iterable[str], answers: IO[str]) -> None:
-    """Fork a process for each command that is asked for, and answer with its exit code."""
+    """Fork a process for each command that is asked for, and answer with its exit code; where none
+    is, with the number of processes that commands left behind."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     crash_child.use_hash_embedder()
     from memory_assets.cli import cli, start  # noqa: F401
     from memory_assets.cli.ingesting import index_runs, ingest, ingest_command  # noqa: F401
@@ -99,10 +124,13 @@ def serve(orders: Iterable[str], answers: IO[str]) -> None:
 
     for line in orders:
         asked = json.loads(line)
-        process = os.fork()
-        if not process:
-            _become(asked)
-        answers.write(f"{_exit_code(process)}\n")
+        if asked:
+            process = os.fork()
+            if not process:
+                _become(asked)
+            answers.write(f"{_exit_code(process)}\n")
+        else:
+            answers.write(f"{_left_behind()}\n")
         answers.flush()
 
 
@@ -133,7 +161,7 @@ def _become(asked: Mapping[str, Any]) -> None:
 
 
 def _exit_code(process: int) -> int:
-    deadline = time.monotonic() + _LONGEST
+    deadline = time.monotonic() + _LONGEST * _crowd()
     while time.monotonic() < deadline:
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:
@@ -143,14 +171,46 @@ def _exit_code(process: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
+def _crowd() -> float:
+    """Return how many programs share a core of this machine now, at least 1: by so much a command
+    may be slower."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def _left_behind() -> int:
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return 0
+        time.sleep(0.02)
+    return len(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+
+@dataclass
+class Result:
+    """What came of a fault: it was `told` by an exit code, `unnoticed` or `not reached`; `wrong`
+    says what was not as it should be after one clean run. `place` is which of the values it was,
+    `path` what it met, `seconds` the time of the disturbed command."""
+
+    operation: str
+    store: str
+    call: str
+    place: int
+    error: str
+    outcome: str
+    wrong: str
+    path: str
+    seconds: float
+
+
 @dataclass
 class Sweep:
-    """Where transcripts and memories are, and what has come of the faults so far."""
+    """Where transcripts and memories are."""
 
     directory: Path
-    outcomes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """By call, store and outcome."""
-    bad: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.failing = FailingCalls(self.directory)
@@ -178,62 +238,69 @@ class Sweep:
 
     @cached_property
     def references(self) -> dict[tuple[str, bool], dict[str, Any]]:
-        """The rows that a deed ends with where nothing is disturbed, by deed and whether texts are
-        embedded."""
+        """The rows that an operation ends with where nothing is disturbed, by its name and whether
+        texts are embedded."""
         return {}
 
-    def base(self, deed: Deed, store: str) -> Path | None:
-        """Return the finished memory that a deed begins with, made once; None for an empty one."""
-        if deed.from_empty:
+    def base(self, operation: Operation, store: str) -> Path | None:
+        """Return the finished memory that an operation begins with, made once; None for none."""
+        if operation.from_empty:
             return None
         base = self.directory / f"base-{store == 'chroma'}"
         if not base.exists():
             self._do(self.environment(base, store, before=True), ("ingest",), (0,))
-            _stop(base)
+            stop_server(base)
         return base
 
-    def copy(self, deed: Deed, store: str) -> Path:
-        """Return a new memory to do a deed in."""
+    def copy(self, operation: Operation, store: str) -> Path:
+        """Return a new memory to do an operation in."""
         target = self.directory / "memory"
         shutil.rmtree(target, ignore_errors=True)
-        if (base := self.base(deed, store)) is not None:
+        tombstones_copy(target).unlink(missing_ok=True)  # of the memory that was there
+        if (base := self.base(operation, store)) is not None:
             shutil.copytree(base, target)
         return target
 
     def calls(self, name: str, store: str) -> Counter[tuple[str, str]]:
-        """Do a deed undisturbed, note its rows, and return how many calls it makes, by kind and
-        store."""
-        deed = DEEDS[name]
-        data_dir = self.copy(deed, store)
+        """Do an operation undisturbed, note its rows, and return how many calls it makes, by kind
+        and store."""
+        operation = OPERATIONS[name]
+        data_dir = self.copy(operation, store)
         environment = self.environment(data_dir, store)
         self.failing.list_calls(data_dir)
-        self._do(environment, self.arguments(deed), deed.fine)
+        self._do(environment, self.arguments(operation), operation.fine)
         self.failing.disarm()
         self._do(environment, ("ingest",), (0,))
         self.references[name, store == "chroma"] = self.rows(data_dir, store)
-        _stop(data_dir)
+        stop_server(data_dir)
         return self.failing.listed()
 
-    def arguments(self, deed: Deed) -> tuple[str, ...]:
-        """Return the arguments of a deed."""
+    def arguments(self, operation: Operation) -> tuple[str, ...]:
+        """Return the arguments of an operation."""
         workspace = str(self.directory / "workspace")
-        return tuple(workspace if each == "WORKSPACE" else each for each in deed.arguments)
+        return tuple(workspace if each == "WORKSPACE" else each for each in operation.arguments)
 
-    def round(self, name: str, fault: Fault) -> str:
-        """Do a deed with a fault, then once more without, and return what is wrong after that, or
-        ""."""
-        deed = DEEDS[name]
-        data_dir = self.copy(deed, fault.store)
+    def round(self, name: str, fault: Fault, place: int = 0) -> Result:
+        """Do an operation with a fault, then once more without, and return what came of it."""
+        operation = OPERATIONS[name]
+        data_dir = self.copy(operation, fault.store)
         environment = self.environment(data_dir, fault.store)
         self.failing.arm(data_dir, fault)
         began = time.monotonic()
-        code, said = self.runner.run(environment, self.arguments(deed))
-        path, took = self.failing.disarm(), time.monotonic() - began
-        outcome = "not reached" if not path else "gone unnoticed" if code == 0 else "told"
-        wrong = list(_wrong_saying(code, said))
-        repeated = () if code in deed.fine else ((self.arguments(deed), deed.fine),)
-        for again, fine in (*repeated, (("ingest",), (0,))):
+        code, said = self.runner.run(environment, self.arguments(operation))
+        took = time.monotonic() - began
+        wrong = list(wrong_saying(code, said, took))
+        for look in _LOOKS if fault.lasting else ():
+            began = time.monotonic()
+            at = self.runner.run(environment, look)
+            wrong += wrong_saying(*at, time.monotonic() - began)
+        path = self.failing.disarm()
+        outcome = "not reached" if not path else "unnoticed" if code == 0 else "told"
+        arguments = (self.arguments(operation), operation.fine)
+        for again, fine in (*(() if code in operation.fine else (arguments,)), (("ingest",), (0,))):
+            began = time.monotonic()
             code, said = self.runner.run(environment, again)
+            wrong += wrong_saying(code, said, time.monotonic() - began)
             if code not in fine:
                 wrong.append(f"{again[0]} again ended with {code}: {said[-600:]}")
                 break
@@ -241,12 +308,12 @@ class Sweep:
             wanted = self.references[name, fault.store == "chroma"]
             against = differences(wanted, self.rows(data_dir, fault.store))
             wrong += [f"{len(keys)} {kind}: {keys[:3]}" for kind, keys in against.items() if keys]
-        _stop(data_dir)
+        stop_server(data_dir)
         wrong += [f"left: {each}" for each in left_over(data_dir)]
-        self.outcomes[fault.call, fault.store, "not equal" if wrong else outcome] += 1
-        if wrong:
-            self.bad.append(f"{name}, {fault} ({path}, {took:.0f} s): {'; '.join(wrong)}")
-        return "; ".join(wrong)
+        if left := self.runner.left():
+            wrong.append(f"left: {left} processes")
+        about = (name, fault.store or ALL, fault.call, place, fault.error)
+        return Result(*about, outcome, "; ".join(wrong), path, round(took, 1))
 
     def rows(self, data_dir: Path, store: str) -> dict[str, Any]:
         """Return the rows of tables, collections, words and of what agents wrote."""
@@ -277,7 +344,7 @@ class Sweep:
         """End what was started."""
         self.runner.close()
         for path in self.directory.glob("*/chroma"):
-            _stop(path.parent)
+            stop_server(path.parent)
 
     def _do(
         self, environment: Mapping[str, str], arguments: Sequence[str], fine: Sequence[int]
@@ -299,15 +366,18 @@ def _make_old(directory: Path) -> None:
             path.write_text(path.read_text().replace('"2026-0', '"2025-0'))
 
 
-def _wrong_saying(code: int, said: str) -> Iterator[str]:
-    """Yield what is wrong with what a command says that met a fault."""
+def wrong_saying(code: int, said: str, seconds: float) -> Iterator[str]:
+    """Yield what is wrong with what a command says that met a fault, or came after it."""
     if code == -signal.SIGKILL:
-        yield f"hung for {_LONGEST:.0f} s"
+        yield f"hung for {seconds:.0f} s"
+    elif seconds > _SILENT * _crowd() and not re.search(r"wait|answer|did not start|locked", said):
+        yield f"took {seconds:.0f} s, and does not say for what"
     if "Traceback" in said:
         yield f"a traceback: {said[-600:]}"
 
 
-def _stop(data_dir: Path) -> None:
+def stop_server(data_dir: Path) -> None:
+    """Stop Chroma's server of a memory."""
     from memory_assets.stores.chroma import server as chroma_server
 
     chroma_server.stop(data_dir)
@@ -333,13 +403,17 @@ def places(calls: int, rounds: int) -> list[int]:
     return sorted({1 + round(at * (calls - 1) / (rounds - 1)) for at in range(rounds)})
 
 
-def faults(calls: Counter[tuple[str, str]], store: str, rounds: int) -> Iterator[Fault]:
-    """Yield the faults of the calls on a store, with the errors in turn."""
+def faults(calls: Counter[tuple[str, str]], store: str, values: int) -> Iterator[tuple[int, Fault]]:
+    """Yield the faults of the calls on a store by their places, with the errors in turn."""
+    if store == ALL:
+        for place, nth in enumerate(places(calls[CHANGE, ""], values)):
+            yield place, Fault(CHANGE, "", nth, ("ENOSPC", "EROFS")[place % 2], lasting=True)
+        return
     errors = sorted(ERRORS)
     at = sum(map(ord, store))
     for call in CALLS:
-        for nth in places(calls[call, store], rounds):
-            yield Fault(call, store, nth, errors[at % len(errors)])
+        for place, nth in enumerate(places(calls[call, store], values)):
+            yield place, Fault(call, store, nth, errors[at % len(errors)])
             at += 1
 
 
@@ -347,53 +421,88 @@ def main() -> None:
     """Sweep, print what is not as it should be, and the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--rounds", type=int, default=4, help="calls of a kind that fail")
-    parser.add_argument("--deeds", default=",".join(DEEDS))
-    parser.add_argument("--stores", default=",".join(STORES))
+    parser.add_argument("--values", type=int, default=4, help="calls of a kind that fail")
+    parser.add_argument("--operations", default=",".join(OPERATIONS))
+    parser.add_argument("--stores", default=",".join((*STORES, ALL)))
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no fault after that")
+    parser.add_argument("--results", type=Path, help="file of JSON lines to go on with")
     given = parser.parse_args()
     if given.serve:
         serve(sys.stdin, sys.stdout)
         return
-    until = time.monotonic() + given.seconds
     with tempfile.TemporaryDirectory(prefix="faults-") as directory:
+        results = given.results or Path(directory) / "results.jsonl"
+        results.touch()
         sweep = Sweep(Path(directory))
         try:
-            for name in given.deeds.split(","):
-                _sweep_deed(sweep, name, given.stores.split(","), given.rounds, until)
+            sweep_all(
+                sweep,
+                given.operations.split(","),
+                given.stores.split(","),
+                given.values,
+                time.monotonic() + given.seconds,
+                results,
+            )
         finally:
             sweep.close()
-            print_table(sweep)
-    sys.exit(bool(sweep.bad))
+        bad = print_table(read_results(results))
+    sys.exit(bool(bad))
 
 
-def _sweep_deed(sweep: Sweep, name: str, stores: Sequence[str], rounds: int, until: float) -> None:
-    counted: dict[bool, Counter[tuple[str, str]]] = {}
-    for store in stores:
-        embeds = store == "chroma"
-        if embeds not in counted:
-            counted[embeds] = sweep.calls(name, store)
-        for fault in faults(counted[embeds], store, rounds):
-            if time.monotonic() > until:
-                return
-            began = time.monotonic()
-            wrong = sweep.round(name, fault)
-            print(f"{name}: {fault}: {wrong or 'equal'} ({time.monotonic() - began:.1f} s)",
-                  flush=True)  # fmt: skip
+def sweep_all(
+    sweep: Sweep,
+    operations: Sequence[str],
+    stores: Sequence[str],
+    values: int,
+    until: float,
+    results: Path,
+) -> None:
+    """Try the faults that have no result yet, in a mixed order, and append what comes of them."""
+    known = {(r.operation, r.store, r.call, r.place) for r in read_results(results)}
+    waiting = []
+    for name in operations:
+        counted: dict[bool, Counter[tuple[str, str]]] = {}
+        for store in stores:
+            embeds = store == "chroma"
+            if embeds not in counted:
+                counted[embeds] = sweep.calls(name, store)
+            for place, fault in faults(counted[embeds], store, values):
+                if (name, store, fault.call, place) not in known:
+                    waiting.append((name, place, fault))
+    random.Random(7).shuffle(waiting)
+    for name, place, fault in waiting:
+        if time.monotonic() > until:
+            return
+        result = sweep.round(name, fault, place)
+        with results.open("a") as file:
+            file.write(json.dumps(asdict(result)) + "\n")
+        print(f"{name}: {fault}: {result.wrong or 'equal'} ({result.outcome})", flush=True)
 
 
-def print_table(sweep: Sweep) -> None:
-    """Print the outcomes, by call and store."""
-    for call, store in sorted({(call, store) for call, store, _ in sweep.outcomes}):
-        counts = [
-            f"{count} {outcome}"
-            for (*where, outcome), count in sorted(sweep.outcomes.items())
-            if where == [call, store]
-        ]
-        print(f"{call:7} {store:16} {', '.join(counts)}")
-    print(f"{sweep.outcomes.total()} faults, {len(sweep.bad)} not equal after one clean run")
-    for line in sweep.bad:
-        print(line)
+def read_results(path: Path) -> list[Result]:
+    """Return the results in a file, in order."""
+    return [Result(**json.loads(line)) for line in path.read_text().splitlines()]
+
+
+def print_table(results: Sequence[Result]) -> int:
+    """Print the outcomes by store and call, and by error, and what was wrong; return how much."""
+    for by in ("store", "error", "operation"):
+        counts = Counter(
+            (getattr(r, by), r.call, "not equal" if r.wrong else r.outcome) for r in results
+        )
+        for name, call in sorted({(name, call) for name, call, _ in counts}):
+            told = [
+                f"{counts[name, call, outcome]} {outcome}"
+                for outcome in ("told", "unnoticed", "not reached", "not equal")
+                if counts[name, call, outcome]
+            ]
+            print(f"{name:16} {call:7} {', '.join(told)}")
+    bad = [r for r in results if r.wrong]
+    print(f"{len(results)} faults, {len(bad)} not equal after one clean run")
+    print(f"longest command: {max((r.seconds for r in results), default=0)} s")
+    for r in bad:
+        print(f"{r.operation}, {r.error} in {r.call} of {r.store} ({r.path}): {r.wrong}")
+    return len(bad)
 
 
 if __name__ == "__main__":

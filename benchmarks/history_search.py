@@ -22,7 +22,7 @@ from dev_data import unpack
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Failed
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.memory import Memory

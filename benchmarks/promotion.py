@@ -10,8 +10,10 @@ turns that show them, and without a verdict, for a reader who did not write the 
 promotion.jsonl names a memory by a hash; it counts as long as the memory has the same text. The
 dev transcripts are ingested without vectors; a work directory that is kept is brought up to date.
 
-`--said`: the sentences of users' prompts in which they ask that something be remembered, and what
-this rule finds in agents' answers and in LoCoMo's conversations, of which nothing is promoted.
+`--said`: of the sentences in lasting.tsv, which say that they last or only look so (half A was for
+choosing the rule), how many it tells; then the sentences of users' prompts in which they ask that
+something be remembered, and what this rule finds in agents' answers and in LoCoMo's conversations,
+of which nothing is promoted.
 """
 
 from __future__ import annotations
@@ -137,6 +139,12 @@ def report(rows: list[dict[str, Any]]) -> None:
 
 def print_said(scratch: Path) -> None:
     """Print each sentence with its type, then how many there are in how many texts."""
+    for half in "AB":
+        given = [line.split("\t") for line in (HERE / "lasting.tsv").read_text().splitlines()]
+        taken = Counter(label for at, label, text in given if at == half and promotable(text))
+        whole = Counter(label for at, label, _ in given if at == half)
+        found = " and ".join(f"{taken[label]} of {whole[label]} {label!r}" for label in whole)
+        print(f"half {half} of lasting.tsv: taken are {found}")
     redactor = load_redactor()
     prompts: dict[str, str] = {}
     answers: set[str] = set()

@@ -10,12 +10,25 @@ _MOST_CHARACTERS = 1_500
 _FEWEST_WORDS = 4
 _MOST_WORDS = 40
 _OPENING = r"^(?:(?:please|also|and|but|so|ok(?:ay)?|btw|oh),? )*"
+_FROM_NOW = r"(?:from now on|going forward|in (?:the )?future),? (?:please,? )?"
+_TELLS = (
+    r"(?!(?:mind|worry|bother|happy|glad|an?|the|in|on|i|is|are|was|were|had?|has|have|got|gets?|been"
+    r"|seen|saw|happens|works|fails|returns|there|\w+ing|\w+ed)\b)"
+)
+"""Before a word that is no verb in the imperative, but tells how something is or was."""
 _SAID = tuple(
     (kind, confidence, re.compile(_OPENING + pattern, re.IGNORECASE))
     for kind, confidence, pattern in (
         ("fact", 0.95, r"(?:remember|keep in mind|note for (?:the )?future)(?::| that) "),
-        ("preference", 0.9, r"(?:always|never) (?!(?:mind|happy|glad|an?|the|on|in|\w+ing)\b)\w+ "),
-        ("preference", 0.9, r"(?:from now on|going forward|in (?:the )?future), "),
+        ("preference", 0.9, rf"(?:{_FROM_NOW}|(?:make|be) sure to )?(?:always|never) {_TELLS}\w+ "),
+        (
+            "preference",
+            0.9,
+            rf"(?:{_FROM_NOW}|(?:as a (?:general )?rule|by default), ){_TELLS}\w+ ",
+        ),
+        ("preference", 0.9, rf"(?:don't|do not) ever {_TELLS}\w+ "),
+        ("preference", 0.9, r"i (?:never|always|don't ever|do not ever) want "),
+        ("preference", 0.9, r"i want (?:you|us) to (?:always|never) (?!have\b)"),
         ("preference", 0.9, r"i (?:always |strongly |generally |usually |much )?prefer (?!not\b)"),
         ("decision", 0.85, r"we(?:'ve| have)? (?:decided|agreed) (?:to|on|that|against) "),
         (
@@ -23,7 +36,7 @@ _SAID = tuple(
             0.85,
             r"(?:in this (?:project|repo),? )?we use \S+(?: \S+)? (?:for|as|to|with) ",
         ),
-        ("project", 0.85, r"[\w/ .-]{3,60} (?:must|should) (?:always|never) "),
+        ("project", 0.85, r"[\w/ .-]{3,60} (?:must|should) (?:always|never) (?!have\b)"),
     )
 )
 _LEANS = re.compile(

@@ -4,6 +4,7 @@ removed, and report."""
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict
@@ -23,6 +24,7 @@ from memory_assets.errors import ConfigurationError, NotFound, UnknownName
 from memory_assets.paths import is_gone
 from memory_assets.project_names import spelled
 from memory_assets.requests.actions import ForgetRequest
+from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
@@ -39,6 +41,12 @@ if TYPE_CHECKING:
     from memory_assets.pipeline.stage.components import Components
 
 
+_PLURALS = {
+    "session": "sessions",
+    "document": "documents",
+    "conversation": "conversations",
+    "memory": "memories",
+}
 _WHOLE = (
     "That id is of one {} of it: only whole sessions are forgotten, so all that is listed would go."
 )
@@ -51,7 +59,6 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     What is deleted matches all options that are given. It is not ingested again, unless it is a
     workspace whose directory `memory index` is given. The files on disk are not deleted.
     """
-    from memory_assets.pipeline.removal import cut_text
     from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.removal.selection import select
     from memory_assets.pipeline.stage.components import Components
@@ -61,12 +68,13 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     if not asked.dry_run:
         require_own(settings.data_dir)
         require_writable(settings.data_dir, "Forgetting deletes there; --dry-run only lists.")
+        AgentMemory(settings).send_waiting()  # or it would be stored when it is forgotten
     components = Components(settings)
     selection, part = _selection(components, asked, text)
     try:
         found = select(components, selection)
     except NotFound:
-        if not (asked.cut and text and cut_text.is_noted(components, text)):
+        if not (asked.cut and text and forgetting.is_noted(components, text)):
             raise
         found = []  # what an interrupted cut left is rewritten
     console = rendering.open_console(stderr=as_json)
@@ -101,7 +109,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     answer["stays"]["still_holding"] = _still_holding(settings, text) if text else []
-    rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
+    rendering.print_answer(answer, as_json, _removed(answer["sessions"], report, answer["stays"]))
     push_after(settings)
 
 
@@ -221,6 +229,7 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
         "project": session.project,
         "session_id": session.session_id,
         "agent": session.agent,
+        "kind": session.kind,
         "title": session.title,
         "last_record_at": session.last_at.isoformat() if session.last_at else None,
         "rows": session.rows,
@@ -231,13 +240,30 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
 def _selected(sessions: Sequence[dict[str, Any]], *, cut: bool) -> Iterator[str]:
     rows = sum(sum(each["rows"].values()) for each in sessions)
     what = "The text would be cut out of" if cut else "To be forgotten:"
-    yield f"{what} {counted(len(sessions), 'session')}, {counted(rows, 'row')}."
-    yield from listed(
-        f"  {each['session_id']}  {clock(each['last_record_at'])}  {each['project']}  "
-        f"{counted(each['rows'].get('redacted_records', 0), 'record')}, "
-        f"{counted(each['rows'].get('turn_chunks', 0), 'chunk')}  {each['title'][:60]}"
-        for each in sessions
-    )
+    yield f"{what} {_in_words(sessions)}, {counted(rows, 'row')}."
+    yield from listed(map(_in_a_line, sessions))
+
+
+def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many sessions, conversations, memories and documents there are, as words."""
+    numbers = Counter(each["kind"] for each in sessions)
+    parts = [
+        f"{numbers[kind]} {kind if numbers[kind] == 1 else several}"
+        for kind, several in _PLURALS.items()
+        if numbers[kind]
+    ] or ["0 sessions"]
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def _in_a_line(session: Mapping[str, Any]) -> str:
+    rows = session["rows"]
+    if (kind := session["kind"]) in ("conversation", "memory"):
+        size = counted(rows.get("agent_history", 0), "turn") if kind == "conversation" else kind
+    else:
+        records, chunks = rows.get("redacted_records", 0), rows.get("turn_chunks", 0)
+        size = f"{counted(records, 'record')}, {counted(chunks, 'chunk')}"
+    start = f"  {session['session_id']}  {clock(session['last_record_at'])}  {session['project']}"
+    return f"{start}  {size}  {session['title'][:60]}"
 
 
 def _what_stays(settings: Settings, found: Sequence[SessionOnRecord]) -> dict[str, Any]:
@@ -253,16 +279,16 @@ def _cut(
     settings: Settings, components: Components, text: str, projects: Set[str]
 ) -> dict[str, Any]:
     """Take a text out of all that is kept, and return what was done and what stays."""
-    from memory_assets.pipeline.removal import cut_text
+    from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.stage.components import Components
 
     console = rendering.open_console(stderr=True)
-    cut_text.note_text(components, text)
+    forgetting.note_text(components, text)
     components.catalog.close()
     done = _brought_up_to_date(settings, projects, console, limit=None)
     with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("rewriting files", total=None)
-        cut_text.rewrite_stores(
+        forgetting.rewrite_stores(
             Components(settings),
             lambda step: bar.update(task, description=rendering.escaped(step)),
         )
@@ -275,15 +301,17 @@ def _cut(
 
 
 def _was_cut(answer: Mapping[str, Any]) -> Iterator[str]:
-    yield f"The text was cut out of {counted(len(answer['sessions']), 'session')}, which stay."
+    yield f"The text was cut out of {_in_words(answer['sessions'])}, which stay."
     yield from (f"{name} failed: {reason}" for name, reason in answer["failed"].items())
     yield "The agents' own files were not changed; what is read of them is without it from now on."
     yield from _left(answer["stays"])
 
 
-def _removed(report: ForgetReport, stays: dict[str, Any]) -> Iterator[str]:
+def _removed(
+    sessions: Sequence[Mapping[str, Any]], report: ForgetReport, stays: dict[str, Any]
+) -> Iterator[str]:
     yield (
-        f"Forgotten: {counted(report.sessions, 'session')} "
+        f"Forgotten: {_in_words(sessions)} "
         f"({counted(report.lake_files, 'file')} of the lake, "
         f"{counted(report.collection_rows, 'row')} of the collections, "
         f"{report.catalog_rows} of the catalogue, "
@@ -382,8 +410,7 @@ def _brought_up_to_date(
     from memory_assets.cli.ingesting.index_runs import index_partition
     from memory_assets.cli.ingesting.ingest import STEPS_OF_ALL, advancing, run_plans
     from memory_assets.pipeline.plan import plan
-    from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
-    from memory_assets.pipeline.plan.workspaces import plan_outdated
+    from memory_assets.pipeline.plan.plan import plan_agent_memory, plan_outdated
     from memory_assets.pipeline.scan import on_disk
     from memory_assets.pipeline.stage.components import Components
 

@@ -29,9 +29,13 @@ from memory_assets.dagster.partitions import (
 )
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import ConfigurationError, no_text_in_errors
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
-from memory_assets.pipeline.plan.plan import ProjectPlan, plan_each
-from memory_assets.pipeline.plan.workspaces import plan_workspace
+from memory_assets.pipeline.plan.plan import (
+    ProjectPlan,
+    plan_agent_memory,
+    plan_each,
+    plan_workspace,
+    written,
+)
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan.on_disk import (
     TranscriptsOnDisk,

@@ -46,10 +46,10 @@ _RULED = Phrase(
 )
 _IS_TO = Phrase(
     rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and|i|we|so|there|in|something|tests?|since|"
-    r"as|because)\b)(?:[\w.`@/-]+ ){1,6}?(?:should (?:be|use|have|return|show|include|contain|avoid|"
-    r"stay|go|live|handle|print|display|point|accept|match|start|default)|"
-    r"needs? (?:an? |explicit|its own|their own))\b(?!\W+(?:that|this|it|something|like|an? (?:better|new|section|test))\b)"
-    r"(?=(?:\W+\w+){2})"
+    r"as|because)\b)(?:[\w.`@/-]+ ){1,6}?"
+    r"(?:should (?:be|use|have|return|show|include|contain|avoid|stay|go|live|handle|print|display|"
+    r"point|accept|match|start|default)|needs? (?:an? |explicit|its own|their own))\b"
+    r"(?!\W+(?:that|this|it|something|like|an? (?:better|new|section|test))\b)(?=(?:\W+\w+){2})"
 )
 """How something of the product is to be, as a plain sentence."""
 _REASONED = Phrase(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import get_args
 
-from memory_assets.agent_memory.policy import MEMORY_TYPES, ORIGINS, ROLES
+from memory_assets.agent_memory.policy import MEMORY_TYPES, NOTE, ORIGINS, ROLES
 from memory_assets.agent_memory.ports import Change
 from memory_assets.commits import Evidence
 from memory_assets.documents import CHUNK_TYPES, KIND_OF
@@ -28,16 +28,22 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable
 from memory_assets.pipeline.tables.embeddings import embed_project, embedded
-from memory_assets.pipeline.tables.observations import OBSERVED, observe_project
-from memory_assets.pipeline.tables.retrieved_documents import RETRIEVED, find_retrieved
 from memory_assets.pipeline.tables.session_commits import ATTRIBUTED, attribute_project
-from memory_assets.pipeline.tables.session_summaries import SUMMARISED, summarise_project
-from memory_assets.pipeline.tables.session_usage import COUNTED, count_usage
 from memory_assets.pipeline.tables.turn_chunks import (
     CHUNKED,
     PROMPTED,
     chunk_project,
     extract_prompts,
+)
+from memory_assets.pipeline.tables.whole_sessions import (
+    COUNTED,
+    OBSERVED,
+    RETRIEVED,
+    SUMMARISED,
+    count_usage,
+    find_retrieved,
+    observe_project,
+    summarise_project,
 )
 from memory_assets.pipeline.workspace import chunks as workspace
 from memory_assets.search_kinds import SEARCH_KINDS
@@ -274,7 +280,7 @@ EXPECTATIONS = {
     ),
     AGENT_MEMORY.name: Expectations(
         bounds={"confidence": (0.0, 1.0), "text": NOT_EMPTY},
-        one_of={"agent": (AGENT_MEMORY_AGENT,), "type": MEMORY_TYPES, "source": ORIGINS},
+        one_of={"agent": (AGENT_MEMORY_AGENT,), "type": (*MEMORY_TYPES, NOTE), "source": ORIGINS},
     ),
     MEMORY_TRAIL.name: Expectations(
         one_of={"agent": (AGENT_MEMORY_AGENT,), "what": get_args(Change)},

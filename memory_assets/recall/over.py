@@ -8,6 +8,7 @@ leaves the machine.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from memory_assets.errors import MemoryAssetsError, NotFound, StoreError, Unknow
 from memory_assets.install_key import load_install_key
 from memory_assets.recall.documents import document_named
 from memory_assets.recall.names import id_named
-from memory_assets.recall.search.answer import Answer, Coverage, Hit
+from memory_assets.recall.search.answer import Answer, Coverage, Hit, only, session_of
 from memory_assets.recall.searchable import Searchable
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings
@@ -100,9 +101,14 @@ class Others(Generic[T]):
         answers: dict[str, Answer] = {}
         failed: dict[str, MemoryAssetsError] = {}
         memories, alone = self.named(request.over or ()), replace(request, over=None)
+        best: dict[tuple[str, str], float] = {}
         for name, memory in memories.items():
             try:
-                answers[name] = self._found(memory, alone)
+                answers[name] = self._found(memory, replace(alone, least=_least(best, alone)))
+                best |= {
+                    _key(hit): max(_probability(hit), best.get(_key(hit), 0.0))
+                    for hit in answers[name].hits
+                }
             except (NotFound, UnknownName, StoreError) as error:
                 failed[name] = error
         if not answers:
@@ -122,20 +128,14 @@ class Others(Generic[T]):
 
     def _found(self, memory: T, request: SearchRequest) -> Answer:
         """Return a memory's answer without what was forgotten here, in whose place others come."""
-        answer, asked = memory.found(request), request.n
         forgotten = self._forgotten
         if memory is self._own or not forgotten:
-            return answer
-        while True:
-            hits = tuple(
-                hit
-                for hit in answer.hits
-                if travelling_name(*_session(memory, hit)) not in forgotten
-            )
-            if len(hits) >= request.n or len(answer.hits) < asked or hits == answer.hits:
-                return replace(answer, hits=hits[: request.n])
-            asked *= 4
-            answer = memory.found(replace(request, n=asked))
+            return memory.found(request)
+        return only(
+            memory.found,
+            request,
+            lambda hit: travelling_name(*_session(memory, hit)) not in forgotten,
+        )
 
     @property
     def _forgotten(self) -> frozenset[str]:
@@ -175,6 +175,14 @@ class _Remembering:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors: NDArray[np.float32] = self._embedded(tuple(texts))
         return vectors
+
+
+def _least(best: Mapping[tuple[str, str], float], request: SearchRequest) -> float:
+    """Return the probability below which no hit of a further memory can be among the best n: most
+    memories have none, and need not make ten hits ready for nothing."""
+    if request.sort == "date" or len(best) < request.n:
+        return 0.0
+    return heapq.nlargest(request.n, best.values())[-1]
 
 
 def merged(
@@ -243,7 +251,7 @@ def _probability(hit: Hit) -> float:
 def _session(memory: Searchable, hit: Hit) -> tuple[str, str]:
     if document := document_named(memory, hit.id):
         return document.partition, document.path
-    return str(hit.metadata.get("project", "")), str(hit.metadata.get("session_id", ""))
+    return session_of(hit)
 
 
 def _key(hit: Hit) -> tuple[str, str]:

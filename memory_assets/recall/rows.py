@@ -1,4 +1,5 @@
-"""Rows of one session as the lake has them, for all that answers questions."""
+"""Rows of one session as the lake has them, for all that answers questions, and why
+something of a session cannot be shown, although its records are there."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from memory_assets.errors import NotFound
 if TYPE_CHECKING:
     from memory_assets.stores.lake.lake import Lake
     from memory_assets.stores.lake.schemas import Table
+    from memory_assets.stores.stores import Stores
 
 
 LINE_CHARACTERS = 160
@@ -38,13 +40,6 @@ def rows_of(
         return lake.read(table, project, session_id, columns).to_pylist()
     except NotFound:
         return []
-
-
-def asked_by_a_person(summary: Mapping[str, Any]) -> bool:
-    """Return whether a person asked for something in a session, or handed over the plan that it
-    carries out, by the row of its summary (`prompts`, `request`, `by_program`). What programs
-    asked is not theirs, and neither is a review or an agent of which no request is on record."""
-    return bool(summary["prompts"] or (summary["request"] and not summary["by_program"]))
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,3 +78,30 @@ def stored_vectors(
             continue
         found.update(zip(made.ids, zip(made.embedder_ids, made.vectors, strict=True), strict=True))
     return found
+
+
+def not_made(
+    stores: Stores, project: str, session_id: str, missing: str, otherwise: str = ""
+) -> NotFound:
+    """Return the error that `missing` of a session is not in memory: with cause and remedy if the
+    session is held back, with what makes it if the ingest was stopped before that; else the
+    message `otherwise`."""
+    from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
+
+    products = stores.catalog.products.of_session(project, session_id)
+    entries = stores.catalog.quarantine.entries(project)
+    held = [each for each in entries if each.session_id == session_id]
+    records = products.get(REDACTED_RECORDS.name)
+    if records is None or not records.rows or (TURN_CHUNKS.name in products and not held):
+        return NotFound(
+            otherwise
+            or f"no {missing} in session {session_id}; `memory summarize {session_id}` lists what "
+            "is in it"
+        )
+    why = "not made yet; run `memory ingest`"
+    if held:
+        why = f"held back at {held[0].stage} ({held[0].reason}); to do: {held[0].remedy}"
+    return NotFound(
+        f"no {missing} of session {session_id}: {why}. `memory show {session_id} --records` prints "
+        "its records"
+    )

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.recall.agent_rows import shown_rows, written_row
 from memory_assets.recall.documents import document_named, shown
 from memory_assets.recall.names import id_named
-from memory_assets.recall.not_made import not_made
-from memory_assets.recall.rows import plain, rows_of
-from memory_assets.recall.sessions.anchors import anchor_of_id
+from memory_assets.recall.rows import not_made, plain, rows_of
 from memory_assets.recall.sessions.session import session_items
+from memory_assets.recall.sessions.timeline import anchor_of_id
 from memory_assets.recall.turn_parts import turn_parts
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (

@@ -7,7 +7,7 @@ makes its keyword index from them, of what changed: no vector is made, and nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +36,9 @@ _ROWS = (".parquet", ".staging")
 """How the names of files with rows end: the lake's own, and those that were being written."""
 _TRIES = 5
 _AT_ONCE = 8
+Chosen = Callable[[Manifest], tuple[Manifest, Collection[str]]]
+"""Takes a manifest; returns what is brought of it, and the tables that become so. Other tables stay
+as they are here."""
 
 
 @dataclass
@@ -118,8 +121,10 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
             for _ in range(_TRIES):
                 head = shard.head() or Head(0, "")
                 try:
-                    _bring(components, shard, replica, head, pulled, cut_short)
+                    if bring(components, shard, replica, head, pulled) or cut_short:
+                        compact_databases(components)
                 except NotFound:  # it was swept: there is a newer head
+                    cut_short = True
                     continue
                 replica.head = head.id
                 replica.generation, replica.written_at = head.generation, head.written_at
@@ -132,20 +137,27 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
     raise StoreDamaged(f"{shard.url} names objects that are not there")
 
 
-def _bring(
+def bring(
     components: Components,
     shard: Shard,
     replica: Replica,
     head: Head,
     pulled: Pulled,
-    went: bool,
-) -> None:
-    """Make a replica's projects those of a head. What is there counts, not what was noted alone: a
-    pull that was killed leaves more. `went`: something was deleted before."""
+    chosen: Chosen = lambda manifest: (manifest, TABLES),
+) -> bool:
+    """Make a replica's projects those of a head; return whether anything was deleted. What is there
+    counts, not what was noted alone: a pull that was killed leaves more.
+
+    Raises:
+        NotFound: the shard has a newer head, and this one's blobs are gone.
+        StoreError: the shard cannot be read, or the replica not be written.
+    """
+    went = False
     there = {name for table in TABLES.values() for name in components.lake.projects(table)}
     there |= components.catalog.projects() | replica.manifests.keys()
     for project in sorted(there - head.projects.keys()):
-        went |= bool(_note(components, Manifest(project, {}, (), ())))
+        went |= bool(_note(components, Manifest(project, {}, (), ()), TABLES))
+        index_keywords(components, project)
         components.lake.remove_project(project)  # last, for its lock has the project's name
         replica.manifests.pop(project, None)
         replica.files.pop(project, None)
@@ -153,24 +165,31 @@ def _bring(
         if replica.manifests.get(project) == key:
             continue
         with reading(f"{project} in {shard.url}"):
-            manifest = Manifest.of(shard.get(key))
+            manifest, tables = chosen(Manifest.of(shard.get(key)))
             if manifest.project != project:
                 raise StoreDamaged(f"{project} in {shard.url} is damaged: it is another project")
-            known = replica.files.get(project, {})
+            known, wanted = replica.files.get(project, {}), _keys(manifest)
             # Noted first, and with it the project before: of a file that a killed pull replaced
             # nobody else knows.
-            replica.files[project] = dict(known.items() & _keys(manifest).items())
+            replica.files[project] = {
+                name: wanted[name] for name in known.keys() & wanted if _same(known, wanted, name)
+            }
             replica.manifests[project] = ""
             replica.note()
             replica.files[project] = _files(
-                components, shard, manifest, replica.files[project], pulled
+                components, shard, manifest, replica.files[project], pulled, tables
             )
-            went |= bool(_note(components, manifest))
+            went |= bool(_note(components, manifest, tables))
+            index_keywords(components, project)
         replica.manifests[project] = key
         pulled.projects += 1
-    if went:
-        compact(components.catalog.path)
-        compact(keywords_path(components))
+    return went
+
+
+def compact_databases(components: Components) -> None:
+    """Leave no byte of what was deleted in the catalogue and the keyword index."""
+    compact(components.catalog.path)
+    compact(keywords_path(components))
 
 
 def _files(
@@ -179,6 +198,7 @@ def _files(
     manifest: Manifest,
     before: Mapping[str, str],
     pulled: Pulled,
+    tables: Collection[str],
 ) -> dict[str, str]:
     """Make the lake's files of a project those of its manifest; return their keys. New files come
     first, then those that take another one's place, so that each session is in one at any time."""
@@ -193,7 +213,7 @@ def _files(
             _write(paths[name], manifest.project, content)
             pulled.files += 1
             pulled.bytes += len(content)
-        for table in TABLES.values():
+        for table in map(TABLES.__getitem__, tables):
             for path in components.lake.partition_dir(table, manifest.project).glob("*"):
                 if path.suffix in _ROWS and path not in kept:
                     path.unlink()
@@ -202,6 +222,11 @@ def _files(
 
 def _keys(manifest: Manifest) -> dict[str, str]:
     return {name: key for name, (key, _) in manifest.files.items()}
+
+
+def _same(one: Mapping[str, str], other: Mapping[str, str], name: str) -> bool:
+    """Whether two keys are of one content, in whatever shard and generation."""
+    return one[name].rpartition("/")[2] == other[name].rpartition("/")[2]
 
 
 def _write(path: Path, project: str, content: bytes) -> None:
@@ -221,15 +246,16 @@ def _path(components: Components, project: str, name: str) -> Path:
     return components.lake.partition_dir(TABLES[match["table"]], project) / match["name"]
 
 
-def _note(components: Components, manifest: Manifest) -> set[str]:
-    """Make the catalogue's rows and the keyword index those of a manifest; return the sessions
-    that went."""
+def _note(components: Components, manifest: Manifest, tables: Collection[str]) -> set[str]:
+    """Make the catalogue's rows those of a manifest; return the sessions that went."""
     project = manifest.project
     products = [replace(Product(*values), project=project) for values in manifest.products]
     sources = list(_sources(project, manifest.sources))
-    went = components.catalog.mirror(project, sources, products, LOCAL_STAGES)
-    index_keywords(components, project)
-    return went
+    own = set(LOCAL_STAGES)
+    if len(tables) < len(TABLES):
+        here = components.catalog.products.of_partition(project)
+        own |= {each.stage for each in here if each.stage not in tables}
+    return components.catalog.mirror(project, sources, products, own)
 
 
 def _sources(project: str, rows: Any) -> Iterator[SourceRow]:

@@ -28,6 +28,7 @@ from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.lake.parquet_files import STAGING
 from memory_assets.stores.lake.schemas import TABLES
+from memory_assets.stores.shard.replicas import Replica
 from memory_assets.stores.shard.shard import Head, Manifest, Shard
 from memory_assets.stores.tombstones import FILE_NAME as TOMBSTONES
 from memory_assets.stores.tombstones import Tombstones, travelling_name
@@ -86,9 +87,11 @@ def push(
     erase_traces: EraseTraces,
     replace_other: bool = False,
     forgotten: frozenset[str] = frozenset(),
+    made_of: str = "",
 ) -> Pushed:
     """Make the shard hold what this memory holds, and return what was sent. Sessions that the
-    shard's head, or `forgotten`, has as forgotten are forgotten here first.
+    shard's head, or `forgotten`, has as forgotten are forgotten here first. `made_of` says in the
+    head what a derived shard was made of.
 
     Raises:
         StoreMismatch: the shard was not written by this memory, or what it wrote is not there;
@@ -108,9 +111,11 @@ def push(
         sending = _Sending(components, shard, state, pushed)
         manifests = sending.projects()
         stones |= own.travelling()
-        if head is None or (manifests, stones) != (dict(head.projects), head.forgotten):
+        wanted = (manifests, stones, made_of)
+        if head is None or wanted != (dict(head.projects), head.forgotten, head.made_of):
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            head = _swapped(shard, Head(pushed.generation + 1, now, manifests, stones), state, path)
+            new = Head(pushed.generation + 1, now, *wanted)
+            head = _swapped(shard, new, state, path)
             pushed.generation = head.generation
         if state.swept != head.generation:
             pushed.swept = shard.sweep(head, sending.named())
@@ -173,6 +178,32 @@ def was_pushed(data_dir: Path, url: str) -> bool:
     return bool(_noted(data_dir / STATE_FILE, url).head)
 
 
+def note_pulled(components: Components, replica: Replica) -> None:
+    """Let the next push of a replica that was just pulled go on from there, as that of its
+    writer."""
+    files = {
+        project: {
+            name: (*stamp, keys[name])
+            for name, stamp in _stamps(components, project).items()
+            if name in keys
+        }
+        for project, keys in replica.files.items()
+    }
+    state = _State(replica.url, replica.head, 0, dict(replica.manifests), files)
+    replace_text(components.data_dir / STATE_FILE, json.dumps(asdict(state)))
+
+
+def note_pushed(components: Components, replica: Replica) -> None:
+    """Let a replica that was just pushed be the shard as it is now."""
+    state = _noted(components.data_dir / STATE_FILE, replica.url)
+    replica.head, replica.manifests = state.head, state.manifests
+    replica.files = {
+        project: {name: key for name, (*_, key) in files.items()}
+        for project, files in state.files.items()
+    }
+    replica.note()
+
+
 def forget_travelling(
     components: Components, names: frozenset[str], erase_traces: EraseTraces
 ) -> int:
@@ -224,7 +255,7 @@ class _Sending:
                     keys = dict(zip(new, sent, strict=True))
             except FileNotFoundError:
                 continue  # a writer replaced it meanwhile
-            if stamps != self._stamps(project):
+            if stamps != _stamps(self._components, project):
                 continue
             files = {
                 name: (*stamp, keys.get(name) or known[name][3]) for name, stamp in stamps.items()
@@ -246,21 +277,7 @@ class _Sending:
                 if each.stage not in LOCAL_STAGES
             ]
             sources = [_counts(row) for row in components.catalog.sources.rows(project)]
-            return Manifest(project, {}, products, sources), self._stamps(project)
-
-    def _stamps(self, project: str) -> dict[str, Stamp]:
-        stamps = {}
-        for table in TABLES.values():
-            directory = self._components.lake.partition_dir(table, project)
-            if not directory.is_dir():
-                continue
-            with os.scandir(directory) as entries:
-                for entry in entries:
-                    if entry.name.endswith(".parquet") and not STAGING.fullmatch(entry.name):
-                        status = entry.stat()
-                        stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
-                        stamps[f"{table.name}/{entry.name}"] = stamp
-        return dict(sorted(stamps.items()))
+            return Manifest(project, {}, products, sources), _stamps(components, project)
 
     def _path(self, project: str, name: str) -> Path:
         table, _, file = name.partition("/")
@@ -281,6 +298,21 @@ class _Sending:
         self._pushed.projects += 1
         self._pushed.bytes += len(content)
         return self._shard.put_blob(self._generation, content)
+
+
+def _stamps(components: Components, project: str) -> dict[str, Stamp]:
+    stamps = {}
+    for table in TABLES.values():
+        directory = components.lake.partition_dir(table, project)
+        if not directory.is_dir():
+            continue
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.name.endswith(".parquet") and not STAGING.fullmatch(entry.name):
+                    status = entry.stat()
+                    stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
+                    stamps[f"{table.name}/{entry.name}"] = stamp
+    return dict(sorted(stamps.items()))
 
 
 def _travelling(product: Product) -> Product:

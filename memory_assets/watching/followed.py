@@ -14,9 +14,7 @@ from memory_assets.agents import AGENTS
 from memory_assets.documents.walk import is_passed_over
 from memory_assets.errors import ConfigurationError, StoreBusy, StoreError, TranscriptError
 from memory_assets.pipeline.plan import plan
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
-from memory_assets.pipeline.plan.plan import ProjectPlan
-from memory_assets.pipeline.plan.workspaces import plan_workspace
+from memory_assets.pipeline.plan.plan import ProjectPlan, plan_agent_memory, plan_workspace, written
 from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components

@@ -17,7 +17,7 @@ from memory_assets.cli.doctor_command import Finding, diagnose
 from memory_assets.errors import DamagedFile, StoreError
 from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal

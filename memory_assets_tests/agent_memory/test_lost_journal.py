@@ -12,7 +12,7 @@ import pytest
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select

@@ -17,7 +17,7 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.agent_memory.calls import AgentCalls
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal import forget, retention
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
@@ -27,8 +27,7 @@ from memory_assets.status.status import RETENTION_FILE
 from memory_assets.stores.agents.cut_turns import CutTurns
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.lake.batch import Batch
-from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.lake import Batch, Lake
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets_tests.agent_memory.conftest import Agents
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows

@@ -12,7 +12,7 @@ from memory_assets.pipeline.indexes import collections
 from memory_assets.pipeline.indexes.rebuild import collections_of, rebuild
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Failed
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.audit.audit import audit

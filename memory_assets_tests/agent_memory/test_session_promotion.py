@@ -13,7 +13,7 @@ from memory_assets.agent_memory.ports import StoredMemory
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport, keep_up
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
@@ -110,9 +110,9 @@ def test_it_is_asked_for_and_at_most_three_a_night(
     upkeep.promote = "off"
     assert upkeep.night() == UpkeepReport()
     upkeep.promote = "on"
-    assert upkeep.night().shown == 3 and TESTS in upkeep.remembered()
-    assert upkeep.night().shown == 1 and len(upkeep.remembered()) == 4
-    assert upkeep.night().shown == 0
+    assert upkeep.night().promoted_from_sessions == 3 and TESTS in upkeep.remembered()
+    assert upkeep.night().promoted_from_sessions == 1 and len(upkeep.remembered()) == 4
+    assert upkeep.night().promoted_from_sessions == 0
     memory = upkeep.remembered()[TESTS]
     assert (memory.type, memory.source, memory.contradicts) == ("project", "import", ())
     assert memory.ts.isoformat().startswith("2026-03-31")
@@ -125,9 +125,9 @@ def test_what_is_seen_again_is_renewed(upkeep: Upkeep, twice: Callable[..., str]
     twice("1", "mise run test", days=1)
     upkeep.night()
     twice("2", "mise run test")
-    assert upkeep.night().shown == 0
+    assert upkeep.night().promoted_from_sessions == 0
     new = twice("3", "mise run test", days=5)
-    assert upkeep.night().shown == 1
+    assert upkeep.night().promoted_from_sessions == 1
     (memory,) = upkeep.remembered().values()
     assert memory.ts.isoformat().startswith("2026-04-04")
     *_, renewed, promoted = upkeep.trail(TESTS)
@@ -176,7 +176,7 @@ def test_what_a_user_says_in_sessions_to_last_is_promoted(upkeep: Upkeep) -> Non
     said = "Never commit without signing."
     for name in ("1", "2"):
         upkeep.session(name, Call(text=f"Look at it. {said}"), shell("ls"), cwd=APP)
-    assert upkeep.night().shown == 1
+    assert upkeep.night().promoted_from_sessions == 1
     (memory,) = upkeep.remembered().values()
     assert (str(memory.text), memory.type) == (said, "preference")
 
@@ -187,14 +187,14 @@ def test_forgetting_a_session_forgets_what_it_showed(
     """No byte of it stays. What another session shows, too, is promoted again from that alone."""
     gone = twice("1", "mise run test", "mise run reef", days=1)
     kept = twice("2", "mise run test")
-    assert upkeep.night().shown == 2
+    assert upkeep.night().promoted_from_sessions == 2
     upkeep.take_in()
     assert upkeep.files_with(gone) and upkeep.files_with("memory_trail")
     assert upkeep.forget(session=gone) == 1
     assert upkeep.remembered() == {}
     assert upkeep.files_with(gone) == [] and upkeep.files_with("reef") == []
     assert upkeep.components().lake.projects(MEMORY_TRAIL) == []
-    assert upkeep.night().shown == 1
+    assert upkeep.night().promoted_from_sessions == 1
     assert list(upkeep.remembered()) == [TESTS]
     assert upkeep.trail(TESTS)[-1][2] == tuple(f"session::{kept}::turn::{at}" for at in (0, 1))
 
@@ -208,7 +208,7 @@ def test_forgetting_a_session_forgets_what_it_showed_without_the_journal(
     gateway.append_history("c-quay", "user", "Never commit the heliotrope plan.", 0, THEN)
     gone = twice("1", "mise run test", "mise run reef")
     kept = twice("2", "mise run build", days=1)
-    assert (upkeep.night().shown, len(upkeep.remembered())) == (3, 4)
+    assert (upkeep.night().promoted_from_sessions, len(upkeep.remembered())) == (3, 4)
     upkeep.take_in()
     upkeep.lose_journal()
     upkeep.forget(session=gone)
@@ -235,4 +235,4 @@ def test_a_memory_that_was_forgotten_is_not_promoted_again(
     (memory,) = upkeep.remembered().values()
     upkeep.forget(session=memory.memory_id.removeprefix("memory::"))
     twice("2", "mise run test", days=1)
-    assert upkeep.night().shown == 0 and upkeep.remembered() == {}
+    assert upkeep.night().promoted_from_sessions == 0 and upkeep.remembered() == {}

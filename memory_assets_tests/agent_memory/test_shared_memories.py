@@ -32,7 +32,7 @@ def test_what_an_agent_wrote_outlives_a_session_that_says_it(upkeep: Upkeep) -> 
     gateway(upkeep).write_memory(SAID, "preference", 0.9, THEN, "c1")
     written = upkeep.remembered()
     session = says(upkeep)
-    assert upkeep.night().shown == 0
+    assert upkeep.night().promoted_from_sessions == 0
     upkeep.take_in()
     assert upkeep.remembered() == written
     upkeep.forget(session=session)
@@ -44,7 +44,7 @@ def test_what_a_conversation_says_outlives_a_session_that_says_it(upkeep: Upkeep
     gateway(upkeep).append_history("c1", "user", SAID, 0, THEN)
     assert upkeep.night().promoted == 1
     session = says(upkeep)
-    assert upkeep.night().shown == 0
+    assert upkeep.night().promoted_from_sessions == 0
     upkeep.take_in()
     upkeep.forget(session=session)
     assert list(upkeep.remembered()) == [SAID]

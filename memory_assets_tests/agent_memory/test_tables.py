@@ -17,12 +17,12 @@ from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.pipeline.checks.checks import Verified, verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Made
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
+from memory_assets.pipeline.plan.plan import plan_agent_memory, written
 from memory_assets.pipeline.removal import forget as forgetting
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.recall.audit.tag_holders import tag_holders
+from memory_assets.recall.audit.audit import tag_holders
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction import value_hash
 from memory_assets.serving.answer_lines import audit_lines

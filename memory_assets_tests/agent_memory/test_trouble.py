@@ -15,7 +15,7 @@ import pytest
 
 from memory_assets.errors import MemoryAssetsError, StoreError
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.search.search import KEYWORD_ONLY
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal

@@ -9,7 +9,7 @@ import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
-from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import whole

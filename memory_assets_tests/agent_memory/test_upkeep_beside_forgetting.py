@@ -88,4 +88,4 @@ def test_what_another_process_writes_waits_until_the_next_night(upkeep: Upkeep) 
             locks.enter_context(upkeep.components().project_lock(each))
         upkeep.waits = 0.1
         assert keep_up(upkeep.components()) == UpkeepReport(memories=1)
-    assert upkeep.night() == UpkeepReport(memories=3, promoted=1, shown=1)
+    assert upkeep.night() == UpkeepReport(memories=3, promoted=1, promoted_from_sessions=1)

@@ -10,7 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from memory_assets.cli.cli import EXAMPLES, app
-from memory_assets_tests.cli.terminal import STYLE, on_real_terminal
+from memory_assets.cli.ingesting.report import question_of, words_of
+from memory_assets_tests.cli.terminal import Terminal
 from memory_assets_tests.cli.test_cli import Cli
 
 
@@ -18,18 +19,25 @@ def test_memory_alone_says_what_to_type_first(tmp_path: Path) -> None:
     """Before anything was ingested that is one thing; afterwards what can be asked. It fits a small
     terminal, and every command in it exists."""
     cli = Cli(tmp_path / "first")
-    before = [STYLE.sub("", line) for line in on_real_terminal(cli, columns=80)]
+    before = _alone(cli)
     assert "memory ingest" in "\n".join(before) and "Nothing is in memory" in "\n".join(before)
     cli.own["MEMORY_EMBEDDER"] = "none"
     ingested = cli.run("ingest")
     assert ingested.returncode == 0
-    after = [STYLE.sub("", line) for line in on_real_terminal(cli, columns=80)]
+    after = _alone(cli)
     assert "sessions in memory" in "\n".join(after)
     for lines in (before, after):
         assert len(lines) <= 24 and all(len(line) < 80 for line in lines)
         named = [line.split()[1] for line in lines if line.startswith("  memory ")]
         assert named and set(named) <= EXAMPLES.keys()
     _says_what_came_from_where_and_what_to_ask(cli, ingested.stdout)
+
+
+def _alone(cli: Cli) -> list[str]:
+    own = {name: value for name, value in cli.environment.items() if name != "NO_COLOR"}
+    code, shown = Terminal({**own, "PAGER": ""}).end()
+    assert code == 0, shown
+    return shown.splitlines()
 
 
 def _says_what_came_from_where_and_what_to_ask(cli: Cli, report: str) -> None:
@@ -67,3 +75,37 @@ def test_each_help_has_an_example_that_can_be_typed(name: str) -> None:
 def test_no_command_is_without_an_example() -> None:
     """Whoever adds a command adds one."""
     assert typer.main.get_command(app).commands.keys() == EXAMPLES.keys()  # type: ignore[attr-defined]
+
+
+TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@pytest.mark.parametrize(
+    "title, words",
+    [
+        ("Rotate <redacted:github-token:0123456789ab> in CI", "Rotate in CI"),
+        ("<command-name>/review</command-name> the **harbor** code", "/review the harbor code"),
+        ("# Fix `parse_id` in [docs](https://x.example/a)", "Fix parse_id in docs"),
+        ("![shot](a.png) a < b and __init__.py", "shot a < b and __init__.py"),
+        ("Cut off <redacted:github-tok", "Cut off"),
+        ("Plan the extraction of a new…", "Plan the extraction of a new"),
+        ("- _why_ does it fail > here", "why does it fail here"),
+    ],
+)
+def test_a_suggestion_has_words_alone(title: str, words: str) -> None:
+    """Names with underscores stay whole."""
+    assert words_of(title) == words
+
+
+@pytest.mark.parametrize(
+    "title, words",
+    [
+        ("แก้รายงานยอดขาย ประจำเดือน", ["แก้รายงานยอดขาย", "ประจำเดือน"]),
+        ("निर्यात में गलती?", ["निर्यात", "में", "गलती"]),
+        ("Fix $HOME; (again) - now", ["Fix", "HOME", "again", "now"]),
+        ("one two three four five six seven eight nine ten eleven", [*TEN]),
+    ],
+)
+def test_a_question_has_whole_words_that_need_no_quotes(title: str, words: list[str]) -> None:
+    """Also of scripts whose vowels are marks."""
+    assert question_of(title) == words

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -25,7 +24,7 @@ import pytest
 from memory_assets.cli.ingesting.ingest import IngestResult, run_plans
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.indexes.keywords import keywords_path
-from memory_assets.pipeline.ingest import jobs, passes
+from memory_assets.pipeline.ingest import passes, workers
 from memory_assets.pipeline.ingest.passes import PASSES, Batch, Outcome, Pass
 from memory_assets.pipeline.ingest.steps import Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers
@@ -44,6 +43,7 @@ from memory_assets.stores.lake.schemas import (
     USER_PROMPTS,
 )
 from memory_assets_tests.own_files import own_file
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 PROJECT = "-home-mara-code-mill"
 _KEY = "sk-ant-api03-" + "Kf7Qz2" * 15 + "-Ab3Cd4AA"
@@ -64,25 +64,13 @@ _TABLES = (
 def _session(root: Path, number: int, *texts: str, begins_with: int | None = None) -> Path:
     """A session, whose records begin with those of another one if it is its fork."""
     path = root / PROJECT / f"eeeeeeee-0000-4000-8000-{number:012d}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
     origin = number if begins_with is None else begins_with
     lines = []
     for at, text in enumerate(texts):
-        role = "assistant" if at % 2 else "user"
-        of = origin if at < 2 else number
-        lines.append(
-            json.dumps(
-                {
-                    "type": role,
-                    "uuid": f"record-{of}-{at}",
-                    "sessionId": path.stem,
-                    "timestamp": f"2026-03-01T08:{number:02d}:{at:02d}.000Z",
-                    "cwd": "/home/mara/code/mill",
-                    "message": {"role": role, "content": [{"type": "text", "text": text}]},
-                }
-            )
-        )
-    path.write_text("\n".join(lines) + "\n")
+        when = f"2026-03-01T08:{number:02d}:{at:02d}.000Z"
+        uuid = f"record-{origin if at < 2 else number}-{at}"
+        lines.append(claude_line(path.stem, at, text, "/home/mara/code/mill", when, uuid=uuid))
+    write_lines(path, lines)
     os.utime(path, (1_772_000_000 + number,) * 2)
     return path
 
@@ -260,7 +248,7 @@ def _taken_in_but_one(components: Components, changed: Any, rows: Any) -> Result
     return _REAL(components, changed, rows)
 
 
-_REAL = jobs._taken_in
+_REAL = workers._taken_in
 
 
 def test_a_session_that_ends_every_process_is_held_back(
@@ -268,7 +256,7 @@ def test_a_session_that_ends_every_process_is_held_back(
 ) -> None:
     """With the reason, until its file changes; the others are done in the same run."""
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "_taken_in", _taken_in_but_one)
+        patch.setattr(workers, "_taken_in", _taken_in_but_one)
         assert _ingest(own).failed == {}
     components = Components(own)
     (held,) = components.catalog.quarantine.entries(PROJECT)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import numpy as np
 import pytest
 
 from memory_assets.cli.cli import main
@@ -32,16 +31,15 @@ from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.raw_sessions import read_file
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import open_memory
-from memory_assets.redacted_text import seal
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION
 from memory_assets.transcripts import Source
 from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.conftest import forget_own_settings
 from memory_assets_tests.dagster.recorded import record_ingests
 from memory_assets_tests.pipeline.bytes_at_rest import (
     found_words,
+    let_chroma_save_its_vectors,
     rows_at_rest,
     vectors_found,
     vectors_only_of,
@@ -53,8 +51,6 @@ SESSION = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 HARBOR = "-home-mara-code-harbor-api"
 LONER = "-home-mara-code-lantern"
 QUERIES = ("oauth redirect loop safari", "clock change breaks a test", "slow queries", "deploy")
-_SAVED_AFTER = 1_100
-"""Rows after which Chroma has written a collection's HNSW files (its default: 1,000)."""
 
 
 def _ingest(settings: Settings, *projects: str) -> None:
@@ -97,7 +93,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Settings:
             chroma_idle_seconds=60.0,
         )
         _ingest_at_the_second_attempt(settings, SESSION, patch)
-        _let_chroma_save_its_vectors(settings)
+        let_chroma_save_its_vectors(Components(settings))
         chroma_server.stop(settings.data_dir)
     return settings
 
@@ -151,17 +147,6 @@ def _ingest_at_the_second_attempt(
     for path in settings.transcript_roots()["claude-code"][0].rglob("*.jsonl"):
         path.touch()
     _ingest(settings, HARBOR, LONER)
-
-
-def _let_chroma_save_its_vectors(settings: Settings) -> None:
-    """Write more rows than it keeps in its queue alone, and delete them."""
-    components = Components(settings)
-    collection = components.vectors.get("claude-code-sessions")
-    random = np.random.default_rng(0).normal(size=(_SAVED_AFTER, EMBEDDING_DIMENSION))
-    ids = [f"filler {number}" for number in range(_SAVED_AFTER)]
-    vectors = (random / np.linalg.norm(random, axis=1, keepdims=True)).astype(np.float32)
-    collection.upsert(ids, vectors, [seal(name) for name in ids], [{"filler": True}] * len(ids))
-    collection.delete(ids)
 
 
 @pytest.mark.timeout(300)

@@ -1,4 +1,5 @@
-"""Stages that read the same sessions one after the other share what was read."""
+"""Directories are walked once, files parsed once, and stages that read the same sessions one after
+the other share what was read."""
 
 from __future__ import annotations
 
@@ -7,9 +8,15 @@ from typing import Any
 
 import pytest
 
+from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage import session_cache as session_reading
+from memory_assets.status import found_sources
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
+from memory_assets.transcripts import discover
 from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.pipeline.forgetting import forget_sessions
 
 READING = (
     *("turn_chunks", "user_prompts", "session_summaries", "observations", "session_commits"),
@@ -59,16 +66,21 @@ def test_a_session_that_changed_is_read_again(memory: SampleMemory, reads: Count
     assert "It has no summer time." in {record.text for record in after}
 
 
-def test_what_does_not_fit_is_read_each_time(
+def test_of_what_does_not_fit_the_session_used_last_is_kept(
     memory: SampleMemory, reads: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And is the same."""
-    kept = memory.components.sessions.session(_flaky(memory))
-    memory.components.sessions.forget()
+    """So all stages of one large session read it once; another one takes its place."""
     monkeypatch.setattr(session_reading, "_CACHE_BYTES", 0)
-    for _ in range(2):
-        assert memory.components.sessions.session(_flaky(memory)) == kept
-    assert reads[memory.flaky] == 3
+    large, other = (
+        _flaky(memory),
+        next(product for product in _records(memory, memory.harbor) if product != _flaky(memory)),
+    )
+    kept = memory.components.sessions.session(large)
+    assert memory.components.sessions.session(large) == kept
+    assert reads[memory.flaky] == 1
+    memory.components.sessions.session(other)
+    assert memory.components.sessions.session(large) == kept
+    assert reads[memory.flaky] == 2
 
 
 def test_errors_at_the_end_of_long_output_are_kept_as_a_session_grows(
@@ -136,3 +148,87 @@ def _records(memory: SampleMemory, project: str) -> list[Any]:
 
 def _flaky(memory: SampleMemory) -> Any:
     return next(one for one in _records(memory, memory.harbor) if one.session_id == memory.flaky)
+
+
+def test_scanned_records_give_the_same_rows_as_files_read_again(
+    fresh: SampleMemory,
+) -> None:
+    """Records and audit are equal."""
+    tables = ("redacted_records", "redaction_audit")
+    for project in fresh.projects():
+        scan.scan_project(fresh.components, project)
+        redact.redact_project(fresh.components, project)
+    scanned = {table: fresh.rows(table) for table in tables}
+    for project in fresh.projects():
+        for session_id in fresh.components.catalog.products.of_project(redact.STAGE, project):
+            fresh.components.catalog.products.drop(redact.STAGE, project, session_id)
+        redact.redact_project(fresh.components, project)
+    assert {table: fresh.rows(table) for table in tables} == scanned
+
+
+def test_what_is_redacted_is_what_was_scanned(fresh: SampleMemory) -> None:
+    """A file that is cut short in between is not read again; the next scan finds it changed."""
+    scan.scan_project(fresh.components, fresh.harbor)
+    path = fresh.path(fresh.flaky)
+    path.write_bytes(path.read_bytes()[:100])
+    assert redact.redact_project(fresh.components, fresh.harbor).quarantined == 0
+    assert any(row["session_id"] == fresh.flaky for row in fresh.rows("redacted_records"))
+    assert scan.scan_project(fresh.components, fresh.harbor).changed == 1
+
+
+def test_no_record_is_kept_after_redaction(fresh: SampleMemory) -> None:
+    """Records are unredacted: once redacted, they are no longer in memory."""
+    scan.scan_project(fresh.components, fresh.harbor)
+    redact.redact_project(fresh.components, fresh.harbor)
+    rows = fresh.components.catalog.sources.rows(fresh.harbor)
+    assert not any(fresh.components.read_records.take(row) for row in rows)
+
+
+TOLD = ("and the zanzibar clock?", "It has no summer time.")
+
+
+def test_all_projects_are_scanned_after_one_walk(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each finds its own; without the walk each scan walks by itself."""
+    walks: list[object] = []
+
+    def counted(*given: Any) -> Any:
+        walks.append(given)
+        return discover(*given)
+
+    projects = memory.projects()
+    monkeypatch.setattr(found_sources, "discover", counted)
+    alone = [scan.scan_project(memory.components, project).rows for project in projects]
+    walked = on_disk.walk_once(memory.components)
+    together = [
+        scan.scan_project(memory.components, project, walked=walked[project]).rows
+        for project in projects
+    ]
+    assert together == alone
+    assert len(walks) == len(projects) + 1 > 2
+
+
+def test_a_file_that_grew_since_the_walk_is_read_to_its_end(memory: SampleMemory) -> None:
+    """The ledger then knows it as it is now: nothing is behind."""
+    walked = on_disk.walk_once(memory.components)[memory.harbor]
+    memory.append(memory.flaky, *TOLD)
+    assert scan.scan_project(memory.components, memory.harbor, walked=walked).changed == 1
+    assert scan.scan_project(memory.components, memory.harbor).changed == 0
+
+
+def test_a_file_that_vanished_since_the_walk_is_gone(memory: SampleMemory) -> None:
+    """It is not held back as one that cannot be read."""
+    walked = on_disk.walk_once(memory.components)[memory.harbor]
+    memory.path(memory.flaky).unlink()
+    report = scan.scan_project(memory.components, memory.harbor, walked=walked)
+    assert (report.details["newly_gone"], report.quarantined) == (1, 0)
+
+
+def test_a_session_forgotten_since_the_walk_is_left_out(memory: SampleMemory) -> None:
+    """Tombstones are looked at for each project."""
+    walked = on_disk.walk_once(memory.components)[memory.harbor]
+    forget_sessions(memory, session=memory.flaky)
+    memory.append(memory.flaky, *TOLD)
+    report = scan.scan_project(memory.components, memory.harbor, walked=walked)
+    assert (report.details["forgotten"], report.changed) == (1, 0)

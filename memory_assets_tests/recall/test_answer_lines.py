@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory_assets.cli.printing.rendering import print_lines
-from memory_assets.recall.audit.audit import audit
-from memory_assets.recall.audit.tag_holders import tag_holders
+from memory_assets.recall.audit.audit import audit, tag_holders
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.answer_lines import (
     LISTED,

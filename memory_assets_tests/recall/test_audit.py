@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.audit.audit import Audit, audit
-from memory_assets.recall.audit.tag_holders import is_tag, tag_holders
+from memory_assets.recall.audit.audit import Audit, audit, is_tag, tag_holders
 from memory_assets.requests.questions import AuditRequest
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 from memory_assets_tests.recall.conftest import Asked

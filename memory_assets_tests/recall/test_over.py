@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -31,6 +30,7 @@ from memory_assets.stores.shard.shard import Shard
 from memory_assets.stores.tombstones import FILE_NAME, Tombstones
 from memory_assets_tests.conftest import forget_own_settings
 from memory_assets_tests.loaded_engines import give
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 PLANTED = {
     "alice/laptop": [
@@ -80,22 +80,10 @@ def _memory(root: Path, turns: Sequence[tuple[str, str]], engines: dict[str, Any
     """Return a memory of one session."""
     session = f"{abs(hash(str(root))) % 10**8:08d}-0000-4000-8000-000000000001"
     lines = []
-    for at, (asked, answered) in enumerate(turns):
-        for role, text in (("user", asked), ("assistant", answered)):
-            content = text if role == "user" else [{"type": "text", "text": text}]
-            lines.append(
-                {
-                    "type": role,
-                    "uuid": f"{at:08d}-{len(role):04d}-4000-8000-000000000000",
-                    "sessionId": session,
-                    "cwd": "/home/mara/code/site",
-                    "timestamp": f"2026-03-01T{at // 60 + 8:02}:{at % 60:02}:00.000Z",
-                    "message": {"id": f"m{at}", "role": role, "content": content},
-                }
-            )
-    folder = root / "projects" / "-home-mara-code-site"
-    folder.mkdir(parents=True)
-    (folder / f"{session}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    for at, text in enumerate(text for turn in turns for text in turn):
+        when = f"2026-03-01T{at // 120 + 8:02}:{at // 2 % 60:02}:00.000Z"
+        lines.append(claude_line(session, at, text, "/home/mara/code/site", when))
+    write_lines(root / "projects" / "-home-mara-code-site" / f"{session}.jsonl", lines)
     components = Components(
         load_settings(
             data_dir=root / "data",
@@ -246,6 +234,8 @@ def test_a_hit_can_be_shown_from_its_memory(team: Settings) -> None:
     hit = memory.search("kangaroo", over=("all",), n=1).hits[0]
     (shown,) = memory.ask(ShowRequest(hit.id))["rows"]
     assert "lamp room" in str(shown)
+    place = str(hit.metadata["project"]), str(hit.metadata["session_id"])
+    assert memory.titles([place])[place[1]], "a title that only the other memory knows"
     structured, text = answer_tool(memory, "get", GetRequest((hit.id,)))
     assert "lamp room" in text
     structured, text = answer_tool(memory, "recall", SearchRequest("kangaroo", n=1, over=("all",)))
@@ -296,3 +286,14 @@ def _files(root: Path) -> dict[Path, int]:
         for path in root.rglob("*")
         if path.is_file() and path.suffix not in (".db-shm", ".db-wal")
     }
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS, "the page of the lighthouse", "part 7 of it"])
+def test_few_hits_are_the_first_of_many(team: Settings, question: str) -> None:
+    """Though memories without a hit that is good enough make but one ready, where few are asked
+    for."""
+    few, many = (Memory(team).search(question, over=("all",), n=n) for n in (3, 60))
+    assert [(hit.id, hit.why, hit.metadata["memory"]) for hit in few.hits] == [
+        (hit.id, hit.why, hit.metadata["memory"]) for hit in many.hits[:3]
+    ]
+    assert (few.weak, few.missing, few.corrected) == (many.weak, many.missing, many.corrected)

@@ -1,4 +1,4 @@
-"""Clients that open connections and never finish a request."""
+"""Clients that never finish a request, or send one that can be read in two ways."""
 
 from __future__ import annotations
 
@@ -68,3 +68,52 @@ def _is_closed(connection: socket.socket) -> bool:
         while connection.recv(4_096):
             pass
     return True
+
+
+HEAD = b"POST / HTTP/1.1\r\nHost: a\r\n"
+
+
+def _answer(address: tuple[str, int], *parts: bytes) -> bytes:
+    """Return all that the server sends until it closes the connection."""
+    with socket.create_connection(address, SECONDS) as connection:
+        for part in parts:
+            connection.sendall(part)
+        connection.shutdown(socket.SHUT_WR)
+        received = b""
+        while data := connection.recv(65_536):
+            received += data
+        return received
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        HEAD + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
+        HEAD + b"X-A: b\r\n Content-Length: 4\r\n\r\n",
+        HEAD + b"X-A: b\r\n\tc\r\n\r\n",
+        HEAD + b"Host: b\r\n\r\n",
+        HEAD + b"Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcd",
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_refused(
+    address: tuple[str, int], request_bytes: bytes
+) -> None:
+    """Length and chunks, folded lines, several hosts, two lengths; also when it comes in pieces."""
+    assert _answer(address, request_bytes).startswith(b"HTTP/1.1 400")
+    assert _answer(address, request_bytes[:20], request_bytes[20:]).startswith(b"HTTP/1.1 400")
+
+
+def test_a_second_request_on_the_connection_is_looked_at_too(address: tuple[str, int]) -> None:
+    """The body of the first one is no part of its head."""
+    first = HEAD + b"Content-Length: 12\r\n\r\na\n b\r\n\r\nc\n d"
+    assert _answer(address, first).startswith(b"HTTP/1.1 200")
+    both = _answer(address, first + HEAD + b"X-A: b\r\n c\r\n\r\n")
+    assert b" 200 OK" not in both.partition(b" 400 ")[2]
+
+
+def test_a_body_in_chunks_may_hold_anything(address: tuple[str, int]) -> None:
+    """Lines that begin with a blank, and empty ones."""
+    body = b'e\r\n{\n  "a": 1\n}\r\n\r\n0\r\n\r\n'
+    answer = _answer(address, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", body)
+    assert answer.startswith(b"HTTP/1.1 200")

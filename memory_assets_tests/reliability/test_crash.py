@@ -34,7 +34,7 @@ from memory_assets.pipeline.indexes import indexed_tables
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk, raw_sessions as scan
 from memory_assets.pipeline.tables import embeddings as embed
-from memory_assets.pipeline.tables import session_summaries as summarise
+from memory_assets.pipeline.tables import whole_sessions as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings

@@ -42,4 +42,4 @@ def test_one_clean_run_later_nothing_is_missing(sweep: Sweep, faults: tuple[Faul
     next run."""
     sweep.calls("turn", "lake")
     for fault in faults:
-        assert sweep.round("turn", fault) == "", str(fault)
+        assert sweep.round("turn", fault).wrong == "", str(fault)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -16,8 +17,10 @@ import pytest
 from memory_assets.errors import StoreBusy, StoreError, StoreMismatch
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import SourceFacts
+from memory_assets.stores.catalog.known_secrets import Redaction
+from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.schema import SCHEMA
-from memory_assets.stores.files.sqlite import sqlite_errors
+from memory_assets.stores.files.sqlite import compact, sqlite_errors
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 
@@ -232,7 +235,6 @@ def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
     assert by_agent["claude-code"] == {
         "sessions": 1,
         "files": 2,
-        "prompts": 2,
         "bad_lines": 1,
         "bytes": 101,
         "gone": 1,
@@ -427,3 +429,172 @@ def test_a_full_disk_is_no_reason_to_move_a_file_away(tmp_path: Path) -> None:
             database.execute("CREATE TABLE a (text)")
             database.execute("CREATE TABLE b (text)")
     assert "Move it away" not in str(raised.value)
+
+
+AUDIT = replace(PRODUCT, stage="redaction_audit", output_hash="audit")
+HASH, OTHER = b"h" * 16, b"o" * 16
+
+
+def test_a_value_is_known_once_by_hash_and_rule(catalog: Catalog) -> None:
+    """Finding it again adds nothing; numbers only grow."""
+    assert catalog.known_secrets.add("s", {HASH: "github-token"}) == 1
+    assert catalog.known_secrets.add("t", {HASH: "other-rule", OTHER: "npm-token"}) == 1
+    assert catalog.known_secrets.rules() == {HASH: "github-token", OTHER: "npm-token"}
+    first, second = catalog.known_secrets.since(0)
+    assert first.number < second.number
+    assert catalog.known_secrets.since(first.number) == [second]
+
+
+def test_a_session_is_free_of_its_own_values(catalog: Catalog) -> None:
+    """What it gave away was taken out of it; what others give away later was not."""
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {HASH: "github-token"}))
+    assert not catalog.known_secrets.has_unchecked_sessions()
+    catalog.known_secrets.add("elsewhere", {OTHER: "npm-token"})
+    (session,) = catalog.known_secrets.unchecked_sessions()
+    assert (session.project, session.session_id, session.output_hash) == ("p", "s", "out")
+    assert [value.hash for value in catalog.known_secrets.since(session.through)] == [OTHER]
+
+
+def test_a_value_that_came_in_between_is_still_to_be_looked_for(catalog: Catalog) -> None:
+    """Another process found it while the session was being redacted without it."""
+    catalog.known_secrets.add("elsewhere", {OTHER: "npm-token"})
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {HASH: "github-token"}))
+    (session,) = catalog.known_secrets.unchecked_sessions()
+    assert session.through == 0
+
+
+@pytest.mark.parametrize("kept", [0, 3])
+def test_sessions_noted_together_are_free_of_the_values_of_those_before(
+    catalog: Catalog, kept: int
+) -> None:
+    """Each was redacted with them; rows that were kept were not searched for them."""
+    later, audit = (replace(each, session_id="t") for each in (PRODUCT, AUDIT))
+    catalog.redactions.put(
+        Redaction(PRODUCT, AUDIT, 0, {HASH: "github-token"}),
+        Redaction(later, audit, 0, {OTHER: "npm-token"}, kept=kept),
+    )
+    unchecked = {each.session_id for each in catalog.known_secrets.unchecked_sessions()}
+    assert unchecked == ({"s", "t"} if kept else {"s"})
+
+
+def test_a_mark_stays_until_the_session_is_redacted_again(catalog: Catalog) -> None:
+    """A later search that finds nothing new does not take it away."""
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {}))
+    catalog.known_secrets.add("elsewhere", {HASH: "github-token"})
+    (session,) = catalog.known_secrets.unchecked_sessions()
+    catalog.known_secrets.note_checked(session, 1, holds=True)
+    catalog.known_secrets.note_checked(session, 2, holds=False)
+    assert catalog.known_secrets.affected_sessions("p") == {("p", "s"): 2}
+    assert catalog.known_secrets.affected_sessions("q") == {}
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 1, {}))
+    assert catalog.known_secrets.affected_sessions() == {}
+
+
+def test_a_session_that_is_no_more_holds_nothing(catalog: Catalog) -> None:
+    """Neither marked nor to be searched once its product is dropped."""
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {}))
+    catalog.known_secrets.add("elsewhere", {HASH: "github-token"})
+    (session,) = catalog.known_secrets.unchecked_sessions()
+    catalog.known_secrets.note_checked(session, 1, holds=True)
+    catalog.products.drop("redacted_records", "p", "s")
+    assert catalog.known_secrets.affected_sessions() == {}
+    assert catalog.known_secrets.unchecked_sessions() == []
+
+
+def test_both_products_of_a_redaction_are_noted_or_neither(catalog: Catalog) -> None:
+    """One transaction, which also releases the session from quarantine."""
+    catalog.quarantine.hold(HELD)
+    with pytest.raises(TypeError):
+        unfit = replace(AUDIT, facts={"rules": object()})  # type: ignore[typeddict-item]
+        catalog.redactions.put(Redaction(PRODUCT, unfit, 0, {}))
+    assert catalog.products.of_session("p", "s") == {}
+    assert catalog.quarantine.entries("p")
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {}))
+    assert catalog.products.of_session("p", "s").keys() == {"redacted_records", "redaction_audit"}
+    assert catalog.quarantine.entries("p") == []
+
+
+UUID = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A catalogue, still with its log, with rows of two sessions in tables of its own and in
+    others, and facts on the second one that name the first."""
+    path = tmp_path / "some.db"
+    Catalog(path).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE a (project TEXT, session_id TEXT, text TEXT)")
+        connection.execute("CREATE VIRTUAL TABLE words USING fts5(session_id UNINDEXED, text)")
+        for session in (UUID, "other"):
+            values = ("p", session, f"text of {session} " * 50)
+            connection.executemany("INSERT INTO a VALUES (?,?,?)", [values] * 100)
+            connection.execute("INSERT INTO words VALUES (?,?)", (session, f"word{session[:4]}"))
+        connection.execute("INSERT INTO known_values VALUES (1, x'00', 'rule', ?, 'then')", (UUID,))
+        facts = {"copied_from": [["p", UUID], ["p", "third"]], "prompts": 3}
+        connection.execute(
+            "INSERT INTO products VALUES ('s', 'p', 'other', '', '', 0, 0, ?, '', '')",
+            (json.dumps(facts),),
+        )
+        facts = {"named_session": UUID, "parent_session": UUID, "prompts": 3}
+        connection.execute(
+            "INSERT INTO sources (agent, project, session_id, agent_id, path, size, mtime_ns,"
+            " fingerprint, reader_version, facts, record_ids)"
+            " VALUES ('a', 'p', 'other', '', '', 0, 0, '', '', ?, x'')",
+            (json.dumps(facts),),
+        )
+    return path
+
+
+def _bytes(path: Path) -> bytes:
+    return b"".join(each.read_bytes() for each in path.parent.glob(f"{path.name}*"))
+
+
+def _facts(connection: sqlite3.Connection, table: str) -> Any:
+    ((facts,),) = connection.execute(f"SELECT facts FROM {table}").fetchall()
+    return json.loads(facts)
+
+
+def test_removed_sessions_are_in_no_byte(database: Path) -> None:
+    """Rows, mentions, free pages, full-text pages and log; what is left is whole."""
+    assert UUID.encode() in _bytes(database)
+    assert remove_sessions(database, [("p", UUID)], []) == 101
+    compact(database)
+    assert UUID.encode() not in _bytes(database)
+    assert b"word3d0f" not in _bytes(database)
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM a").fetchone() == (100,)
+        found = connection.execute("SELECT session_id FROM words WHERE words MATCH 'wordothe'")
+        assert found.fetchall() == [("other",)]
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_rows_of_others_lose_the_mention_only(database: Path) -> None:
+    """Who gave a secret away, where a fork branched off, which session a file names."""
+    remove_sessions(database, [("p", UUID)], [])
+    with closing(sqlite3.connect(database)) as connection:
+        assert _facts(connection, "products") == {"copied_from": [["p", "third"]], "prompts": 3}
+        assert _facts(connection, "sources") == {
+            "named_session": None,
+            "parent_session": None,
+            "prompts": 3,
+        }
+        kept = connection.execute("SELECT rule, first_session FROM known_values").fetchall()
+        assert kept == [("rule", None)]
+
+
+def test_a_session_of_another_project_keeps_its_rows(database: Path) -> None:
+    """Ids without a UUID may occur in two projects, and one may begin another."""
+    remove_sessions(database, [("q", "other"), ("p", "oth")], ["q"])
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM a").fetchone() == (200,)
+
+
+def test_a_log_that_a_reader_holds_is_not_called_cut(database: Path) -> None:
+    """The error says that the file is in use."""
+    with closing(sqlite3.connect(database)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM a").fetchone()
+        remove_sessions(database, [("p", UUID)], [])
+        with pytest.raises(StoreBusy, match="completes the forgetting"):
+            compact(database, seconds=0.2)

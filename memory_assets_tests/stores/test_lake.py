@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.models import ErrorMet
 from memory_assets.redacted_text import RedactedText, seal
-from memory_assets.stores.lake.batch import Batch
-from memory_assets.stores.lake.lake import Lake, redacted_columns
+from memory_assets.stores.lake.lake import Batch, Lake, redacted_columns
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
     SESSION_SUMMARIES,

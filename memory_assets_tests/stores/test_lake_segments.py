@@ -24,11 +24,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_assets.errors import DamagedFile, NotFound, StoreError
-from memory_assets.stores.lake import batch as batches
+from memory_assets.stores.lake import lake as batches
 from memory_assets.stores.lake import partition, segments
 from memory_assets.stores.lake import rows as lake_rows
-from memory_assets.stores.lake.batch import Batch
-from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.lake import Batch, Lake
 from memory_assets.stores.lake.parquet_files import write_file
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, USER_PROMPTS
 from memory_assets.stores.lake.segments import SegmentCache

@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import DamagedFile
-from memory_assets.stores.lake.batch import Batch
-from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.lake import Batch, Lake
 from memory_assets.stores.lake.parquet_files import OUTPUT_HASH, write_file
 from memory_assets.stores.lake.rows import arrow_batches
 from memory_assets.stores.lake.schemas import USER_PROMPTS
-from memory_assets.stores.lake.tails import tail_path
+from memory_assets.stores.lake.segments import tail_path
 from memory_assets_tests.own_files import own_path
 from memory_assets_tests.stores.conftest import Rows
 

@@ -21,7 +21,7 @@ from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.tables import session_summaries
+from memory_assets.pipeline.tables import whole_sessions
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.session_analysis import session_turns
 from memory_assets.settings import load_settings
@@ -134,7 +134,7 @@ def test_a_stage_asks_the_model_within_the_tokens_of_the_day(
     (project,) = on_disk.find_sources(components)
     scan.scan_project(components, project)
     redact.redact_project(components, project)
-    session_summaries.summarise_project(components, project)
+    whole_sessions.summarise_project(components, project)
     rows: list[Summary] = [
         row
         for session_id in components.catalog.products.of_project("session_summaries", project)
@@ -145,7 +145,7 @@ def test_a_stage_asks_the_model_within_the_tokens_of_the_day(
     }
     (spent,) = spent_since(settings.data_dir / FILE_NAME, 0)
     assert (spent.requests, spent.route, spent.consumer) == (len(rows), ROUTE, "ingest")
-    again = session_summaries.summarise_project(components, project)
+    again = whole_sessions.summarise_project(components, project)
     assert not again.changed and len(endpoint.asked) == len(rows)
     used = Components(replace(settings, summarizer_daily_tokens=120 * len(rows) + 100))
     _summary(used.summarizer)

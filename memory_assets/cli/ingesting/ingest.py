@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from memory_assets.cli.printing.rendering import escaped
 from memory_assets.errors import no_text_in_errors, safe_reason
 from memory_assets.pipeline.checks.checks import Verified
-from memory_assets.pipeline.ingest import secret_search
 from memory_assets.pipeline.ingest.batch_run import BatchRun, Listener, ignore
 from memory_assets.pipeline.ingest.noted_run import NotedRun, note_run_ends, noted_run
 from memory_assets.pipeline.ingest.passes import PASSES, SUMMARIES, VECTORS, Outcome, Pass
-from memory_assets.pipeline.ingest.secret_search import KNOWN_SECRETS
 from memory_assets.pipeline.ingest.steps import Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import ProjectPlan
+from memory_assets.pipeline.redact import known_secrets
+from memory_assets.pipeline.redact.known_secrets import KNOWN_SECRETS
 from memory_assets.pipeline.removal.retention import RETAINED_SESSIONS, retain, retention_metadata
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.redaction import ENGINE_VERSION
@@ -135,7 +135,7 @@ def search_for_known_secrets(settings: Settings) -> str | None:
     components = components_of(settings)
     try:
         with noted_run(components, RECHECK_JOB, []) as run, no_text_in_errors():
-            metadata = secret_search.search_for_known_secrets(components)
+            metadata = known_secrets.search_for_known_secrets(components)
             made = Materialization(None, KNOWN_SECRETS, metadata, ENGINE_VERSION, run.run_id)
             run.store([made])
     except Exception as error:  # noqa: BLE001 - the run is noted as failed

@@ -14,12 +14,12 @@ import dagster as dg
 import pyarrow as pa
 
 from memory_assets.dagster.assets.step import step_asset
-from memory_assets.pipeline.indexes.collection_rows import columns_of
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
     SESSION_INDEXES,
     SESSIONS_INDEX,
     IndexedTable,
+    columns_of,
 )
 from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, STAGE, WORKSPACE_KEYWORDS
 

@@ -25,7 +25,7 @@ from memory_assets.pipeline.checks.figures import (
     status_report,
     status_verdicts,
 )
-from memory_assets.pipeline.ingest.secret_search import search_for_known_secrets
+from memory_assets.pipeline.redact.known_secrets import search_for_known_secrets
 from memory_assets.pipeline.removal.retention import RETAINED_SESSIONS, retain, retention_metadata
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.redaction import ENGINE_VERSION
@@ -114,17 +114,7 @@ kept_memories = dg.AssetSpec(
 @no_text_in_errors()
 def archive_and_merge(context: dg.OpExecutionContext, memory: MemoryParam) -> None:
     """Archive memories that have faded, merge those that say the same, and promote."""
-    report = keep_up(memory.components())
-    changes = report.faded + report.merged + report.promoted + report.shown
-    metadata = {
-        "work": "done" if changes else "nothing to do",
-        "memories": report.memories,
-        "memories_archived": report.archived,
-        "faded": report.faded,
-        "merged": report.merged,
-        "promoted": report.promoted,
-        "promoted_from_sessions": report.shown,
-    }
+    metadata = keep_up(memory.components()).to_dict()
     context.log_event(dg.AssetMaterialization(kept_memories.key, metadata=metadata))
 
 

@@ -26,7 +26,7 @@ from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Pass
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.ingest.workers import Workers
-from memory_assets.pipeline.plan.agent_memory import written
+from memory_assets.pipeline.plan.plan import written
 from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.workspaces import Workspaces

@@ -25,18 +25,22 @@ from memory_assets.stores.agents.partitions import (
     partition_of,
     project_in,
 )
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
 
 _SESSION_HEAD = "session::"
 
 
-def journal_keys(components: Components) -> Iterator[SessionKey]:
-    """Yield partition and name of the conversations and of the memories in the journal."""
+def journal_rows(components: Components) -> Iterator[tuple[SessionKey, str, int]]:
+    """Yield partition and name, table and number of rows of the conversations and of the memories
+    in the journal."""
     if has_journal(components.data_dir):
         journal = components.journal
         for project in journal.projects():
             for name in journal.conversation_states(project):
-                yield partition_of(project), name
-        yield from map(_key_of, journal.memories())
+                turns = journal.count(name)
+                yield (partition_of(project), name), AGENT_HISTORY.name, turns
+        for memory in journal.memories():
+            yield _key_of(memory), AGENT_MEMORY.name, 1
 
 
 def texts_in_journal(components: Components, key: SessionKey) -> Iterator[str]:

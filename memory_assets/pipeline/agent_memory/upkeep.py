@@ -9,10 +9,11 @@ back when it is said again. Nothing is deleted.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory_assets.agent_memory.memory import comparable, said_again
+from memory_assets.agent_memory.policy import NOTE
 from memory_assets.agent_memory.ports import StoredMemory, TrailEntry
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.agent_memory.similarity import relation
@@ -39,14 +40,20 @@ _WHO = "upkeep"
 class UpkeepReport:
     """How many memories there are, how many of them are archived, and how many this upkeep archived
     because they had faded, merged into another, made of what users said in conversations, or made
-    of what sessions show (`shown`)."""
+    of what sessions show."""
 
     memories: int = 0
-    archived: int = 0
+    memories_archived: int = 0
     faded: int = 0
     merged: int = 0
     promoted: int = 0
-    shown: int = 0
+    promoted_from_sessions: int = 0
+
+    def to_dict(self) -> dict[str, int | str]:
+        """Return the report for JSON and for Dagster's metadata; `work` says whether anything was
+        changed."""
+        changes = self.faded + self.merged + self.promoted + self.promoted_from_sessions
+        return {"work": "done" if changes else "nothing to do", **asdict(self)}
 
 
 def keep_up(components: Components) -> UpkeepReport:
@@ -58,7 +65,7 @@ def keep_up(components: Components) -> UpkeepReport:
     if promotes:
         for project in components.lake.projects(REDACTED_RECORDS):
             with suppress(StoreBusy):  # what is being written waits until the next night
-                report.shown += promote_from_sessions(components, project)
+                report.promoted_from_sessions += promote_from_sessions(components, project)
     if not has_journal(components.data_dir):
         return report
     journal = components.journal
@@ -74,7 +81,7 @@ def keep_up(components: Components) -> UpkeepReport:
                 report.faded += 1
             report.merged += _merge(components, project)
             report.memories += len(journal.memories({"project": project}))
-    report.archived = len(journal.archived())
+    report.memories_archived = len(journal.archived())
     journal.keep_copy()
     return report
 
@@ -84,7 +91,7 @@ def _faded(components: Engines, project: str) -> list[StoredMemory]:
     return [
         each
         for each in components.journal.memories({"project": project}, archived=False)
-        if policy.has_faded(each.confidence, (now - _last_said(each)) / _DAY)
+        if each.type != NOTE and policy.has_faded(each.confidence, (now - _last_said(each)) / _DAY)
     ]
 
 

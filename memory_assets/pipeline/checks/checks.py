@@ -13,8 +13,7 @@ from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.checks.expectations import matches_schema
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
-from memory_assets.pipeline.checks.verify import Verdict, text_is_explained
-from memory_assets.pipeline.checks.workspace import lines_conserved
+from memory_assets.pipeline.checks.verify import Verdict, lines_conserved, text_is_explained
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
     SESSION_INDEXES,
@@ -23,12 +22,11 @@ from memory_assets.pipeline.indexes.indexed_tables import (
 from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KEYWORDS
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.held_sessions import hold_sessions
 from memory_assets.pipeline.stage.pending_checks import NOTED_CHECKS, note_stage
+from memory_assets.pipeline.stage.quarantine import hold_sessions
 from memory_assets.pipeline.stages import EXPECTATIONS
-from memory_assets.pipeline.workspace.held_back import hold_back_documents
 from memory_assets.pipeline.workspace.state import STAGE as _DOCUMENTS
-from memory_assets.pipeline.workspace.state import made_with
+from memory_assets.pipeline.workspace.state import hold_back_documents, made_with
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import TABLES

@@ -7,7 +7,7 @@ watcher runs them after each turn: what passed in its process is not looked at a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -18,8 +18,9 @@ from memory_assets.pipeline.indexes.indexed_tables import IndexedTable, collecti
 from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.held_sessions import names_held
 from memory_assets.pipeline.stage.pending_checks import Batch, FreshRows, note_passed
+from memory_assets.pipeline.stage.quarantine import names_held
+from memory_assets.redaction import TAG
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.catalog.text_account import account_of
@@ -29,6 +30,8 @@ from memory_assets.stores.lake.schemas import (
     REDACTION_AUDIT,
     TURN_CHUNKS,
     TURN_EMBEDDINGS,
+    WORKSPACE_CHUNKS,
+    WORKSPACE_DOCUMENTS,
     Table,
 )
 from memory_assets.stores.vector_store import Collection, Where
@@ -69,12 +72,19 @@ class Verdict:
         return "passed" if self.passed else "warning" if self.warning else "failed"
 
 
-def _make_again(partition: str) -> str:
-    """Return the command that makes all of a project, or of the workspaces, again."""
+def _make_again(components: Components, partition: str) -> str:
+    """Return the command that makes all of a project, or of the workspaces, again; of a project
+    that is in the lake and not on record, what else can be done."""
     if is_workspace(partition):
         return "Run `memory index --full`"
     if is_agent_memory(partition):
         return "Run `memory ingest --full`"
+    if not components.catalog.products.has_rows(REDACTED_RECORDS.name, partition):
+        return (
+            "Nothing is on record of this project, as if its files were of another memory: move "
+            "catalog.db away to adopt them, or their directories in the lake to leave them out; "
+            "then run `memory ingest`"
+        )
     return f"Run `memory ingest --full --project={partition}`"
 
 
@@ -137,7 +147,7 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
     return Verdict(
         not reports,
         counts,
-        f"{_make_again(project)}; if it stays, report the rule by name.",
+        f"{_make_again(components, project)}; if it stays, report the rule by name.",
         reports=reports,
     )
 
@@ -176,7 +186,7 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     return Verdict(
         not unbalanced,
         {**totals, "unbalanced": len(unbalanced), "sessions": ", ".join(unbalanced[:_LISTED])},
-        f"{_make_again(project)}.",
+        f"{_make_again(components, project)}.",
     )
 
 
@@ -223,7 +233,7 @@ def _compare(
             "sessions_that_differ": len(differing),
             "sessions": ", ".join(sorted(differing)[:_LISTED]),
         },
-        f"{_make_again(project)}.",
+        f"{_make_again(components, project)}.",
     )
 
 
@@ -336,7 +346,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     return Verdict(
         missing == extra == 0,
         {"rows": rows, "missing": missing, "extra": extra},
-        f"{_make_again(project)}.",
+        f"{_make_again(components, project)}.",
     )
 
 
@@ -391,7 +401,7 @@ def keywords_match(components: Components, project: str) -> Verdict:
     counts = {}
     for kind, (missing, extra) in missing_and_extra(components, project).items():
         counts[f"{kind}_missing"], counts[f"{kind}_extra"] = missing, extra
-    return Verdict(not any(counts.values()), counts, f"{_make_again(project)}.")
+    return Verdict(not any(counts.values()), counts, f"{_make_again(components, project)}.")
 
 
 def _collection(components: Components, name: str) -> Collection | None:
@@ -457,3 +467,52 @@ def text_is_explained(components: Components, project: str) -> Verdict:
     }
     remedy = "The agent writes something new: see whether a newer memory_assets reads it."
     return Verdict(account.over == 0, counts, remedy)
+
+
+_CHECK = "placed"
+
+
+def lines_conserved(components: Components, partition: str) -> Verdict:
+    """Whether every line of every chunk is one of its document, within the lines that the chunk
+    names where it does not repeat a header. `lines_left_out` counts lines that are in no chunk:
+    extension keys of interfaces (docs/workspace.md)."""
+    lake, catalog = components.lake, components.catalog
+    sessions = components.pending_sessions(
+        partition, WORKSPACE_CHUNKS, _CHECK, compared_to=WORKSPACE_DOCUMENTS
+    )
+    misplaced: set[str] = set()
+    chunks = left_out = 0
+    for each in sessions:
+        key = (partition, each.session_id)
+        (document,) = lake.read_texts(WORKSPACE_DOCUMENTS, *key)
+        lines = document[2].split("\n")
+        columns = ["line_start", "line_end", "text"]
+        known, covered = set(lines), set[int]()
+        for row in lake.read(WORKSPACE_CHUNKS, *key, columns).to_pylist():
+            start, end = row["line_start"], row["line_end"]
+            if not _is_made_of(row["text"], known, document[2]):
+                misplaced.add(each.session_id)
+            covered.update(range(start, end + 1))
+            chunks += 1
+        left_out += sum(
+            bool(line.strip()) and number not in covered
+            for number, line in enumerate(lines, start=1)
+        )
+    passed = (each for each in sessions if each.session_id not in misplaced)
+    note_passed(catalog, passed, components.run_id)
+    counts: dict[str, int | str] = {
+        "documents_compared": len(sessions),
+        "chunks": chunks,
+        "misplaced": len(misplaced),
+        "lines_left_out": left_out,
+        "documents": ", ".join(sorted(misplaced)[:_LISTED]),
+    }
+    return Verdict(not misplaced, counts, "Run `memory index --full`.")
+
+
+def _is_made_of(text: str, lines: Set[str], whole: str) -> bool:
+    """Whether each line of a text is a line of a document, or a part of one; a line with a tag may
+    have been redacted further."""
+    return all(
+        line in lines or line in whole or TAG.search(line) is not None for line in text.split("\n")
+    )

@@ -14,8 +14,8 @@ from filelock import Timeout
 
 from memory_assets.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch, safe_reason
 from memory_assets.http.model_endpoint import same_space
-from memory_assets.pipeline.indexes.collection_rows import CollectionRow
 from memory_assets.pipeline.indexes.indexed_tables import (
+    CollectionRow,
     IndexedSession,
     IndexedTable,
     catalog_name,

@@ -2,24 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from filelock import FileLock
 
 from memory_assets.agent_memory.policy import MEMORY_TYPES
-from memory_assets.pipeline.indexes import collection_rows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.redacted_text import RedactedText
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.stores.agents.partitions import AGENT
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.rows import texts_from_arrow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
-from memory_assets.stores.vector_store import Collection, Where
+from memory_assets.stores.vector_store import Collection, Metadata, Where
+
+LIST_SEPARATOR = ","
+_WHERE = ("session_id", "project", "project_root", "agent")
+
+
+@dataclass(frozen=True)
+class CollectionRow:
+    """One row to upsert."""
+
+    id: str
+    vector: npt.NDArray[np.float32]
+    text: RedactedText
+    metadata: Metadata
+
+
+def collection_metadata(kind: SearchKind, row: Mapping[str, Any], embedder_id: str) -> Metadata:
+    """Return the metadata of a row of a kind's table (docs/contracts.md). `row_hash` changes when
+    the text, its embedder or any metadata does, so that a row that Chroma has already is not
+    written again (an unchanged upsert costs 2-3 inserts)."""
+    timestamp: datetime | None = row[kind.time]
+    made: Metadata = {
+        **{name: row[name] for name in _WHERE},
+        "timestamp": _iso(timestamp),
+        "ts_epoch": timestamp.timestamp() if timestamp else 0.0,
+    }
+    for name, columns in kind.metadata.items():
+        values = [row[column] for column in columns]
+        made[name] = len(values[0]) if name in kind.counted else _scalar(values)
+    digest = blake2b(f"{row['content_hash']}\0{embedder_id}".encode(), digest_size=12)
+    for name in sorted(made):
+        digest.update(f"\0{name}={made[name]}".encode())
+    return {**made, "content_hash": row["content_hash"], "row_hash": digest.hexdigest()}
+
+
+def columns_of(kind: SearchKind) -> dict[str, str]:
+    """Return what a row of a kind's collection holds, and the first column that each comes
+    from; `embedding` from the table of vectors, the others from the kind's table."""
+    return {
+        "id": "id",
+        "embedding": "vector",
+        "document": "text",
+        **{name: name for name in _WHERE},
+        "timestamp": kind.time,
+        "ts_epoch": kind.time,
+        **{name: columns[0] for name, columns in kind.metadata.items()},
+        "content_hash": "content_hash",
+    }
+
+
+def _scalar(values: list[Any]) -> str | int | float | bool:
+    """Return a column's value as Chroma takes it; lists, of several columns too, are joined."""
+    if isinstance(values[0], list | tuple):
+        return LIST_SEPARATOR.join(item for items in values for item in items)
+    value: str | int | float | bool | datetime | None = values[0]
+    return _iso(value) if value is None or isinstance(value, datetime) else value
+
+
+def _iso(timestamp: datetime | None) -> str:
+    return timestamp.isoformat().replace("+00:00", "Z") if timestamp else ""
 
 
 @dataclass(frozen=True)
@@ -157,7 +219,7 @@ def catalog_name(components: Components, collection: str) -> str:
     return f"{components.settings.vectors_url or 'local'}/{collection}"
 
 
-def upsert_rows(collection: Collection, rows: Sequence[collection_rows.CollectionRow]) -> None:
+def upsert_rows(collection: Collection, rows: Sequence[CollectionRow]) -> None:
     """Write rows into a collection."""
     if rows:
         collection.upsert(
@@ -173,7 +235,7 @@ def session_rows(
     project: str,
     index: IndexedTable,
     session_id: str,
-) -> Sequence[collection_rows.CollectionRow]:
+) -> Sequence[CollectionRow]:
     """Return the rows that a collection should have of a session, joined with their vectors.
 
     Raises:
@@ -191,11 +253,11 @@ def session_rows(
     by_id = dict(zip(vectors.ids, pairs, strict=True))
     values: list[dict[str, Any]] = table.to_pylist()
     return [
-        collection_rows.CollectionRow(
+        CollectionRow(
             row["id"],
             by_id[row["id"]][0],
             text,
-            collection_rows.metadata(index.kind, row, by_id[row["id"]][1]),
+            collection_metadata(index.kind, row, by_id[row["id"]][1]),
         )
         for row, text in zip(values, texts, strict=True)
     ]

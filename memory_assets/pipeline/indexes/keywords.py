@@ -30,8 +30,11 @@ from memory_assets.keywords import (
     symbol_share,
     text_terms,
 )
-from memory_assets.pipeline.indexes import collection_rows
-from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF, IndexedTable
+from memory_assets.pipeline.indexes.indexed_tables import (
+    INDEX_OF,
+    IndexedTable,
+    collection_metadata,
+)
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.redacted_text import RedactedText
@@ -380,7 +383,7 @@ def lake_rows(
     for row, text in zip(values, texts, strict=True):
         vector = vectors.get(row["id"])
         made_by = embedder_id if vector is not None else ""
-        metadata = collection_rows.metadata(index.kind, row, made_by)
+        metadata = collection_metadata(index.kind, row, made_by)
         made_from = (
             TERMS_VERSION,
             row["id"],
@@ -398,7 +401,7 @@ def keyword_row(row: LakeRow, unit: int, time: str) -> KeywordRow:
     `time` is the column that says when it was.
     A turn's date and facts stand with its first passage."""
     said = Counter(text_terms(row.text))
-    found_by = said if row.text.isascii() else said + Counter(shorter_terms(row.text))
+    found_by = said + Counter(shorter_terms(row.text, said))
     terms = {term: count * TERM_UNIT for term, count in found_by.items()}
     part = int(row.values.get("part", 0))
     moment: datetime | None = row.values[time]

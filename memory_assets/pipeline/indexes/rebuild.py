@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memory_assets.errors import DamagedFile, NotFound, StoreBusy, StoreDamaged, StoreMismatch
-from memory_assets.pipeline.indexes.collection_rows import CollectionRow
 from memory_assets.pipeline.indexes.collections import forget_lost_store
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
+    CollectionRow,
     IndexedSession,
     IndexedTable,
     catalog_name,

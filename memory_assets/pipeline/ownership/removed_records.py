@@ -9,14 +9,14 @@ install key nobody can test a guess.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from memory_assets.pipeline.ownership.attribution import SessionKey, SessionRecords
-from memory_assets.pipeline.ownership.session_files import SessionFiles
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds, Records
+from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key
 from memory_assets.stores.tombstones import FILE_NAME, Tombstones
 
@@ -29,15 +29,15 @@ _RECORD = np.dtype([("id", "<u8"), ("content", "<u4")])
 _FAMILY_BYTES = 8
 
 
-def removed_records_of(components: Components, session: SessionFiles) -> str:
-    """Return the value for the footer: the family, and the ids of the records that the
-    session's main file has and owns. Empty if the session has no main file."""
-    main = next((row for row in session.rows if not row.agent_id), None)
+def removed_records_of(components: Components, rows: Iterable[SourceRow], copied: RecordIds) -> str:
+    """Return the value for the footer: the family, and the ids of the records that the main file
+    among a session's has and owns, which are not `copied`. Empty if there is no main file."""
+    main = next((row for row in rows if not row.agent_id), None)
     if main is None or main.family is None:
         return ""
     on_record = components.catalog.sources.records(source_key(main))
     records = np.unique(np.frombuffer(on_record, dtype=RECORD_DTYPE)[["id", "content"]])
-    own = records[~np.isin(records["id"], session.copied)].astype(_RECORD)
+    own = records[~np.isin(records["id"], copied)].astype(_RECORD)
     family = main.family.to_bytes(_FAMILY_BYTES, "little", signed=True)
     return _KEYED + base64.b85encode(family + own.tobytes()).decode()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from memory_assets.pipeline.ownership.project_sessions import session_files
+from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.stores.agents.partitions import is_agent_memory

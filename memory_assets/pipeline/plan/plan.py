@@ -1,4 +1,5 @@
-"""Finding the projects that have work to do, for the command line, the sensor and the watcher.
+"""Finding the projects, the workspaces and the partitions of what agents wrote that have work to
+do, for the command line, the sensor and the watcher.
 
 The catalogue's state is compared with files and code versions, and there is no watermark: a
 project has work until all its products are up to date, also after a failed run or with new
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory_assets.errors import DamagedFile
+from memory_assets.pipeline.agent_memory import tables as agents
 from memory_assets.pipeline.checks.expectations import matching_version
 from memory_assets.pipeline.indexes.collections import forget_lost_store
 from memory_assets.pipeline.indexes.indexed_tables import (
@@ -28,24 +30,41 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     indexed_sessions,
 )
 from memory_assets.pipeline.indexes.keywords import STAGES_OF_KEYWORDS, keywords_reason
-from memory_assets.pipeline.ownership.project_sessions import session_files
+from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.plan.lost_tables import forget_lost_tables
 from memory_assets.pipeline.redact.due import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.held_sessions import held_sessions
 from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage
+from memory_assets.pipeline.stage.quarantine import held_sessions
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
 from memory_assets.pipeline.tables.derive import Deferral, DerivedTable, expected_input
+from memory_assets.pipeline.workspace.files import files_of
+from memory_assets.pipeline.workspace.state import (
+    STAGE,
+    held_back,
+    held_state,
+    is_current,
+    made_with,
+)
 from memory_assets.status import counted, failed_checks
-from memory_assets.stores.agents.partitions import is_agent_memory
+from memory_assets.stores.agents.journal import FILE_NAME, has_journal
+from memory_assets.stores.agents.journal_file import COPIED, recover_damaged
+from memory_assets.stores.agents.partitions import is_agent_memory, partition_of, project_in
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, TABLES, Table
-from memory_assets.stores.workspaces import is_workspace
+from memory_assets.stores.lake.schemas import (
+    AGENT_HISTORY,
+    AGENT_MEMORY,
+    REDACTED_RECORDS,
+    REDACTION_AUDIT,
+    TABLES,
+    Table,
+)
+from memory_assets.stores.workspaces import Workspace, Workspaces, is_workspace
 from memory_assets.transcripts import Source
 
 _STAGES = STAGES_OF_KEYWORDS.union(
@@ -117,10 +136,12 @@ def project_fingerprint(components: Components, project: str, sources: list[Sour
     affected = sorted(f"{session_id}:{through}" for (_, session_id), through in affected_sessions)
     cut = components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED, project)
     retained = sorted(session_id for _, session_id in cut)
-    return input_hash(*_versions(components), *files, *affected, *retained)
+    return input_hash(*code_versions(components), *files, *affected, *retained)
 
 
-def _versions(components: Components) -> tuple[str, ...]:
+def code_versions(components: Components) -> tuple[str, ...]:
+    """Return the versions of the rules and of the code that make the tables of a project, under the
+    present settings."""
     made = [stage for stage in STAGES if components.embeds or not stage.embeds]
     return components.ruleset_version, *(stage.derived.version(components) for stage in made)
 
@@ -306,3 +327,104 @@ def _has_pending(components: Components, table: Table, project: str) -> bool:
         return bool(components.pending_sessions(project, table, MATCHED, version))
     except DamagedFile:  # the checks say so, and other projects go on
         return True
+
+
+def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan | None:
+    """Return the work that a workspace has, or None.
+
+    Raises:
+        ConfigurationError: its directory is gone or cannot be read.
+    """
+    forget_lost_store(components)
+    partition, version = workspace.partition, made_with(components)
+    found = files_of(components, workspace)
+    changed, gone = changed_documents(components, workspace)
+    if changed or gone:
+        reason = counted(len(changed) + len(gone), "new, changed or deleted file")
+    else:
+        reason = derived_reason(components, partition)
+    if not reason:
+        return None
+    states = (f"{path}:{found.files[path].mtime_ns}" for path in sorted(changed))
+    return ProjectPlan(partition, reason, input_hash(version, reason, *states, *sorted(gone)))
+
+
+def changed_documents(
+    components: Components, workspace: Workspace
+) -> tuple[list[str], frozenset[str]]:
+    """Return the documents of a workspace that are to be read, and those that are gone.
+
+    Raises:
+        ConfigurationError: its directory is gone or cannot be read.
+    """
+    partition, version = workspace.partition, made_with(components)
+    found = files_of(components, workspace)
+    products = components.catalog.products.of_project(STAGE, partition)
+    held = held_back(components, partition)
+    changed = [
+        path
+        for path, file in found.files.items()
+        if not is_current(products.get(path), file, version)
+        and not (
+            path in held and held[path].input_hash == held_state(components, file.mtime_ns, version)
+        )
+    ]
+    return changed, frozenset(products.keys() - found.files.keys())
+
+
+def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
+    """Yield the workspaces of which something on record is made by other code, rules or another
+    model than the present ones. Their directories are not looked at: `memory index` does that."""
+    for workspace in Workspaces(components.data_dir).all():
+        partition, version = workspace.partition, made_with(components)
+        products = components.catalog.products.of_project(STAGE, partition)
+        if not products:
+            continue
+        forget_lost_store(components)
+        held = held_back(components, partition)
+        present = workspace.root.is_dir()  # else no document can be read again
+        count = sum(
+            present
+            and name not in held
+            and each.input_hash != input_hash(each.facts.get("fingerprint", ""), version)
+            for name, each in products.items()
+        )
+        reason = f"{counted(count, 'document')} made by other rules" if count else ""
+        reason = reason or derived_reason(components, partition)
+        if reason:
+            yield ProjectPlan(partition, reason, input_hash(version, reason))
+
+
+RECOVERED = "the journal was lost or damaged, and begun again with its copy"
+"""The reason of the first ingest after that."""
+
+
+def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
+    """Yield the partitions of what agents wrote that have work to do, sorted. Where no agent ever
+    wrote anything, nothing is opened. A damaged journal is begun again with its copy."""
+    if recover_damaged(components.data_dir / FILE_NAME):
+        components.opened.pop("journal", None)
+    partitions = written(components)
+    if partitions:
+        forget_lost_store(components)
+    for partition in partitions:
+        count = agents.outdated(components, partition)
+        reason = f"{counted(count, 'conversation')} or memories new or changed" if count else ""
+        if has_journal(components.data_dir) and components.journal.version == COPIED:
+            reason = RECOVERED
+        reason = reason or derived_reason(components, partition)
+        if reason:
+            state = str(components.journal.state_of(project_in(partition)))
+            fingerprint = input_hash(agents.made_with(components), reason, state)
+            yield ProjectPlan(partition, reason, fingerprint)
+
+
+def written(components: Components) -> list[str]:
+    """Return the partitions of what agents wrote, sorted. Where no agent ever wrote anything, no
+    journal is made."""
+    lake = components.lake
+    found = {*lake.projects(AGENT_HISTORY), *lake.projects(AGENT_MEMORY)}
+    found |= {name for name in components.catalog.projects() if is_agent_memory(name)}
+    if has_journal(components.data_dir):
+        found |= set(map(partition_of, components.journal.projects()))
+    return sorted(found)

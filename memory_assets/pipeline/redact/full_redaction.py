@@ -29,7 +29,7 @@ from memory_assets.pipeline.redact.stored_rows import StoredRows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import traces_of_tags
 from memory_assets.stores.catalog.schema import SourceRow
-from memory_assets.stores.lake.batch import Unwritten
+from memory_assets.stores.lake.lake import Unwritten
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 

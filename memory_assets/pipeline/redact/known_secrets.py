@@ -19,6 +19,7 @@ from memory_assets.redaction import KnownValues
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.known_secrets import KnownValue, UncheckedSession
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
+from memory_assets.stores.runs.events import Metadata
 
 
 @dataclass
@@ -124,3 +125,22 @@ class _Searches:
             hashes = frozenset(value.hash for value in new)
             self._latest = {number: KnownValues(self._key, hashes)}
         return self._latest[number]
+
+
+KNOWN_SECRETS = "known_secrets"
+
+
+def search_for_known_secrets(components: Components) -> Metadata:
+    """Mark the sessions that hold a secret found since they were redacted, and return the
+    metadata of the asset's materialization."""
+    report = mark_affected(components)
+    return {
+        "work": "brought up to date" if report.searched else "nothing to do",
+        "values_known": len(components.catalog.known_secrets.rules()),
+        "values_searched_for": report.values,
+        "sessions_searched": report.searched,
+        "sessions_marked": report.affected_sessions,
+        "sessions_to_redact_again": report.holding,
+        "files_damaged": report.damaged,
+        "seconds": round(report.seconds, 3),
+    }

@@ -7,22 +7,20 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from memory_assets.pipeline.ownership.project_sessions import session_files
-from memory_assets.pipeline.ownership.session_files import SessionFiles
+from memory_assets.pipeline.ownership.session_files import SessionFiles, session_files
 from memory_assets.pipeline.redact.due import RedactionState
 from memory_assets.pipeline.redact.full_redaction import redact_both
 from memory_assets.pipeline.redact.state import state_of
 from memory_assets.pipeline.redact.stored_rows import StoredRows
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.held_sessions import release_changed
 from memory_assets.pipeline.stage.pool import Results
-from memory_assets.pipeline.stage.quarantine import hold_back
+from memory_assets.pipeline.stage.quarantine import hold_back, release_changed
 from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED, count
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.batch import Batch, Unwritten
+from memory_assets.stores.lake.lake import Batch, Unwritten
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 STAGE = REDACTED_RECORDS.name

@@ -28,7 +28,7 @@ from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
 from memory_assets.redaction.propagation import SessionValues
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
-from memory_assets.stores.lake.batch import Unwritten
+from memory_assets.stores.lake.lake import Unwritten
 from memory_assets.stores.lake.parquet_files import FileFacts
 from memory_assets.stores.lake.rows import Stored
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
@@ -234,7 +234,9 @@ class SessionRedaction:
         about = {"input_hash": expected_hash, "run_id": self.components.run_id}
         footer = dict(about)
         if self.session.retained is not None:
-            footer[REMOVED_RECORDS] = removed_records_of(self.components, self.session)
+            footer[REMOVED_RECORDS] = removed_records_of(
+                self.components, self.session.rows, self.session.copied
+            )
         written = self._write_records(batch, first_pass, footer)
         found = self.redactor.known_values
         self._values.update((value.hex(), rule) for value, rule in found.items())

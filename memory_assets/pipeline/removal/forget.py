@@ -6,6 +6,10 @@ remove the sessions from Chroma, the keyword index, Dagster's history and, last,
 catalogue, because its names are needed to complete an interrupted forgetting. Files outside
 the lake are rewritten from the remaining rows, not edited.
 
+A text that redaction missed is cut out, and its sessions stay: it becomes a known secret of its own
+(`redaction/forgotten_texts.py`), so that what holds it is redacted again without it; then all files
+in which deleted rows may still stand are rewritten. Both can be repeated.
+
 The agents' transcript files stay.
 """
 
@@ -15,13 +19,14 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from memory_assets.errors import NotFound, StoreError
+from memory_assets.errors import ConfigurationError, DamagedFile, NotFound, StoreError
+from memory_assets.paths import tombstones_copy
 from memory_assets.pipeline.agent_memory.forgetting import (
     forget_written,
     leave_without,
@@ -34,15 +39,20 @@ from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
 from memory_assets.pipeline.indexes.rebuild import collections_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
-from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.ownership.removed_records import tombstones
+from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
+from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.removal.selection import (
     SessionOnRecord,
     conversations_of,
     sessions_on_record,
 )
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.redaction.edits import FORGOTTEN_TEXT
+from memory_assets.redaction.forgotten_texts import LONGEST, hash_of_text
+from memory_assets.redaction.propagation import spellings
+from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
@@ -51,7 +61,7 @@ from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.chroma.rewrite import rewrite_files
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.files.sqlite import compact
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES
 from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones, unfinished
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 
@@ -127,8 +137,22 @@ def forget(
         along = promoted_from(components, keys)
         along += said_too(components, {*keys, *along})
         stones.begin(along, state="leaving")
+        if not leaving:
+            _keep_copy(components, keys, owned)
         stones.begin(keys, owned, "leaving" if leaving else "begun")
         return _complete(components, erase_traces, progress)
+
+
+def _keep_copy(
+    components: Components, keys: Sequence[SessionKey], owned: Sequence[tuple[int, Records]]
+) -> None:
+    """Note sessions in the copy of the tombstones, where that can be written. What agents wrote
+    is not in it, as they may write it again."""
+    sessions = [key for key in keys if not is_agent_memory(key[0])]
+    copy = tombstones_copy(components.data_dir)
+    with suppress(StoreError, OSError):
+        if sessions:
+            Tombstones(copy, components.install_key).begin(sessions, owned)
 
 
 def complete(
@@ -141,6 +165,22 @@ def complete(
     adopt_archive(components)
     with lock_all_writers(components, []):
         return _complete(components, erase_traces, progress)
+
+
+def remove_forgotten_rows(components: Components) -> None:
+    """Delete what the lake has of sessions that were forgotten: a table that was put back from
+    before the forgetting brought them along. Reads the footers of all files, where anything was
+    forgotten."""
+    forgotten, lake = tombstones(components).forgotten("done"), components.lake
+    for table in TABLES.values() if forgotten else ():
+        for project in lake.projects(table):
+            if is_workspace(project) or is_agent_memory(project):
+                continue
+            with suppress(DamagedFile):  # which whoever reads it names
+                there = {(project, session) for session in lake.sessions(table, project)}
+                if selected := {key for key in there if key in forgotten}:
+                    with components.project_lock(project):
+                        _remove_files(components, selected, set())
 
 
 @contextmanager
@@ -222,8 +262,9 @@ def _remove_workspaces(
 
 
 def _remove_rows(components: Components, selected: Set[SessionKey], names: Names) -> int:
-    """Delete the rows of sessions from the catalogue, and what names them or gone projects from
-    the ledger of runs; return the number of the catalogue's."""
+    """Delete the rows of sessions from the catalogue, that they are hidden, and what names them or
+    gone projects from the ledger of runs; return the number of the catalogue's."""
+    components.hidden.remove(selected)
     if selected:
         components.runs.forget(names.projects, names.session_ids)
     return remove_sessions(components.catalog.path, selected, names.projects)
@@ -341,3 +382,41 @@ def _delete_rows(components: Components, name: str, selected: Set[SessionKey]) -
         collection.delete(ids)
         removed += len(ids)
     return removed
+
+
+def note_text(components: Components, text: str) -> int:
+    """Have a text taken out of all that is redacted from now on, and mark the sessions that hold
+    it to be redacted again; return the number of its spellings that were not known before.
+
+    Raises:
+        ConfigurationError: it is longer than `LONGEST`.
+    """
+    if len(text) > LONGEST:
+        raise ConfigurationError(f"a text to cut out has at most {LONGEST:,} characters")
+    key = components.install_key
+    hashes = {hash_of_text(spelling, key): FORGOTTEN_TEXT for spelling in spellings(text)}
+    added = components.catalog.known_secrets.add("", hashes)
+    mark_affected(components)
+    return added
+
+
+def is_noted(components: Components, text: str) -> bool:
+    """Whether a text was cut out before."""
+    rules = components.catalog.known_secrets.rules()
+    return hash_of_text(text, components.install_key) in rules
+
+
+def rewrite_stores(components: Components, progress: Callable[[str], None]) -> None:
+    """Rewrite every file in which rows may stand that were replaced.
+
+    Raises:
+        StoreBusy: another process writes the memory.
+        StoreError: a store cannot be used.
+    """
+    with lock_all_writers(components, []):
+        forget_vectors(components, set(), progress=progress)
+        progress("rewriting the index of words and the catalogue")
+        forget_keywords(components, set())
+        compact(components.catalog.path)
+        if has_journal(components.data_dir):
+            components.journal.compact()

@@ -30,7 +30,7 @@ from memory_assets.pipeline.agent_memory.tables import made_with, make_history
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF, INDEXES
 from memory_assets.pipeline.indexes.keywords import forget_keywords, stage_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
-from memory_assets.pipeline.ownership.project_sessions import is_over, session_files
+from memory_assets.pipeline.ownership.session_files import is_over, session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.redact.due import RedactionState
 from memory_assets.pipeline.redact.redacted_records import redact_project

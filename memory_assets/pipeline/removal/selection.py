@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
 from memory_assets.paths import is_gone, project_of
 from memory_assets.pipeline.agent_memory.forgetting import (
-    journal_keys,
+    journal_rows,
     memories_from,
     texts_in_journal,
 )
@@ -31,7 +31,12 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction.propagation import spellings
 from memory_assets.stores.agents.partitions import AGENT, is_agent_memory
 from memory_assets.stores.files.shared import is_writable
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
+from memory_assets.stores.lake.schemas import (
+    AGENT_MEMORY,
+    REDACTED_RECORDS,
+    SESSION_SUMMARIES,
+    TABLES,
+)
 from memory_assets.stores.tombstones import is_unique
 from memory_assets.stores.workspaces import is_workspace
 
@@ -77,6 +82,14 @@ class SessionOnRecord:
         """Project and session id."""
         return (self.project, self.session_id)
 
+    @property
+    def kind(self) -> str:
+        """What is meant: a session, a document of a workspace, or what an agent wrote itself: a
+        memory or a conversation."""
+        if is_agent_memory(self.project):
+            return "memory" if AGENT_MEMORY.name in self.rows else "conversation"
+        return "document" if is_workspace(self.project) else "session"
+
 
 def select(components: Components, selection: Selection) -> list[SessionOnRecord]:
     """Return the sessions that meet a selection, sorted, with their copies in other projects;
@@ -118,7 +131,8 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
         forms = _forms(selection.text)
         wanted = {key for key in wanted if _holds(components, key, forms)}
     if not wanted:
-        raise NotFound("nothing found: no session in memory fits; see `memory status`")
+        what = "session" if selection.conversation is None else "conversation"
+        raise NotFound(f"nothing found: no {what} in memory fits; see `memory status`")
     wanted |= set(memories_from(components, conversations_of(known[key] for key in wanted)))
     unique = {session_id for _, session_id in wanted if is_unique(session_id)}
     wanted |= {key for key in known if key[1] in unique}
@@ -158,8 +172,9 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
         for project in lake.projects(table):
             for session_id in lake.sessions(table, project):
                 at(project, session_id)
-    for key in journal_keys(components):
-        at(*key).agent = AGENT
+    for key, stage, rows in journal_rows(components):
+        session = at(*key)
+        session.agent, session.rows[stage] = AGENT, rows
     tombstone_store = tombstones(components).forgotten()
     on_record = set(known)
     for source in transcripts_on_disk(components):

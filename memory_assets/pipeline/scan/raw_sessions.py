@@ -20,8 +20,8 @@ from memory_assets.pipeline.ownership.session_files import source_of
 from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
-from memory_assets.pipeline.stage.read_records import FileRecords
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.pipeline.stage.session_cache import FileRecords
 from memory_assets.project_names import stands_in
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.catalog.facts import SourceFacts, count

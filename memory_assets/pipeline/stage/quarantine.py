@@ -1,6 +1,14 @@
-"""Quarantine of a session that a stage could not process: for which errors, and until when."""
+"""Quarantine of a session that a stage could not process: for which errors, and until when; and of
+one that a check holds back: its records stay on record, and nothing is made of them.
+
+So one false alarm does not stop a project. What a check holds back is tried again when the records,
+the rules, the scanner or its settings change.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
 
 from memory_assets.errors import (
     BusyTranscript,
@@ -13,8 +21,11 @@ from memory_assets.errors import (
     environment,
     safe_reason,
 )
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Quarantined
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
 from memory_assets.stores.workspaces import is_workspace
 
 _PERMANENT_REMEDY = "it is tried again when its file, the rules or the code change"
@@ -57,3 +68,70 @@ def remedy_for(error: Exception) -> str:
     if cause is not None:
         return cause.remedy
     return "the next run tries it again" if may_pass(error) else _PERMANENT_REMEDY
+
+
+STAGE = "checks"
+"""The stage of the entries in quarantine."""
+_SCANNER = "kingfisher-secret-scanner"
+_REMEDY = (
+    "if the lines hold no secret, list the rule in MEMORY_SCANNER_IGNORED_RULES; if they do, "
+    "report the rule by name"
+)
+
+
+def hold_sessions(
+    components: Components, project: str, table: Table, reasons: Mapping[str, str]
+) -> None:
+    """Hold sessions back, each for a reason, in whose rows of a table a check found something.
+    If the table is made of records, their rows are removed from it; records and audit stay."""
+    catalog = components.catalog
+    records = catalog.products.hashes(REDACTED_RECORDS.name, project)
+    for session_id, reason in sorted(reasons.items()):
+        state = _state(components, records.get(session_id, ("", ""))[1])
+        catalog.quarantine.hold(
+            Quarantined(project, session_id, STAGE, state, reason, remedy=_REMEDY)
+        )
+    if table in (REDACTED_RECORDS, REDACTION_AUDIT):
+        return
+    components.lake.delete(table, project, *reasons)
+    for session_id in reasons:
+        catalog.products.drop(table.name, project, session_id)
+
+
+def held_sessions(
+    components: Components, project: str, records: Mapping[str, str]
+) -> frozenset[str]:
+    """Return the sessions of a project that a check holds back in their present state; `records`
+    are the output hashes of their products of redacted_records."""
+    return frozenset(
+        entry.session_id
+        for entry in _entries(components, project)
+        if entry.input_hash == _state(components, records.get(entry.session_id, ""))
+    )
+
+
+def names_held(components: Components, project: str) -> frozenset[str]:
+    """Return the sessions of a project that a check held back, changed since or not."""
+    return frozenset(entry.session_id for entry in _entries(components, project))
+
+
+def release_changed(components: Components, project: str, records: Mapping[str, str]) -> None:
+    """Release the sessions whose state is another one now; their checks run again."""
+    held = held_sessions(components, project, records)
+    for entry in _entries(components, project):
+        if entry.session_id not in held:
+            components.catalog.quarantine.release(project, entry.session_id, STAGE)
+
+
+def _entries(components: Components, project: str) -> Iterator[Quarantined]:
+    entries = components.catalog.quarantine.entries(project)
+    return (entry for entry in entries if entry.stage == STAGE)
+
+
+def _state(components: Components, output_hash: str) -> str:
+    try:
+        scanner = version(_SCANNER)
+    except PackageNotFoundError:
+        scanner = ""
+    ignored = sorted(components.settings.scanner_ignored_rules)
+    return input_hash(output_hash, components.ruleset_version, scanner, *ignored)

@@ -1,15 +1,17 @@
-"""A cache of session records for the stages that follow redaction.
+"""The records of files that were just scanned, kept for their redaction, so that a file is parsed
+once; and a cache of session records for the stages that follow redaction.
 
 These stages read the same sessions one after the other, so records of one project are kept in
 memory, up to a limit, by the output hash of the session's product: a session that changes is
-read again. Redaction hands over what it has written (`note`). Checks do not use the cache; they
-read the files.
+read again. Beyond the limit the session that was used last is kept, so that one large session
+that goes on is read once and not by each stage. Redaction hands over what it has written (`note`).
+Checks do not use the cache; they read the files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -17,22 +19,24 @@ import pyarrow.compute as pc
 
 from memory_assets.chunking import as_said, build_turns
 from memory_assets.errors import NotFound
-from memory_assets.models import RedactedRecord, Turn
+from memory_assets.models import Record, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.session_analysis.phrases import head_and_tail
-from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.lake import Lake, rows_from_arrow
 from memory_assets.stores.lake.rows import texts_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.transcripts import ReadReport
 
 _HEAD, _TAIL = 8_000, 4_000
 """Characters at the beginning and at the end of a tool's output in which the stages look for errors
 and commits: a commit is printed behind the tests, and the line that tells of a failure is often the
 last."""
 _CACHE_BYTES = 20 << 20
-"""Limit of the cache, in bytes of Arrow tables; Python objects take about five times as much.
-The first sessions of a project stay, because all stages read them in one order."""
+"""Limit of the cache but for the session used last, in bytes of Arrow tables; Python objects take
+about five times as much. The first sessions of a project stay, because all stages read them in one
+order."""
 _BYTES_A_RECORD = 300
 """What a record has in Arrow beside its text, about."""
 
@@ -51,6 +55,8 @@ class SessionCache:
         self._sessions: dict[str, SessionTurns | None] = {}
         self._outputs: tuple[str, Outputs] = ("", {})
         self._noted: dict[str, Outputs] = {}
+        self._beyond = ""
+        """Output hash of the session that is kept though the limit is reached."""
         self._bytes = 0
 
     def note(self, project: str, output_hash: str, records: Sequence[RedactedRecord]) -> None:
@@ -95,10 +101,13 @@ class SessionCache:
         cached = self._records.get(source.output_hash)
         if cached is not None:
             return cached
+        self._drop_beyond()
         records, size = self._read(source)
         if self._bytes + size <= _CACHE_BYTES:
             self._bytes += size
-            self._records[source.output_hash] = records
+        else:
+            self._beyond = source.output_hash
+        self._records[source.output_hash] = records
         return records
 
     def whole_outputs(self, source: Product) -> Outputs:
@@ -127,8 +136,7 @@ class SessionCache:
         records = sorted(as_said(self.records(source)), key=by_source_file)
         turns = list(turns_of(source, records))
         session = session_turns(records, turns) if turns else None
-        if source.output_hash in self._records:
-            self._sessions[source.output_hash] = session
+        self._sessions[source.output_hash] = session
         return session
 
     def forget(self) -> None:
@@ -137,7 +145,13 @@ class SessionCache:
         self._sessions.clear()
         self._noted.clear()
         self._outputs = ("", {})
+        self._beyond = ""
         self._bytes = 0
+
+    def _drop_beyond(self) -> None:
+        self._records.pop(self._beyond, None)
+        self._sessions.pop(self._beyond, None)
+        self._beyond = ""
 
     def _turn_to(self, project: str) -> None:
         if project != self._project:
@@ -187,3 +201,49 @@ def turns_of(source: Product, records: Sequence[RedactedRecord]) -> Iterator[Tur
 def by_source_file(record: RedactedRecord) -> tuple[str, int]:
     """Sort key: the main file's records come first, then those of each subagent."""
     return record.agent_id or "", record.seq
+
+
+_MOST_BYTES = 32 << 20
+"""Limit in bytes of the files; Python objects take about three times as much."""
+
+
+@dataclass(frozen=True)
+class FileRecords:
+    """The records of a file, and the reader's report."""
+
+    records: Sequence[Record] = field(repr=False)
+    report: ReadReport
+
+
+class ReadRecords:
+    """Keeps the unredacted records of scanned files until they are taken."""
+
+    def __init__(self) -> None:
+        self._files: dict[tuple[object, ...], FileRecords] = {}
+        self._left = _MOST_BYTES
+
+    def has_room(self, size: int) -> bool:
+        """Whether a file of `size` bytes may be kept."""
+        return size <= self._left
+
+    def keep(self, row: SourceRow, file: FileRecords) -> None:
+        """Keep the records of a file in the state that its row of the ledger describes."""
+        self._left -= row.size
+        self._files[_state(row)] = file
+
+    def take(self, row: SourceRow) -> FileRecords | None:
+        """Return the records of a file in the state of `row`, and keep them no longer; None if
+        they were not kept."""
+        file = self._files.pop(_state(row), None)
+        if file is not None:
+            self._left += row.size
+        return file
+
+    def forget(self) -> None:
+        """Drop all records."""
+        self._files.clear()
+        self._left = _MOST_BYTES
+
+
+def _state(row: SourceRow) -> tuple[object, ...]:
+    return (row.agent, row.path, row.size, row.mtime_ns, row.fingerprint, row.reader_version)

@@ -1,4 +1,4 @@
-"""The tables made of redacted records, one module an asset.
+"""The tables made of redacted records.
 
 Belongs here: turn_chunks, user_prompts, session_summaries, observations, session_commits,
 retrieved_documents and the embeddings of texts; which sessions of a table are out of date

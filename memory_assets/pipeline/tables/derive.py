@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any
 
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.held_sessions import held_sessions
 from memory_assets.pipeline.stage.pool import Results
-from memory_assets.pipeline.stage.quarantine import hold_back
+from memory_assets.pipeline.stage.quarantine import held_sessions, hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.batch import Batch, Unwritten
+from memory_assets.stores.lake.lake import Batch, Unwritten
 from memory_assets.stores.lake.parquet_files import FileFacts
 from memory_assets.stores.lake.rows import Stored
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table

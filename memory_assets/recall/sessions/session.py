@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.recall.names import session_named
-from memory_assets.recall.not_made import not_made
-from memory_assets.recall.rows import LINE_CHARACTERS, one_line, plain, rows_of
+from memory_assets.recall.rows import LINE_CHARACTERS, not_made, one_line, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.stores.lake.lake import Lake

@@ -12,17 +12,76 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, Found, StoredMemory, Where
 from memory_assets.errors import ConfigurationError, StoreError
-from memory_assets.redacted_text import RedactedText, require_redacted
-from memory_assets.stores.chroma_mcp.rows import condition, memory_from, metadata_of, turn_from
+from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.chroma_mcp.session import McpSession, ServerProcess
 from memory_assets.stores.files.shared import locked
 
+_SEALED = ("entities", "tags", "also")
+_LISTS = (*_SEALED, "contradicts")
+_FLOATS = ("confidence", "stored_at")
+"""Chroma keeps 1 and 1.0 apart, and compares each with its like only."""
+
+
+def metadata_of(row: ConversationTurn | StoredMemory) -> dict[str, str | int | float]:
+    """Return all fields of a row but its text."""
+    found = {}
+    for name, value in asdict(row).items():
+        if name in _LISTS:
+            value = json.dumps(value)
+        elif isinstance(value, datetime):
+            value = value.astimezone(UTC).isoformat()
+        found[name] = float(value) if name in _FLOATS else value
+    del found["text"]
+    return found
+
+
+def memory_from(metadata: Mapping[str, Any], text: str) -> StoredMemory:
+    """Return the memory of a row."""
+    return StoredMemory(**_values(StoredMemory, metadata, text))
+
+
+def turn_from(metadata: Mapping[str, Any], text: str) -> ConversationTurn:
+    """Return the turn of a row."""
+    return ConversationTurn(**_values(ConversationTurn, metadata, text))
+
+
+def _values(kind: type, metadata: Mapping[str, Any], text: str) -> dict[str, Any]:
+    values = {each.name: metadata[each.name] for each in fields(kind) if each.name in metadata}
+    values |= {"text": seal(text), "ts": datetime.fromisoformat(metadata["ts"])}
+    for name in values.keys() & {*_LISTS}:
+        parts = json.loads(values[name])
+        values[name] = tuple(map(seal, parts)) if name in _SEALED else tuple(parts)
+    return values
+
+
+def condition(where: Where) -> dict[str, Any] | None:
+    """Return conditions that all must hold in Chroma's language; None for no condition.
+
+    Raises:
+        ConfigurationError: a memory has no such field.
+    """
+    known = {each.name for each in fields(StoredMemory)} - {"text", *_LISTS}
+    if unknown := sorted(set(where) - known):
+        raise ConfigurationError(f"a memory has no field {unknown[0]!r:.40} to search by")
+    parts: list[dict[str, Any]] = []
+    for name, wanted in where.items():
+        least = isinstance(wanted, Mapping)
+        value: Any = wanted["$gte"] if isinstance(wanted, Mapping) else wanted
+        value = float(value) if name in _FLOATS else value
+        parts.append({name: {"$gte": value} if least else value})
+    return {"$and": parts} if len(parts) > 1 else next(iter(parts), None)
+
+
 HISTORY = "history"
+_NAMED_BEFORE = "agents."
+"""Names of collections began so in version 0.3, after the tenant's name."""
 _NO_COLLECTIONS = "__NO_COLLECTIONS_FOUND__"
 _MISSING, _EXISTS = "does not exist", "already exist"
 """Parts of chroma-mcp's messages; nothing else of a message is looked at or passed on."""
@@ -58,14 +117,15 @@ class _AlreadyThere(Exception):
 
 
 class ChromaMcpVectorStoreAdapter:
-    """A `VectorStore` and `HistoryStore` in collections whose names begin with a prefix.
+    """A `VectorStore` and `HistoryStore` in the collections `history` and `memory`, with a prefix
+    where other collections of these names are at the same server.
 
     Raises:
         ServerSilent: by each method; chroma-mcp does not answer.
         StoreError: by each method; it refused. Names tool and collection, and quotes no text.
     """
 
-    def __init__(self, session: McpSession, lock_file: Path, *, prefix: str = "agents.") -> None:
+    def __init__(self, session: McpSession, lock_file: Path, *, prefix: str = "") -> None:
         """Take a session with chroma-mcp, and the lock file that all writers share."""
         self._session = session
         self._lock_file = lock_file
@@ -269,12 +329,20 @@ class ChromaMcpVectorStoreAdapter:
             return self._called(tool, collection, arguments)
         except _MissingCollection:
             with suppress(_AlreadyThere):  # another writer was first
-                self._called("chroma_create_collection", collection, {"metadata": _COSINE})
+                self._make(collection)
         try:
             return self._called(tool, collection, arguments)
         except _MissingCollection:
             name = f"{self._prefix}{collection}"
             raise StoreError(f"collection {name} is deleted again and again") from None
+
+    def _make(self, collection: str) -> None:
+        """Rename the collection to what it is called now, or create it."""
+        try:
+            name = {"new_name": f"{self._prefix}{collection}"}
+            self._called("chroma_modify_collection", f"{_NAMED_BEFORE}{collection}", name)
+        except _MissingCollection:
+            self._called("chroma_create_collection", collection, {"metadata": _COSINE})
 
     def _called(self, tool: str, collection: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         given = {name: value for name, value in arguments.items() if value is not None}

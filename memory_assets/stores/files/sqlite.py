@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -179,10 +179,27 @@ def transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iter
     connection.execute(f"BEGIN {kind}")
     try:
         yield
-        connection.execute("COMMIT")  # which may fail, and then leaves the transaction open
+        _commit(connection)
     except BaseException:
         if connection.in_transaction:  # of some errors SQLite has undone it by itself
             connection.execute("ROLLBACK")
+        raise
+
+
+def _commit(connection: sqlite3.Connection) -> None:
+    """Commit, or raise an error after which the transaction did not happen.
+
+    Where all of it was written to the log, and only bringing the log to the disk failed, whoever
+    opens the database next would find it whole. Another write takes its place in the log.
+    """
+    try:
+        connection.execute("COMMIT")
+    except sqlite3.Error:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")  # of some errors SQLite has undone it by itself
+        with suppress(sqlite3.Error):
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {version}")
         raise
 
 

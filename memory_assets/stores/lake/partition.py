@@ -32,8 +32,16 @@ from memory_assets.stores.lake.parquet_files import (
     SessionRows,
 )
 from memory_assets.stores.lake.schemas import Table
-from memory_assets.stores.lake.segments import HASHED, Identity, Packed, Segment, SegmentCache
-from memory_assets.stores.lake.tails import SUFFIX, TAIL_SUFFIX, tail_path
+from memory_assets.stores.lake.segments import (
+    HASHED,
+    SUFFIX,
+    TAIL_SUFFIX,
+    Identity,
+    Packed,
+    Segment,
+    SegmentCache,
+    tail_path,
+)
 
 SEGMENT_BYTES = 4 << 20
 """Bytes of rows in memory that make a segment; a quarter or less on disk."""

@@ -10,10 +10,11 @@ wherever they are moved.
 
 Earlier versions wrote a long session to a file without a directory:
 
-    <session>.parquet   one session; of a name that is too long the footer has the whole
+    <session>.parquet        one session; of a name that is too long the footer has the whole
+    <session>.tail.parquet   what was appended: it replaces all after the first `keep` rows
 
-It counts as a segment of this session, newer than all others, until it is written again; what
-was appended to it may be beside it (`tails.py`).
+It counts as a segment of this session, newer than all others, until it is written again. A tail
+names the base that it belongs to; one that names another is left over, and ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -35,7 +36,6 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from memory_assets.stores.lake import tails
 from memory_assets.stores.lake.parquet_files import (
     OUTPUT_HASH,
     Extent,
@@ -48,6 +48,47 @@ from memory_assets.stores.lake.parquet_files import (
     staged,
     write_file,
 )
+
+SUFFIX = ".parquet"
+TAIL_SUFFIX = ".tail.parquet"
+GENERATION = "generation"
+_TAIL_OF = "tail_of"
+_KEEP = "keep"
+OF_THE_FILE = frozenset({"ARROW:schema", GENERATION, _TAIL_OF, _KEEP, "cut"})
+"""In the footers of these files, what says nothing of the session."""
+
+
+def tail_path(path: Path) -> Path:
+    """Return where the tail of the base at `path` is, or would be."""
+    return path.with_name(path.name.removesuffix(SUFFIX) + TAIL_SUFFIX)
+
+
+def with_tail(base: SessionRows, generation: str, files: ExitStack) -> SessionRows:
+    """Return the rows of a session whose base is of this generation, with those of its tail if it
+    has one; `files` closes that.
+
+    Raises:
+        pa.ArrowInvalid, OSError: the tail is not readable as Parquet.
+    """
+    try:
+        opened = files.enter_context(pa.OSFile(str(tail_path(base.path)), "rb"))
+    except FileNotFoundError:
+        return base
+    tail = pq.ParquetFile(opened)
+    footer, rows = footer_of(tail.metadata), tail.metadata.num_rows
+    if footer.get(_TAIL_OF) != generation:
+        return base
+
+    def read_group(number: int, columns: list[str] | None) -> pa.Table:
+        return bare(tail.read_row_group(number, columns=columns, use_threads=False))
+
+    kept = replace(base.extents[0], rows=int(footer[_KEEP]))
+    added = Extent(tail.metadata, group_rows(tail.metadata), read_group, 0, rows)
+    size = base.facts.bytes + opened.size()
+    facts = FileFacts(kept.rows + rows, size, footer.get(OUTPUT_HASH, ""))
+    own = {key: value for key, value in footer.items() if key not in OF_THE_FILE}
+    return SessionRows(base.path, [kept, added], facts, own)
+
 
 SEGMENT = re.compile(r"segment\+(?P<number>\d+)\.parquet")
 HASHED = "@"
@@ -173,8 +214,8 @@ class SegmentCache:
         rows = SessionRows(segment.path, [extent], facts, entry.footer)
         if SEGMENT.fullmatch(segment.path.name):
             return rows
-        generation = footer_of(segment.metadata).get(tails.GENERATION) or facts.output_hash
-        return tails.with_tail(rows, generation, files)
+        generation = footer_of(segment.metadata).get(GENERATION) or facts.output_hash
+        return with_tail(rows, generation, files)
 
     def extent(self, segment: Segment, first: int, rows: int, files: ExitStack) -> Extent:
         """Return rows of a segment, whosever they are; `files` closes it."""
@@ -213,7 +254,7 @@ def listed(directory: Path) -> list[tuple[Path, Identity]]:
             for entry in entries:
                 if name := SEGMENT.fullmatch(entry.name):
                     found.append((int(name["number"]), entry))
-                elif entry.name.endswith(tails.SUFFIX) and not is_tail(entry.name):
+                elif entry.name.endswith(SUFFIX) and not is_tail(entry.name):
                     found.append((math.inf, entry))
             found.sort(key=lambda each: -each[0])
             return [(directory / entry.name, _identity(entry.stat())) for _, entry in found]
@@ -223,7 +264,7 @@ def listed(directory: Path) -> list[tuple[Path, Identity]]:
 
 def is_tail(name: str) -> bool:
     """Whether a file is the tail of another, or hidden."""
-    return name.startswith(".") or name.endswith(tails.TAIL_SUFFIX)
+    return name.startswith(".") or name.endswith(TAIL_SUFFIX)
 
 
 def next_path(directory: Path) -> Path:
@@ -320,8 +361,8 @@ def _entries(path: Path, metadata: pq.FileMetaData, identity: Identity) -> dict[
     first = 0
     footer, (_, changed, size) = footer_of(metadata), identity
     if not SEGMENT.fullmatch(path.name):
-        name = footer.pop(_SESSION_OF_FILE, "") or unquote(path.name.removesuffix(tails.SUFFIX))
-        own = {key: value for key, value in footer.items() if key not in tails.OF_THE_FILE}
+        name = footer.pop(_SESSION_OF_FILE, "") or unquote(path.name.removesuffix(SUFFIX))
+        own = {key: value for key, value in footer.items() if key not in OF_THE_FILE}
         return {name: Entry(0, metadata.num_rows, f"{path.name}:{changed}:{size}", own)}
     more = "" if footer.get(_WRITTEN) == str(changed) else f"~{changed}:{size}"
     try:

@@ -38,18 +38,23 @@ _HEADS, _BLOBS = "heads", "blobs"
 @dataclass(frozen=True)
 class Head:
     """What a shard is at a generation: the key of the manifest of each of its projects, and the
-    `forgotten` sessions, as `tombstones.travelling` names them. `id` is the hash of its object."""
+    `forgotten` sessions, as `tombstones.travelling` names them. `made_of`: of a derived shard, a
+    hash of the head and the versions of code that it was made with. `id` is the hash of its
+    object."""
 
     generation: int
     written_at: str
     projects: Mapping[str, str] = field(default_factory=dict)
     forgotten: frozenset[str] = frozenset()
+    made_of: str = ""
     id: str = ""
 
     def to_bytes(self) -> bytes:
         """Return the head's object."""
         values = {**asdict(self), "forgotten": sorted(self.forgotten), "format": FORMAT}
         del values["id"]
+        if not self.made_of:
+            del values["made_of"]
         return json.dumps(values, sort_keys=True).encode()
 
 

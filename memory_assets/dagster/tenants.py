@@ -1,0 +1,281 @@
+"""Deriving shards for many people: a code location of its own, which needs no memory
+(`dagster dev -m memory_assets.dagster.tenants`; docs/scale.md).
+
+A tenant is a person: the folder below MEMORY_DERIVE_FROM with the shards of their machines. Each is
+a [partition](https://docs.dagster.io/guides/build/partitions-and-backfills), from which alone a run
+knows whom it is for. What is out of date is known from the heads of shards, not from what was run
+(`Head.made_of`), so nothing is lost with Dagster's history, which may be kept anywhere.
+"""
+
+# No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
+# run time (dagster#26837).
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, fields
+from typing import Any, NamedTuple
+
+import dagster as dg
+
+from memory_assets.dagster.instance_runs import runs_under_way
+from memory_assets.dagster.partitions import add_keys, new_keys
+from memory_assets.errors import ConfigurationError, StoreError, no_text_in_errors
+from memory_assets.pipeline.plan.plan import code_versions
+from memory_assets.pipeline.stage.components import components_of
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.private_files import create_private_files, keep_temporary_files
+from memory_assets.settings import Settings, load_settings
+from memory_assets.shards.derive import Derived, Work, made_of
+from memory_assets.shards.workers import derive_all
+from memory_assets.stores.runs.names import is_valid_key
+from memory_assets.stores.shard.objects import Objects, open_objects
+from memory_assets.stores.shard.replicas import is_below
+from memory_assets.stores.shard.shard import Shard, shards_below
+
+TENANTS = "tenants"
+ASSET = "derived_shards"
+JOB, OP = "derive_tenants", "derive_batch"
+_AT_ONCE = 16
+_BATCH = 50
+"""Tenants of one run."""
+_RETRY_SECONDS = 120.0
+"""Wait before a tenant is asked for again that is still out of date; doubled each time."""
+_MOST_SECONDS = 3_600.0
+
+tenants = dg.DynamicPartitionsDefinition(name=TENANTS)
+
+
+class _Asked(NamedTuple):
+    """The last request for a tenant: a hash of what is to be there, the number of attempts (0: it
+    is there), and the time."""
+
+    mark: str = ""
+    attempt: int = 0
+    at: float = 0.0
+
+    def is_enough(self) -> bool:
+        wait = min(_RETRY_SECONDS * 2 ** min(self.attempt - 1, 16), _MOST_SECONDS)
+        return not self.attempt or 0 <= time.time() - self.at < wait
+
+
+class TenantsConfig(dg.Config):
+    """Run configuration of derive_tenants."""
+
+    tenants: list[str]
+    """Partition keys."""
+
+
+def tenant_of(shard: str) -> str:
+    """Return the partition of a shard's owner: the folder that it is in, or its own name, with `|`
+    for slashes; "" if that can be none."""
+    tenant = shard.rpartition("/")[0] or shard
+    return tenant.replace("/", "|") if "|" not in tenant else ""
+
+
+def _places(settings: Settings) -> tuple[Objects, Objects]:
+    """Return where shards are, and where derived ones go.
+
+    Raises:
+        ConfigurationError: they are not set, or one is within the other.
+        StoreError: nothing is there: the share may not be mounted.
+    """
+    source, target = settings.derive_from, settings.derive_to
+    if source is None or target is None:
+        raise ConfigurationError("set MEMORY_DERIVE_FROM and MEMORY_DERIVE_TO")
+    if is_below(source, target) or is_below(target, source):
+        raise ConfigurationError("MEMORY_DERIVE_TO and MEMORY_DERIVE_FROM must be apart")
+    if open_objects(source).is_away():
+        raise StoreError(f"{source} is empty, or not mounted")
+    return open_objects(source), open_objects(target)
+
+
+def _works(settings: Settings, keys: Iterable[str]) -> dict[Work, str]:
+    """Return the shards of tenants, and those derived from what is gone, with their tenants."""
+    source, target = _places(settings)
+    return {
+        Work(settings, source.url, target.url, name): tenant
+        for tenant in keys
+        for name in {
+            shard.name
+            for objects in (source, target)
+            for shard in shards_below(objects, tenant.replace("|", "/"))
+            if tenant_of(shard.name) == tenant
+        }
+    }
+
+
+def _derived(settings: Settings, keys: Sequence[str]) -> Iterator[tuple[str, list[Derived]]]:
+    """Derive the shards of tenants; yield each tenant when all of its shards are done."""
+    works = _works(settings, keys)
+    names = {work.name: tenant for work, tenant in works.items()}
+    left = {tenant: list(names.values()).count(tenant) for tenant in keys}
+    done: dict[str, list[Derived]] = defaultdict(list)
+    for derived in derive_all(settings, list(works)):
+        tenant = names[derived.name]
+        done[tenant].append(derived)
+        left[tenant] -= 1
+        if not left[tenant]:
+            yield tenant, done[tenant]
+
+
+def _metadata(done: Iterable[Derived]) -> dict[str, int]:
+    """Return the counts of what was done: no text, no name of a project."""
+    rows = [asdict(each) for each in done]
+    names = (each.name for each in fields(Derived) if each.type in ("int", int, "bool", bool))
+    counts = {name: sum(int(row[name]) for row in rows) for name in names if name != "generation"}
+    return {"shards": len(rows), **counts}
+
+
+def _failures(done: Iterable[Derived]) -> list[str]:
+    return [f"{each.name}: {each.failed}" for each in done if each.failed]
+
+
+@dg.asset(
+    name=ASSET,
+    partitions_def=tenants,
+    backfill_policy=dg.BackfillPolicy.single_run(),
+    group_name=TENANTS,
+)
+def derived_shards(
+    context: dg.AssetExecutionContext, settings: dg.ResourceParam[Settings]
+) -> dg.MaterializeResult[None]:
+    """What workers make of the redacted records in the shards of each tenant, with their own models
+    and versions of the code. The sensor asks for it in batches; by hand, for any tenants."""
+    done = [each for _, derived in _derived(settings, context.partition_keys) for each in derived]
+    if failures := _failures(done):
+        raise dg.Failure("; ".join(failures))
+    return dg.MaterializeResult(metadata=_metadata(done))
+
+
+@dg.op(name=OP)
+def derive_batch(
+    context: dg.OpExecutionContext, config: TenantsConfig, settings: dg.ResourceParam[Settings]
+) -> None:
+    """Derive the shards of many tenants; log a materialization of each that is done."""
+    if not all(map(is_valid_key, config.tenants)):
+        raise dg.Failure("a name cannot be a partition key", allow_retries=False)
+    add_keys(context.instance, config.tenants, tenants)
+    failed = 0
+    for tenant, done in _derived(settings, config.tenants):
+        if failures := _failures(done):
+            failed += 1
+            context.log.error(f"{tenant}: {'; '.join(failures)}")
+            continue
+        context.log_event(
+            dg.AssetMaterialization(ASSET, partition=tenant, metadata=_metadata(done))
+        )
+    if failed:
+        why = f"{failed} of {len(config.tenants)} tenants failed; the others are done"
+        raise dg.Failure(why, allow_retries=False)
+
+
+@dg.job(name=JOB, executor_def=dg.in_process_executor, tags={"dagster/max_runtime": "7200"})
+def derive_tenants() -> None:
+    """One run for a batch of tenants."""
+    derive_batch()
+
+
+@dg.sensor(
+    job=derive_tenants,
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+)
+@no_text_in_errors()
+def shard_heads_sensor(
+    context: dg.SensorEvaluationContext, settings: dg.ResourceParam[Settings]
+) -> dg.SensorResult:
+    """Request runs for the tenants whose shards have other heads than the cursor says, or whose
+    derived shards are still out of date some minutes after they were asked for. Three small
+    requests to the store a shard."""
+    source, target = _places(settings)
+    wanted = _wanted(settings, source)
+    known = set(context.instance.get_dynamic_partitions(TENANTS))
+    left = {name for name in known - wanted.keys() if shards_below(target, name.replace("|", "/"))}
+    wanted |= {name: {} for name in left}  # whose shards are gone, and those made of them are not
+    asked = {name: _Asked(*values) for name, values in json.loads(context.cursor or "{}").items()}
+    busy = {
+        tenant for run in runs_under_way(context.instance, JOB) for tenant in _named(run.run_config)
+    }
+    due = dict[str, _Asked]()
+    for tenant, made in sorted(wanted.items()):
+        last = asked.get(tenant, _Asked())
+        mark = input_hash(*sorted(made.values()))
+        if tenant in busy or (last.mark == mark and last.is_enough()):
+            continue
+        if last.mark == mark and made and _is_done(target, made):
+            asked[tenant] = last._replace(attempt=0)
+        else:
+            attempt = last.attempt + 1 if last.mark == mark else 1
+            asked[tenant] = due[tenant] = _Asked(mark, attempt, time.time())
+    gone = known - wanted.keys()
+    requests = [tenants.build_add_request(new_keys(context.instance, due, tenants))] if due else []
+    return dg.SensorResult(
+        run_requests=list(_requests(due)),
+        skip_reason=None if due else "every derived shard is up to date, or was asked for",
+        dynamic_partitions_requests=[
+            *(each for each in requests if each.partition_keys),
+            *([tenants.build_delete_request(sorted(gone))] if gone else []),
+        ],
+        cursor=json.dumps({name: asked[name] for name in sorted(asked.keys() & wanted)}),
+    )
+
+
+def _named(config: Mapping[str, Any]) -> list[str]:
+    """Return the tenants in the configuration of a run."""
+    names: list[str] = config["ops"][OP]["config"]["tenants"]
+    return names
+
+
+def _wanted(settings: Settings, source: Objects) -> dict[str, dict[str, str]]:
+    """Return for each tenant what the head of each derived shard is to say."""
+    versions = code_versions(components_of(settings))
+
+    def of_shard(shard: Shard) -> str:
+        head = shard.head()
+        return made_of(head, versions) if head is not None else ""
+
+    shards = [each for each in shards_below(source) if is_valid_key(tenant_of(each.name))]
+    wanted: dict[str, dict[str, str]] = defaultdict(dict)
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        for shard, made in zip(shards, threads.map(of_shard, shards), strict=True):
+            wanted[tenant_of(shard.name)][shard.name] = made
+    return dict(wanted)
+
+
+def _is_done(target: Objects, made: Mapping[str, str]) -> bool:
+    heads = {name: Shard(target, name).head() for name in made}
+    return all(head is not None and head.made_of == made[name] for name, head in heads.items())
+
+
+def _requests(due: Mapping[str, _Asked]) -> Iterator[dg.RunRequest]:
+    names = list(due)
+    for start in range(0, len(names), _BATCH):
+        batch = names[start : start + _BATCH]
+        yield dg.RunRequest(
+            run_key=input_hash(*(f"{name}:{due[name].mark}:{due[name].attempt}" for name in batch)),
+            run_config={"ops": {OP: {"config": {"tenants": batch}}}},
+            tags={"memory/reason": f"{len(batch)} tenants"},
+        )
+
+
+def build_defs(settings: Settings | None = None) -> dg.Definitions:
+    """Return the code location, for `settings` or, without, those of the environment at the
+    beginning of each run or tick. Run configuration names tenants only."""
+    resource = dg.ResourceDefinition(
+        lambda _: settings or load_settings(), config_schema={}, description="MEMORY_* variables."
+    )
+    return dg.Definitions(
+        assets=[derived_shards],
+        jobs=[derive_tenants],
+        sensors=[shard_heads_sensor],
+        resources={"settings": resource},
+        executor=dg.in_process_executor,
+    )
+
+
+create_private_files()
+keep_temporary_files(load_settings().data_dir)
+defs = build_defs()

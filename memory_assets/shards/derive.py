@@ -1,0 +1,184 @@
+"""Deriving: a worker makes the products of a shard again, with its own versions of the code and its
+own models, from the redacted records in it; they become a shard of their own, below another
+address.
+
+So a new model, chunker or kind of summary is there for 500 people without anything being done on
+their machines, whose shards stay as they are. What only those machines can make, from transcripts,
+repositories and journals, is taken as it is; so is, when a project is first seen, all that this
+worker would make just so. A worker's disk is a cache: whatever is unfinished there is deleted, and
+comes again from the derived shard. Of two workers at one shard one commits (`Shard.swap_head`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from memory_assets.pipeline.ingest.passes import Task, run_task
+from memory_assets.pipeline.ingest.steps import STEPS, Failed
+from memory_assets.pipeline.plan.plan import code_versions, derived_reason
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.pipeline.stages import STAGES
+from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.settings import Settings
+from memory_assets.shards.pull import Pulled, bring, compact_databases, pull_shard
+from memory_assets.shards.push import Pushed, note_pulled, note_pushed, push
+from memory_assets.stores.files.shared import locked
+from memory_assets.stores.lake.schemas import (
+    REDACTED_RECORDS,
+    SESSION_COMMITS,
+    TABLES,
+    TURN_CHUNKS,
+)
+from memory_assets.stores.shard.objects import open_objects
+from memory_assets.stores.shard.replicas import FOLDER, Replica, replica_at
+from memory_assets.stores.shard.shard import Head, Manifest, Shard
+
+MADE = {stage.table.name: stage for stage in STAGES if stage.table != SESSION_COMMITS}
+"""The tables that a worker makes; those of commits need the repositories."""
+TAKEN = TABLES.keys() - MADE.keys()
+_KEYWORDS = {kind.keyword_asset for kind in SEARCH_KINDS.values()}
+_STAGE, _SESSION = 0, 2
+"""Where a product's row in a manifest has them."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One shard for a worker: its name below the address `source`, and below `target`, where the
+    derived one is to be."""
+
+    settings: Settings
+    source: str
+    target: str
+    name: str
+
+
+@dataclass
+class Derived:
+    """What came of it: the generation of the derived shard, how many projects were brought and
+    made again, bytes fetched and sent; `failed`: steps that failed, or why nothing was done."""
+
+    name: str
+    generation: int = 0
+    projects: int = 0
+    made: int = 0
+    fetched: int = 0
+    sent: int = 0
+    unchanged: bool = False
+    gone: bool = False
+    failed: str = ""
+
+
+def made_of(head: Head, versions: Collection[str]) -> str:
+    """Return what the head of a derived shard says if it was made of this one with these versions
+    of the code."""
+    return input_hash(head.id, *versions)
+
+
+def derive(work: Work) -> Derived:
+    """Bring a derived shard up to date; four requests if it is. Where there is no shard any more,
+    delete the derived one.
+
+    Raises:
+        StoreBusy: another worker was first; what it wrote stands.
+        StoreError: a shard cannot be read or written.
+    """
+    source = Shard(open_objects(work.source), work.name)
+    target = Shard(open_objects(work.target), work.name)
+    settings = replace(work.settings, vector_backend="none", tenant=None, shard=None)
+    directory, derived = replica_at(settings.data_dir, target.url).directory, Derived(work.name)
+    busy = f"another process derives {target.url}"
+    with locked(Path(f"{directory}.lock"), settings.lock_timeout_seconds, busy):
+        replica, head = replica_at(settings.data_dir, target.url), source.head()
+        if directory.exists() and (head is None or not replica.head):
+            replica.remove()
+        if head is None:
+            derived.gone = target.delete() > 0
+            return derived
+        components = Components(replace(settings, data_dir=directory))
+        made, before = made_of(head, code_versions(components)), target.head()
+        derived.generation = before.generation if before else 0
+        derived.unchanged = before is not None and before.made_of == made
+        if derived.unchanged:
+            return derived
+        if before is not None:
+            derived.fetched = pull_shard(settings, target).bytes
+        directory.mkdir(parents=True, exist_ok=True)
+        try:
+            replica = replica_at(settings.data_dir, target.url)
+            _bring_and_make(components, source, head, replica, derived)
+            pushed = _push(components, target, head, "" if derived.failed else made)
+            note_pushed(components, replica)
+        finally:
+            components.catalog.close()
+        derived.generation, derived.sent = pushed.generation, pushed.bytes
+    return derived
+
+
+def _bring_and_make(
+    components: Components, source: Shard, head: Head, replica: Replica, derived: Derived
+) -> None:
+    """Bring what is new in a shard into the replica of the derived one, and make what follows."""
+    note_pulled(components, replica)
+    replica.head = ""  # not the shard any more, until it is pushed
+    replica.note()
+    of_source = Replica(components.data_dir / FOLDER / "source", source.url)
+    of_source.directory.mkdir(parents=True, exist_ok=True)
+    of_source.files = {
+        project: {name: key for name, key in files.items() if _table(name) in TAKEN}
+        for project, files in replica.files.items()
+    }
+    known, pulled = frozenset(replica.manifests), Pulled(source.url)
+    went = bring(components, source, of_source, head, pulled, lambda each: _chosen(each, known))
+    derived.fetched, derived.projects = derived.fetched + pulled.bytes, pulled.projects
+    derived.failed = "; ".join(_make(components, derived))
+    if went:
+        compact_databases(components)
+
+
+def _push(components: Components, target: Shard, head: Head, made: str) -> Pushed:
+    return push(
+        components,
+        target,
+        erase_traces=lambda names: 0,
+        forgotten=head.forgotten,
+        made_of=made,
+    )
+
+
+def _chosen(manifest: Manifest, known: Collection[str]) -> tuple[Manifest, Collection[str]]:
+    """Return what of a project is taken: all if it is not known yet. A session whose turns were
+    never cut is one that a check holds back on its machine: nothing is to be made of it here."""
+    tables = TAKEN if manifest.project in known else TABLES.keys()
+    cut = {row[_SESSION] for row in manifest.products if row[_STAGE] == TURN_CHUNKS.name}
+    products = [
+        row
+        for row in manifest.products
+        if row[_STAGE] in tables and (row[_STAGE] != REDACTED_RECORDS.name or row[_SESSION] in cut)
+    ]
+    files = {name: file for name, file in manifest.files.items() if _table(name) in tables}
+    return replace(manifest, products=products, files=files), tables
+
+
+def _table(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def _make(components: Components, derived: Derived) -> Iterator[str]:
+    """Make what is out of date in all projects; yield what failed."""
+    assets = tuple(name for name in STEPS if name in MADE or name in _KEYWORDS)
+    for project in sorted(components.catalog.projects()):
+        if not derived_reason(components, project):
+            continue
+        derived.made += 1
+        kinds = {
+            STEPS[each.stage].partitions
+            for each in components.catalog.products.of_partition(project)
+            if each.stage in STEPS
+        }
+        wanted = tuple(name for name in assets if STEPS[name].partitions in kinds)
+        for outcome in run_task(components, Task(project, wanted)):
+            if isinstance(outcome, Failed):
+                yield f"{project}: {outcome.asset}: {outcome.reason}"
