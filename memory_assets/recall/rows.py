@@ -10,11 +10,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import NotFound
-from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
     from memory_assets.stores.lake.lake import Lake
     from memory_assets.stores.lake.schemas import Table
+    from memory_assets.stores.stores import Stores
 
 
 LINE_CHARACTERS = 160

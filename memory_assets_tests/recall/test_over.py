@@ -286,3 +286,14 @@ def _files(root: Path) -> dict[Path, int]:
         for path in root.rglob("*")
         if path.is_file() and path.suffix not in (".db-shm", ".db-wal")
     }
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS, "the page of the lighthouse", "part 7 of it"])
+def test_few_hits_are_the_first_of_many(team: Settings, question: str) -> None:
+    """Though memories without a hit that is good enough make but one ready, where few are asked
+    for."""
+    few, many = (Memory(team).search(question, over=("all",), n=n) for n in (3, 60))
+    assert [(hit.id, hit.why, hit.metadata["memory"]) for hit in few.hits] == [
+        (hit.id, hit.why, hit.metadata["memory"]) for hit in many.hits[:3]
+    ]
+    assert (few.weak, few.missing, few.corrected) == (many.weak, many.missing, many.corrected)

@@ -390,6 +390,8 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.facts("  ", *facts, each["memory_id"])
         for other in each["also"]:
             yield from layout.hanging("  also: ", other)
+        for other, why in zip(each["contradicts"], each["differences"], strict=True):
+            yield from layout.hanging(f"  contrary to {other}: ", why)
     if not answer["memories"]:
         yield "Nothing is remembered."
 

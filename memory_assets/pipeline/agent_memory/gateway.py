@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from memory_assets.agent_memory.context import ContextLimits
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.history import HistoryService
-from memory_assets.agent_memory.memory import MemoryRouter, MemoryService, Surroundings
+from memory_assets.agent_memory.memory import MemoryService, Surroundings
 from memory_assets.agent_memory.policy import MemoryPolicy
 from memory_assets.agent_memory.ports import AgentStore, Redaction, VectorStore
 from memory_assets.errors import EmbedderUnavailable, StoreError
@@ -61,7 +61,7 @@ def open_gateway(
     else:
         vectors = store  # which keeps no trail
     policy = policy_of(components.settings)
-    service = MemoryService(vectors, policy, MemoryRouter(), around)
+    service = MemoryService(vectors, policy, around)
     return MemoryGateway(history, service)
 
 
