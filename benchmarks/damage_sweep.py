@@ -8,8 +8,10 @@ In a copy of it each part (a table of the lake, a database, Chroma's files, ...)
 replaced by what it was a week ago, or one byte in it is flipped at `--values` places; or the whole
 directory comes back from a week ago, was written under a clock that is a day wrong, or is mixed
 with that of another machine. Then `search`, `status`, `doctor`, `verify`, `ingest` and `verify`
-run. None may end with a traceback or hang; afterwards all rows, searches and memories must be as
-they were, or a command must say what is not so. What was forgotten may not come back in silence.
+run, and where that does not help, what they advise: files that are named as damaged are moved away,
+and `ingest --full` follows. None may end with a traceback or hang; afterwards all rows, searches
+and memories must be as they were, or a command must say what is not so. What was forgotten may not
+come back.
 
 With `--results` it goes on with a file of JSON lines, as `fault_sweep.py` does.
 """
@@ -19,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -36,14 +39,19 @@ from memory_assets.paths import tombstones_copy
 
 _LOOKS = (("search", "ledger"), ("status",), ("doctor",), ("verify",))
 _FOUND_NOTHING = 3
+_DAMAGED = re.compile(r"(/\S+) is damaged")
+_COMPLAINT = re.compile(r"^wrong|^FAILED|^failed|^error|fail|damaged|missing|Run `|cannot|gone")
 _DAY = 86_400
+_WRITTEN = ("agent_memory/", "journal/", "memory_trail/", "search/memory/")
+"""Rows of what agents wrote: what is not in a backup of it is lost, and is not compared."""
 KINDS = ("delete", "older", "flip", "whole")
 
 
 @dataclass
 class Result:
-    """What came of a damage: `same`: rows are as they were; `told`: they are not, and a command of
-    `said_by` says so; `wrong` is what is not as it should be."""
+    """What came of a damage: after one ingest rows are the `same`, or they are `as advised` after
+    what the commands advise, or they are not, which is `told`. `said_by`: by which commands in
+    which words; `wrong` is what is not as it should be."""
 
     kind: str
     part: str
@@ -224,30 +232,58 @@ def try_damage(memories: Memories, damage: Damage) -> Result:
     shutil.copytree(memories.now, data_dir)
     shutil.copy(tombstones_copy(memories.now), tombstones_copy(data_dir))
     damage.do(data_dir)
-    environment = memories.environment(data_dir)
     wrong: list[str] = []
     said_by: list[str] = []
-    for command in (*_LOOKS, ("ingest",), ("ingest",), ("verify",), ("search", "ledger")):
-        began = time.monotonic()
-        code, said = memories.sweep.runner.run(environment, command)
-        wrong += wrong_saying(code, said, time.monotonic() - began)
-        if code not in (0, _FOUND_NOTHING):
-            said_by.append(f"{command[0]}: {said.strip()[-300:]}")
+
+    def run(*commands: Sequence[str]) -> None:
+        for command in commands:
+            began = time.monotonic()
+            code, said = memories.sweep.runner.run(memories.environment(data_dir), command)
+            wrong.extend(wrong_saying(code, said, time.monotonic() - began))
+            if code not in (0, _FOUND_NOTHING):
+                said_by.append(f"{command[0]}: {_complaints(said)}")
+
+    run(*_LOOKS, ("ingest",), ("ingest",), ("verify",), ("search", "ledger"))
+    from_backup = damage.kind == "whole" or damage[:2] == ("older", "agent_memory.db")
+    differs, outcome = _differs(memories, data_dir, from_backup), "same"
+    if differs:
+        outcome = "as advised"
+        while damaged := [Path(name) for name in _DAMAGED.findall(" ".join(said_by))]:
+            if not any(path.exists() for path in damaged):
+                break
+            for path in damaged:
+                path.unlink(missing_ok=True)
+            run(("ingest",), ("verify",))
+        run(("ingest", "--full"), ("ingest",), ("verify",))
+        differs = _differs(memories, data_dir, from_backup)
+    if differs:
+        outcome = "told"
+        said_by += differs
+        if said_by == differs:
+            wrong.append(f"nothing says that {'; '.join(differs)}")
+    if any(memories.forgotten in each for each in differs if " extra: " in each):
+        wrong.append("the forgotten session is back")
+    stop_server(data_dir)
+    wrong += [f"left: {each}" for each in left_over(data_dir)]
+    return Result(*damage[:3], outcome, " | ".join(said_by), "; ".join(wrong))
+
+
+def _differs(memories: Memories, data_dir: Path, from_backup: bool) -> list[str]:
+    """Return how the rows of a memory are not those of now, a line for each kind."""
     try:
         against = differences(memories.rows, memories.sweep.rows(data_dir, "lake"))
     except Exception as error:  # noqa: BLE001 - told as what it is
-        against = {"unreadable": [f"{type(error).__name__}: {error!s:.200}"]}
-    differs = [f"{len(keys)} {name}: {keys[:2]}" for name, keys in against.items() if keys]
-    again = [key for key in against.get("extra", ()) if memories.forgotten in key]
-    if again:
-        wrong.append(f"the forgotten session is back: {len(again)} rows")
-    if differs and not said_by:
-        wrong.append(f"nothing says that {'; '.join(differs)}")
-    stop_server(data_dir)
-    wrong += [f"left: {each}" for each in left_over(data_dir)]
-    outcome = "told" if differs else "same"
-    told = " | ".join([*said_by, *(differs if said_by else ())])
-    return Result(*damage[:3], outcome, told, "; ".join(wrong))
+        return [f"unreadable: {type(error).__name__}: {error!s:.300}"]
+    for name, keys in against.items():
+        against[name] = [key for key in keys if not (from_backup and key.startswith(_WRITTEN))]
+        against[name].sort(key=lambda key: memories.forgotten not in key)
+    return [f"{len(keys)} {name}: {keys[:3]}" for name, keys in against.items() if keys]
+
+
+def _complaints(said: str) -> str:
+    """Return the lines that say what is wrong, of a command that failed."""
+    lines = [line for line in said.splitlines() if _COMPLAINT.search(line)]
+    return " / ".join(lines or said.strip().splitlines()[-2:])[:1200]
 
 
 def read_results(path: Path) -> list[Result]:

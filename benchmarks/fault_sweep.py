@@ -161,7 +161,7 @@ def _become(asked: Mapping[str, Any]) -> None:
 
 
 def _exit_code(process: int) -> int:
-    deadline = time.monotonic() + _LONGEST
+    deadline = time.monotonic() + _LONGEST * _crowd()
     while time.monotonic() < deadline:
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:
@@ -169,6 +169,12 @@ def _exit_code(process: int) -> int:
         time.sleep(0.01)
     os.kill(process, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def _crowd() -> float:
+    """Return how many programs share a core of this machine now, at least 1: by so much a command
+    may be slower."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _left_behind() -> int:
@@ -363,8 +369,8 @@ def _make_old(directory: Path) -> None:
 def wrong_saying(code: int, said: str, seconds: float) -> Iterator[str]:
     """Yield what is wrong with what a command says that met a fault, or came after it."""
     if code == -signal.SIGKILL:
-        yield f"hung for {_LONGEST:.0f} s"
-    elif seconds > _SILENT and not re.search(r"wait|answer|did not start|locked", said):
+        yield f"hung for {seconds:.0f} s"
+    elif seconds > _SILENT * _crowd() and not re.search(r"wait|answer|did not start|locked", said):
         yield f"took {seconds:.0f} s, and does not say for what"
     if "Traceback" in said:
         yield f"a traceback: {said[-600:]}"

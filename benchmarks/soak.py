@@ -54,7 +54,7 @@ _REPEATED = {
 _MCP = ("mcp one", "mcp two")
 _PAGES = ("/", "/search?q=ledger", "/status", "/sessions", "/search?q=harbor&in=workspace")
 _REQUESTS_A_SECOND = 20
-_AGENT_TABLES = ("agent_memory/", "memory_trail/", "chroma/memory/")
+_AGENT_TABLES = ("agent_memory/", "agent_memory_embeddings/", "memory_trail/", "chroma/memory/")
 """Of what agents wrote, which the fresh memory has not."""
 
 
@@ -106,7 +106,7 @@ class Soak:
             "MEMORY_PROJECTS_DIR": str(self.directory / "transcripts" / "claude" / "projects"),
             "MEMORY_CODEX_DIR": str(self.directory / "transcripts" / "codex"),
             "MEMORY_PI_DIR": str(self.directory / "transcripts" / "pi"),
-            "MEMORY_MAX_PER_WINDOW": "100000",
+            "MEMORY_MAX_PER_WINDOW": "1000",
         }
 
     def run(self, *arguments: str, data_dir: Path | None = None) -> None:
@@ -305,7 +305,7 @@ class Soak:
     def _converse(self, process: subprocess.Popen[str]) -> None:
         """Ask an MCP server one thing after another, until it has ended."""
         assert process.stdin and process.stdout
-        calls = itertools.cycle(("recall", "remember"))
+        calls = itertools.cycle(("recall", "recall", "recall", "remember"))
         with contextlib.suppress(OSError, ValueError):
             for message in HANDSHAKE:
                 process.stdin.write(json.dumps(message) + "\n")

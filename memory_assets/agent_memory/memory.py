@@ -60,14 +60,16 @@ class Written:
 @dataclass(frozen=True)
 class Surroundings:
     """What a service needs besides stores and policy: the redaction, the number of word pieces of
-    a text, the number of turns of a conversation, the clock (Unix seconds), the project that the
-    memories are about, "" for all, and what keeps a trail."""
+    a text, the number of turns of a conversation, the clock
+    (Unix seconds), the project that the memories are about, "" for all, others whose memories are
+    recalled, too, and what keeps a trail."""
 
     redaction: Redaction
     count_tokens: Callable[[str], int]
     turns_of: Callable[[str], int] = lambda conversation_id: 0
     clock: Callable[[], float] = time.time
     project: str = ""
+    others: tuple[str, ...] = ()
     note: Callable[[TrailEntry], None] = lambda entry: None
 
 
@@ -196,7 +198,7 @@ class MemoryService:
         return newer_first(found[:k])
 
     def _scopes(self, where: Where) -> Iterator[Where]:
-        for project in dict.fromkeys((self._around.project, "")):
+        for project in dict.fromkeys((self._around.project, *self._around.others, "")):
             yield {**where, "project": project}
 
     def id_of(self, text: str) -> str:

@@ -187,14 +187,21 @@ class AgentMemory:
             return nothing
         engines = self._calls.engines
         remembers = has_memory(settings)
-        project = self._project(asked.project) if remembers or engines.has_catalog else ""
+        about: list[str] = []
+        if asked.project and (remembers or engines.has_catalog):
+            from memory_assets.recall.names import projects_read_about
+
+            about = projects_read_about(engines, asked.project)
+        with_sessions = [each for each in about if has_sessions(engines, each)]
         work: list[str] = []
-        if project and not asked.conversation and has_sessions(engines, project):
-            work = self._work_before(project, (asked.latest or "").strip())
+        if with_sessions and not asked.conversation:
+            work = self._work_before(with_sessions, (asked.latest or "").strip())
         if not (work or remembers):
             return nothing
+        if len(about) > 1:
+            work.insert(0, f"Of several projects of that name: {', '.join(about)}.")
         return self._calls.context(
-            project,
+            about,
             asked.conversation or "",
             asked.latest or "",
             asked.budget,
@@ -202,8 +209,8 @@ class AgentMemory:
             work,
         )
 
-    def _work_before(self, project: str, latest: str) -> list[str]:
-        """Return lines on the last sessions of a project, within `_WORK_TOKENS`: the turns that
+    def _work_before(self, projects: Sequence[str], latest: str) -> list[str]:
+        """Return lines on the last sessions of projects, within `_WORK_TOKENS`: the turns that
         answer the latest message first, if there is one."""
         if self._ends and not latest:
             from memory_assets.recall.rows import import_arrow_alone
@@ -213,18 +220,18 @@ class AgentMemory:
 
         engines = self._calls.engines
         count = engines.tokens.count_tokens
-        answering = self._answering(project, latest) if latest else []
+        answering = self._answering(projects, latest) if latest else []
         while answering and count("\n".join(answering)) > _WORK_TOKENS:
             answering.pop()
         return answering + recent_work(
             engines,
-            project,
+            projects,
             lambda lines: count("\n".join([*answering, *lines])) <= _WORK_TOKENS,
             latest,
         )
 
-    def _answering(self, project: str, latest: str) -> list[str]:
-        """Return lines with the turns of a project's sessions that probably answer a message; none
+    def _answering(self, projects: Sequence[str], latest: str) -> list[str]:
+        """Return lines with the turns of projects' sessions that probably answer a message; none
         where nothing can be searched."""
         from memory_assets.recall import Memory
         from memory_assets.recall.names import shortened
@@ -233,9 +240,17 @@ class AgentMemory:
 
         try:
             memory = Memory(self._settings)
-            asked = {"query": latest, "project": project, "n": _ANSWERING}
-            request = SearchRequest.given("mcp", asked)
-            hits = [hit for hit in memory.search(request).hits if not hit.weak]
+            found = [
+                hit
+                for project in projects
+                for hit in memory.search(
+                    SearchRequest.given(
+                        "mcp", {"query": latest, "project": project, "n": _ANSWERING}
+                    )
+                ).hits
+                if not hit.weak
+            ]
+            hits = sorted(found, key=lambda hit: -hit.score)[:_ANSWERING]
         except (NotFound, StoreError):
             return []
         lines = []

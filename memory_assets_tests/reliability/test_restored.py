@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,3 +70,46 @@ def test_a_damaged_copy_of_the_tombstones_stops_nothing(machine: dict[str, str])
     copy.write_bytes(b"SQLite no more")
     assert run_here(machine, "ingest").returncode == 0
     assert run_here(machine, "search", "--exact", "garboard").returncode == 0
+
+
+def test_an_older_table_brings_back_nothing_that_was_forgotten(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    """`memory verify` says that it does not fit, and what it advises makes it right."""
+    data, table = Path(machine["MEMORY_DATA_DIR"]), "lake/session_summaries"
+    shutil.rmtree(data / table)
+    shutil.copytree(tmp_path / "backup" / table, data / table)
+    verified = run_here(machine, "verify")
+    assert verified.returncode == 4 and "memory ingest --full" in verified.stdout
+    assert run_here(machine, "ingest", "--full").returncode == 0
+    assert run_here(machine, "verify").returncode == 0
+    assert run_here(machine, "search", "garboard", "--in", "summaries").returncode == 3
+
+
+@pytest.mark.long
+def test_files_of_another_memory_in_the_lake_are_named_and_can_be_adopted(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    """`memory verify` says what can be done with a project that nothing is on record of: what it
+    advises makes it searchable, without the transcripts."""
+    theirs = tmp_path / "theirs"
+    write_claude(theirs / "projects", LATER, "/home/noor/loft", "sand the spruce")
+    other = {
+        **machine,
+        "XDG_CONFIG_HOME": str(theirs / "config"),
+        "MEMORY_DATA_DIR": str(theirs / "memory"),
+        "MEMORY_PROJECTS_DIR": str(theirs / "projects"),
+    }
+    assert run_here(other, "ingest").returncode == 0
+    data = Path(machine["MEMORY_DATA_DIR"])
+    shutil.copytree(theirs / "memory" / "lake", data / "lake", dirs_exist_ok=True)
+    verified = run_here(machine, "verify")
+    assert verified.returncode == 4 and "Nothing is on record of this project" in verified.stdout
+    for path in data.glob("catalog.db*"):
+        path.rename(tmp_path / path.name)
+    program = Path(sys.executable).with_name("memory")  # another process: this one has it open
+    subprocess.run([program, "ingest"], env=machine, check=True, timeout=100)
+    verified = run_here(machine, "verify")
+    assert verified.returncode == 0, verified.stdout
+    for query, code in (("spruce", 0), ("oars", 0), ("garboard", 3)):
+        assert run_here(machine, "search", "--exact", query).returncode == code

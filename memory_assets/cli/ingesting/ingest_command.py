@@ -138,12 +138,7 @@ def _ingest_once(
     require_transcripts(roots, found, on_record)
     for line in empty_directories(settings, found):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
-    if found.forgotten:
-        forgotten = overview.counted(found.forgotten.total(), "forgotten session")
-        console.print(f"{forgotten} skipped.")
-    if found.excluded:
-        excluded = overview.counted(len(found.excluded), "transcript")
-        console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
+    _say_left_out(found, console)
     projects = [
         name for each in projects for name in projects_named(components.catalog, each, sources)
     ]
@@ -176,6 +171,15 @@ def _ingest_once(
     return exit_codes.ERROR if overview.can_be_helped(current) else exit_codes.FINE
 
 
+def _say_left_out(found: TranscriptsOnDisk, console: Console) -> None:
+    if found.forgotten:
+        forgotten = overview.counted(found.forgotten.total(), "forgotten session")
+        console.print(f"{forgotten} skipped.")
+    if found.excluded:
+        excluded = overview.counted(len(found.excluded), "transcript")
+        console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
+
+
 def _load_redactor(components: Components) -> None:
     """Load the redactor while Dagster is imported: its patterns are compiled once a machine, which
     takes seconds, and the worker processes wait for that."""
@@ -185,7 +189,10 @@ def _load_redactor(components: Components) -> None:
 
 def _forget_work(components: Components, projects: Sequence[str]) -> None:
     """Mark every stage of the projects (all if none is given) as not done, but for sessions that
-    cannot be made again."""
+    cannot be made again; delete what an older table brought back of forgotten ones."""
+    from memory_assets.pipeline.removal.forget import remove_forgotten_rows
+
+    remove_forgotten_rows(components)
     everything = (*components.catalog.sources.counts_by("project"), *written(components))
     forget_lost_tables(components, set(projects or everything))
     for project in projects or everything:

@@ -42,17 +42,19 @@ class AgentCalls:
     def __init__(self, settings: Settings, busy_seconds: float) -> None:
         self.engines = Engines(settings)
         self._busy_seconds = busy_seconds
-        self._gateways: dict[str, MemoryGateway] = {}
+        self._gateways: dict[tuple[str, ...], MemoryGateway] = {}
         if has_journal(settings.data_dir):
             self._open_journal()
 
-    def gateway(self, project: str) -> MemoryGateway:
-        """Return the gateway to what is about a project, "" for none."""
+    def gateway(self, project: str, *others: str) -> MemoryGateway:
+        """Return the gateway to what is about a project, "" for none; it reads what is about the
+        others, too."""
         if "journal" not in vars(self.engines):
             self._open_journal()
-        if project not in self._gateways:
-            self._gateways[project] = open_gateway(self.engines, project)
-        return self._gateways[project]
+        key = (project, *others)
+        if key not in self._gateways:
+            self._gateways[key] = open_gateway(self.engines, project, others=others)
+        return self._gateways[key]
 
     def _open_journal(self) -> None:
         path = self.engines.data_dir / FILE_NAME
@@ -60,7 +62,7 @@ class AgentCalls:
 
     def context(
         self,
-        project: str,
+        projects: Sequence[str],
         conversation_id: str,
         latest: str,
         budget: int | None,
@@ -68,7 +70,7 @@ class AgentCalls:
         work: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Return a context as JSON: its text, tokens and budget, and what was left out. `work` are
-        lines on what was done in the project before."""
+        lines on what was done in the projects before."""
         from memory_assets.agent_memory.context import ContextBuilder
 
         settings = self.engines.settings
@@ -76,7 +78,7 @@ class AgentCalls:
         limits = replace(limits, budget=budget) if budget else limits
         count = self.engines.tokens.count_tokens
         beside = partial(summaries_beside, self.engines)
-        gateway = self.gateway(project) if has_memory(settings) else None
+        gateway = self.gateway(*(projects or [""])) if has_memory(settings) else None
         builder = ContextBuilder(gateway, count, framed, limits, beside, work)
         made = builder.build_context(conversation_id, latest)
         return {**asdict(made), "budget": limits.budget}

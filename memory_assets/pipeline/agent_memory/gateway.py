@@ -28,10 +28,14 @@ EVERYWHERE = "agent-memory"
 
 
 def open_gateway(
-    components: Engines, project: str = "", store: AgentStore | None = None
+    components: Engines,
+    project: str = "",
+    store: AgentStore | None = None,
+    *,
+    others: tuple[str, ...] = (),
 ) -> MemoryGateway:
     """Return the gateway to what agents wrote about a project, "" for what is about none; in
-    another store than the journal, if one is given."""
+    another store than the journal, if one is given. What is about `others` is recalled, too."""
     turns = components.journal if store is None else store
     history = HistoryService(turns, partial(redaction_for, components), project)
 
@@ -46,6 +50,7 @@ def open_gateway(
         turns_of=history.count,
         clock=components.clock,
         project=project,
+        others=others,
     )
     vectors: VectorStore
     if store is None:
