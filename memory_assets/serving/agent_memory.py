@@ -91,9 +91,9 @@ class AgentMemory:
         Raises:
             StoreError: it still cannot be written; what is left waits.
         """
-        from memory_assets.pipeline.agent_memory.gateway import waiting_for
+        from memory_assets.pipeline.agent_memory.calls import send_waiting
 
-        return waiting_for(self._settings).send(self._send)
+        return send_waiting(self._settings, self._send)
 
     def _send(self, entry: Mapping[str, Any]) -> None:
         asked = AppendRequest(**entry) if "role" in entry else RememberRequest(**entry)
