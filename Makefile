@@ -68,6 +68,7 @@ test-deployment: $(READY_DEV)
 	  memory_assets_tests/agent_memory/test_compose.py \
 	  memory_assets_tests/agent_memory/test_deployment.py \
 	  memory_assets_tests/dagster/test_tenants.py \
+	  memory_assets_tests/deploy/test_scale_processes.py \
 	  memory_assets_tests/embedding/test_litellm.py
 
 dev: $(READY)

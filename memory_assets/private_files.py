@@ -10,9 +10,9 @@ data directory, and other files that are not ours are never changed.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from contextlib import suppress
+from fnmatch import fnmatch
 from pathlib import Path
 
 from memory_assets.paths import user_cache_dir, user_config_dir
@@ -20,26 +20,15 @@ from memory_assets.paths import user_cache_dir, user_config_dir
 _UMASK = 0o077
 _DIRECTORY = 0o700
 _OTHERS = 0o077
-_OURS = (
-    "agent_memory",
-    "catalog",
-    "chroma",
-    "dagster",
-    "forget",
-    "forgotten",
-    "gateway_usage",
-    "ingest",
-    "keywords",
-    "lake",
-    "lineage",
-    "rebuild",
-    "retain",
-    "retention",
-    "versions",
-    "watcher",
-    "workspaces",
+OURS = (
+    *("agent_memory.db*", "catalog.db*", "chroma", "chroma.*", "claude-plugin", "dagster"),
+    *("excluded.txt", "forgotten.db*", "forgotten.lock", "gateway_usage.db*"),
+    *("hidden.txt", "hooked_checkouts.txt"),
+    *("index.json*", "index.lock", "ingest.json*", "ingest.lock", "keywords.db*", "lake"),
+    *("lineage.db*", "rebuild.lock", "retention.begun", "shard.json*", "shard.lock", "shards"),
+    *("versions.json*", "watcher.json*", "watcher.lock", "workspaces.json*"),
 )
-"""The names in a data directory that are ours, up to the first dot or hyphen."""
+"""Patterns of the names that this program gives in the data directory."""
 
 
 def create_private_files() -> None:
@@ -88,7 +77,7 @@ def take_from_others(data_dir: Path) -> None:
     if _is_open(data_dir):
         with suppress(OSError):
             for path in data_dir.iterdir():
-                if re.split(r"[.-]", path.name)[0] in _OURS:
+                if any(fnmatch(path.name, pattern) for pattern in OURS):
                     _close(path)
             data_dir.chmod(_DIRECTORY)
     for directory in (user_cache_dir(), user_config_dir()):

@@ -80,7 +80,7 @@ MAY_IMPORT = {
     "recall": FOUNDATION | DOMAIN | {"requests", "stores", "status"},
     "serving": FOUNDATION | {"chunking", "requests", "recall", "status", "pipeline"},
     "watching": FOUNDATION | DOMAIN | {"stores", "status", "pipeline"},
-    "shards": FOUNDATION | {"stores", "pipeline"},
+    "shards": FOUNDATION | {"stores", "pipeline", "redaction"},
     "dagster": FOUNDATION | DOMAIN | {"stores", "status", "pipeline", "shards"},
 }
 DAGSTER_PACKAGES = {"dagster", "dagster_webserver"}

@@ -10,11 +10,12 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
-from memory_assets.private_files import _OURS, take_from_others
+from memory_assets.private_files import OURS, take_from_others
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.command_line import environment_of, run_here
@@ -102,7 +103,7 @@ def test_nothing_that_is_written_is_for_others(written: tuple[Settings, dict[str
     _serve_once(environment)
     assert _open_to_others(*tops) == []
     names = sorted(path.name for path in settings.data_dir.iterdir())
-    assert [name for name in names if not name.startswith(_OURS)] == []
+    assert [each for each in names if not any(fnmatch(each, name) for name in OURS)] == []
 
 
 def _serve_once(environment: dict[str, str]) -> None:

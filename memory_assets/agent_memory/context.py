@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memory_assets.agent_memory.gateway import MemoryGateway
-from memory_assets.agent_memory.memory import NOTE
-from memory_assets.agent_memory.policy import LEAST_BUDGET
+from memory_assets.agent_memory.policy import LEAST_BUDGET, NOTE
 from memory_assets.agent_memory.ports import ConversationTurn, Found, StoredMemory, Summarized
 from memory_assets.agent_memory.similarity import NEAR_FROM, difference
 from memory_assets.errors import BadArgument

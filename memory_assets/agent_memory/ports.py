@@ -131,13 +131,6 @@ class AgentStore(VectorStore, HistoryStore, Protocol):
     """One store of both."""
 
 
-class Summarizer(Protocol):
-    """Makes turns shorter."""
-
-    def summarize(self, turns: Sequence[ConversationTurn]) -> str:
-        """Return what was said, in fewer words."""
-
-
 @dataclass(frozen=True)
 class Redaction:
     """What stands between a client's text and the stores: `redact` returns a text without secrets,

@@ -20,6 +20,7 @@ from pathlib import Path
 from memory_assets import __version__
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
+from memory_assets.cli.printing.layout import Layout
 from memory_assets.errors import EmbedderUnavailable, MemoryAssetsError
 from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.http.endpoint_use import EndpointUse, is_endpoint
@@ -81,7 +82,11 @@ def show_diagnosis(settings: Settings, *, as_json: bool) -> int:
     findings = list(diagnose(settings))
     wrong = [finding for finding in findings if not finding.ok]
     answer = {"ok": not wrong, "findings": [asdict(each) for each in findings]}
-    rendering.print_answer(answer, as_json, _lines(findings, len(wrong)))
+    lines = _lines(findings, len(wrong))
+    if sys.stdout.isatty():
+        layout = Layout(shutil.get_terminal_size().columns)
+        lines = (part for line in lines for part in layout.wrapped(line))
+    rendering.print_answer(answer, as_json, lines)
     return exit_codes.ERROR if wrong else exit_codes.FINE
 
 

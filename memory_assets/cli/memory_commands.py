@@ -149,5 +149,9 @@ def _memory_lines(found: Mapping[str, Any]) -> Iterator[str]:
         if each["archived"]:
             yield f"   archived: {each['archived']}"
         yield from (f"   also: {other}" for other in each["also"])
+        yield from (
+            f"   contrary to {other}: {why}"
+            for other, why in zip(each["contradicts"], each["differences"], strict=True)
+        )
     if not found["memories"]:
         yield "Nothing is remembered."

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import get_args
 
-from memory_assets.agent_memory.memory import NOTE
-from memory_assets.agent_memory.policy import MEMORY_TYPES, ORIGINS, ROLES
+from memory_assets.agent_memory.policy import MEMORY_TYPES, NOTE, ORIGINS, ROLES
 from memory_assets.agent_memory.ports import Change
 from memory_assets.commits import Evidence
 from memory_assets.documents import CHUNK_TYPES, KIND_OF

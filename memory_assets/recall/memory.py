@@ -107,6 +107,16 @@ class Memory(Searchable):
         heads = [{**row, "passages": []} if "passages" in row else row for row in rows]
         return {"id": asked.id, "rows": heads, **record_page(self, asked)}
 
+    def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Return the titles of sessions by id, of pulled memories, too."""
+        wanted = set(sessions)
+        titles = super().titles(wanted)
+        project_of = self.catalog.products.project_of
+        elsewhere = {key for key in wanted if key[1] not in titles and not project_of(key[1])}
+        for memory in self._others.pulled() if elsewhere else ():
+            titles |= memory.titles(elsewhere)
+        return titles
+
     def first_with(self, any_id: str, ask: Callable[[Memory], _Answered]) -> _Answered:
         """Return the answer of this memory, or of the first pulled one that has what an id names;
         raise what this one does if none has it, or it was forgotten here."""

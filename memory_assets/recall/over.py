@@ -8,6 +8,7 @@ leaves the machine.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -100,9 +101,14 @@ class Others(Generic[T]):
         answers: dict[str, Answer] = {}
         failed: dict[str, MemoryAssetsError] = {}
         memories, alone = self.named(request.over or ()), replace(request, over=None)
+        best: dict[tuple[str, str], float] = {}
         for name, memory in memories.items():
             try:
-                answers[name] = self._found(memory, alone)
+                answers[name] = self._found(memory, replace(alone, least=_least(best, alone)))
+                best |= {
+                    _key(hit): max(_probability(hit), best.get(_key(hit), 0.0))
+                    for hit in answers[name].hits
+                }
             except (NotFound, UnknownName, StoreError) as error:
                 failed[name] = error
         if not answers:
@@ -169,6 +175,14 @@ class _Remembering:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors: NDArray[np.float32] = self._embedded(tuple(texts))
         return vectors
+
+
+def _least(best: Mapping[tuple[str, str], float], request: SearchRequest) -> float:
+    """Return the probability below which no hit of a further memory can be among the best n: most
+    memories have none, and need not make ten hits ready for nothing."""
+    if request.sort == "date" or len(best) < request.n:
+        return 0.0
+    return heapq.nlargest(request.n, best.values())[-1]
 
 
 def merged(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memory_assets.agent_memory.memory import NOTE
+from memory_assets.agent_memory.policy import NOTE
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.names import id_named, session_named
 from memory_assets.recall.rows import one_line, rows_of

@@ -148,7 +148,9 @@ class Searchable(Stores):
             answer = self._in_projects(within, [partition])
             return replace(answer, filters=_as_text(request.filters))
         named = self.projects_named(request.project)
-        request = self._named(replace(request, project=named[0] if named else None), named)
+        if named:
+            request = replace(request, project=named[0])
+        request = self._named(request, named)
         answer = self._in_projects(request, named)
         if named is None or len(named) == 1:
             return answer
@@ -164,7 +166,7 @@ class Searchable(Stores):
             return replace(answer, filters=_as_text(request.filters))
         answers = []
         for project in projects or (None,):
-            asked = replace(request, project=project)
+            asked = request if project is None else replace(request, project=project)
             answer = self._answered(asked)
             answers.append(self._only_recent(asked, answer) if request.recent else answer)
         whole = answers[0] if len(answers) == 1 else together(answers, request.n)

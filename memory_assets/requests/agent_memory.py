@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass
 from typing import Any, Literal
 
-from memory_assets.agent_memory.memory import NOTE
 from memory_assets.agent_memory.policy import (
     LEAST_BUDGET,
     MEMORY_TYPES,
     MOST_CHARACTERS,
     MOST_TURNS,
+    NOTE,
     ORIGINS,
     ROLES,
 )

@@ -115,7 +115,7 @@ class SessionsRequest(Arguments):
     """A request for the list of sessions, the one that ended last first. A session passes `since`
     and `until` if it was going on between them."""
 
-    answers = ("project", "total", "machine", "hidden", "in_memory", "sessions")
+    answers = ("project", "total", "machine", "hidden", "in_memory", "ingest", "sessions")
 
     project: str | None = argument(
         None, "Only this project; `.` for the current directory's.", max_length=1_000
@@ -133,6 +133,9 @@ class SessionsRequest(Arguments):
     machine: bool = argument(False, "Also sessions in which no person asked for anything.")
     pinned: bool = argument(False, "Only sessions that are pinned, or turns of which are.", **ASIDE)
     hidden: bool = argument(False, "Also hidden sessions.", **ASIDE)
+    session: str | None = argument(
+        None, "Only this one, whatever it is.", names={"cli": None, "http": None, "mcp": None}
+    )
     n: int = argument(
         20, "Number of sessions.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_SESSIONS
     )

@@ -158,6 +158,13 @@ class SearchRequest(Arguments):
         reads=listed_names,
         max_length=2_000,
     )
+    least: float = argument(
+        0.0,
+        "A probability that hits must have to be of use; of others only the best one is told.",
+        names={"cli": None, "http": None, "mcp": None},
+        ge=0,
+        le=1,
+    )
     fallback: bool = argument(
         True,
         "Whether keywords alone may answer if the store of vectors cannot be reached.",

@@ -8,11 +8,9 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import blake2b
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.agent_memory.memory import Written
 from memory_assets.errors import ConfigurationError, NotFound, StoreError
 from memory_assets.requests.agent_memory import (
     AppendRequest,
@@ -32,8 +30,7 @@ if TYPE_CHECKING:
 _WORK_TOKENS = 300
 """Tokens of a context that tell of the project's last sessions: an agent pays for them each time
 it begins."""
-_LABELS = ("entities", "tags")
-_WAITS = "It waits, and is stored with the next that can be"
+_LATER = "It waits, and is stored with the next that can be"
 _ANSWERING, _EXCERPT = 3, 200
 """Turns that answer the latest message, and characters of each."""
 
@@ -115,52 +112,10 @@ class AgentMemory:
                 return self._append(asked)
             return self._remember(asked)
         except StoreError as error:
+            from memory_assets.pipeline.agent_memory.calls import let_wait
+
             self._opened = None
-            return self._kept(asked, error)
-
-    def _kept(self, asked: RememberRequest | AppendRequest, error: StoreError) -> dict[str, Any]:
-        """Let what is said wait, and return the answer to it.
-
-        Raises:
-            StoreError: as many memories wait as may be stored in a window, or it is too long.
-        """
-        from memory_assets.agent_memory.history import id_of_turn, named
-        from memory_assets.agent_memory.policy import MOST_TOKENS
-        from memory_assets.pipeline.agent_memory.gateway import (
-            policy_of,
-            redaction_to_wait,
-            waiting_for,
-        )
-        from memory_assets.pipeline.stage.engines import Engines
-
-        engines = Engines(self._settings)
-        redaction, waiting = redaction_to_wait(engines), waiting_for(self._settings)
-        for name in ("conversation", "message_id", "channel"):
-            if given := getattr(asked, name, None):
-                named(redaction, name, given)
-        text, project = redaction.redact(asked.text), asked.project
-        if project and (project.startswith((".", "~")) or "/" in project):
-            project = str(Path(project).expanduser().absolute())
-        ts = asked.ts or datetime.now(UTC).isoformat()
-        entry = {**asdict(asked), "text": text, "ts": ts, "project": project}
-        if isinstance(asked, AppendRequest):
-            message_id = asked.message_id or id_of_turn(
-                redaction, asked.conversation, asked.turn_index, asked.role, asked.text
-            )
-            entry |= {"message_id": message_id}
-            waiting.keep(entry)
-            return {"message_id": message_id, "new": True, "waits": str(error)}
-        policy = policy_of(self._settings)
-        if not policy.should_store_memory(asked.confidence, asked.type):
-            reason = f"confidence {asked.confidence} is below {policy.confidence_min}"
-            return asdict(Written("refused", reason=reason))
-        memories = sum("role" not in entry for entry in waiting.entries())
-        if memories >= policy.max_per_window or engines.tokens.count_tokens(text) > MOST_TOKENS:
-            raise error
-        given = {name: labels for name in _LABELS if (labels := getattr(asked, name))}
-        labels = {name: [*map(redaction.redact, said)] for name, said in given.items()}
-        waiting.keep(entry | labels)
-        return asdict(Written("waits", reason=str(error)))
+            return let_wait(self._settings, asdict(asked), error)
 
     def _remember(self, asked: RememberRequest, *, waited: bool = False) -> dict[str, Any]:
         written = self._calls.gateway(self._project(asked.project)).memory.write(
@@ -233,14 +188,21 @@ class AgentMemory:
             return nothing
         engines = self._calls.engines
         remembers = has_memory(settings)
-        project = self._project(asked.project) if remembers or engines.has_catalog else ""
+        about: list[str] = []
+        if asked.project and (remembers or engines.has_catalog):
+            from memory_assets.recall.names import projects_read_about
+
+            about = projects_read_about(engines, asked.project)
+        with_sessions = [each for each in about if has_sessions(engines, each)]
         work: list[str] = []
-        if project and not asked.conversation and has_sessions(engines, project):
-            work = self._work_before(project, (asked.latest or "").strip())
+        if with_sessions and not asked.conversation:
+            work = self._work_before(with_sessions, (asked.latest or "").strip())
         if not (work or remembers):
             return nothing
+        if len(about) > 1:
+            work.insert(0, f"Of several projects of that name: {', '.join(about)}.")
         return self._calls.context(
-            project,
+            about,
             asked.conversation or "",
             asked.latest or "",
             asked.budget,
@@ -248,8 +210,8 @@ class AgentMemory:
             work,
         )
 
-    def _work_before(self, project: str, latest: str) -> list[str]:
-        """Return lines on the last sessions of a project, within `_WORK_TOKENS`: the turns that
+    def _work_before(self, projects: Sequence[str], latest: str) -> list[str]:
+        """Return lines on the last sessions of projects, within `_WORK_TOKENS`: the turns that
         answer the latest message first, if there is one."""
         if self._ends and not latest:
             from memory_assets.recall.rows import import_arrow_alone
@@ -259,18 +221,18 @@ class AgentMemory:
 
         engines = self._calls.engines
         count = engines.tokens.count_tokens
-        answering = self._answering(project, latest) if latest else []
+        answering = self._answering(projects, latest) if latest else []
         while answering and count("\n".join(answering)) > _WORK_TOKENS:
             answering.pop()
         return answering + recent_work(
             engines,
-            project,
+            projects,
             lambda lines: count("\n".join([*answering, *lines])) <= _WORK_TOKENS,
             latest,
         )
 
-    def _answering(self, project: str, latest: str) -> list[str]:
-        """Return lines with the turns of a project's sessions that probably answer a message; none
+    def _answering(self, projects: Sequence[str], latest: str) -> list[str]:
+        """Return lines with the turns of projects' sessions that probably answer a message; none
         where nothing can be searched."""
         from memory_assets.recall import Memory
         from memory_assets.recall.names import shortened
@@ -279,9 +241,17 @@ class AgentMemory:
 
         try:
             memory = Memory(self._settings)
-            asked = {"query": latest, "project": project, "n": _ANSWERING}
-            request = SearchRequest.given("mcp", asked)
-            hits = [hit for hit in memory.search(request).hits if not hit.weak]
+            found = [
+                hit
+                for project in projects
+                for hit in memory.search(
+                    SearchRequest.given(
+                        "mcp", {"query": latest, "project": project, "n": _ANSWERING}
+                    )
+                ).hits
+                if not hit.weak
+            ]
+            hits = sorted(found, key=lambda hit: -hit.score)[:_ANSWERING]
         except (NotFound, StoreError):
             return []
         lines = []
@@ -311,11 +281,11 @@ def in_words(name: str, answer: Mapping[str, Any]) -> str:
     if name == "context":
         return answer["text"] or "Nothing is remembered yet."
     if name == "append_history" and answer["waits"]:
-        return f"{_WAITS}: {answer['waits']}"
+        return f"{_LATER}: {answer['waits']}"
     if name == "append_history":
         return f"{'Kept as' if answer['new'] else 'It is kept already as'} {answer['message_id']}."
     if answer["outcome"] == "waits":
-        return f"{_WAITS}: {answer['reason']}"
+        return f"{_LATER}: {answer['reason']}"
     if answer["outcome"] == "refused":
         return f"Not kept: {answer['reason']}."
     others = zip(answer["contradicts"], answer["differences"], strict=True)

@@ -282,11 +282,16 @@ def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         of = [each["git_branch"], each["agent"], *each["models"][:1]]
         if each["usage"]["tokens"]:
             of.append(f"{shortened(each['usage']['tokens'])} tokens")
-        title = each["title"] or "(no title: too little is said in it)"
+        title = each["title"] or no_title(answer)
         yield f"   {title}  [{', '.join(filter(None, of))}]"
         yield from (f"   {pin_line(pinned)}" for pinned in each["pinned"])
     if not answer["sessions"]:
         yield "No session."
+
+
+def no_title(answer: Mapping[str, Any]) -> str:
+    """Return what stands for a title in a list of sessions."""
+    return "(no title yet)" if answer["ingest"] else "(no title: too little is said in it)"
 
 
 def pin_line(pinned: Mapping[str, Any]) -> str:
@@ -348,6 +353,8 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield of which projects they are, how many more there are, and what can be asked of one."""
     yield from project_notes(answer)
     listed_here = answer["sessions"]
+    if answer["ingest"]:
+        yield f"{answer['ingest'][:1].upper()}{answer['ingest'][1:]}; titles follow."
     if (more := answer["total"] - len(listed_here)) > 0:
         yield f"{counted(more, 'older session')}; -n {min(answer['total'], 1_000)} lists them."
     if answer["machine"]:

@@ -33,7 +33,7 @@ from memory_assets.stores.lake.schemas import (
     TURN_CHUNKS,
 )
 from memory_assets.stores.shard.objects import open_objects
-from memory_assets.stores.shard.replicas import Replica, replica_at
+from memory_assets.stores.shard.replicas import FOLDER, Replica, replica_at
 from memory_assets.stores.shard.shard import Head, Manifest, Shard
 
 MADE = {stage.table.name: stage for stage in STAGES if stage.table != SESSION_COMMITS}
@@ -124,8 +124,8 @@ def _bring_and_make(
     note_pulled(components, replica)
     replica.head = ""  # not the shard any more, until it is pushed
     replica.note()
-    of_source = Replica(components.data_dir / "source", source.url)
-    of_source.directory.mkdir(exist_ok=True)
+    of_source = Replica(components.data_dir / FOLDER / "source", source.url)
+    of_source.directory.mkdir(parents=True, exist_ok=True)
     of_source.files = {
         project: {name: key for name, key in files.items() if _table(name) in TAKEN}
         for project, files in replica.files.items()

@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from memory_assets.errors import ConfigurationError, StoreBusy, safe_reason
+from memory_assets.pipeline.checks.kingfisher import kingfisher
+from memory_assets.pipeline.stage.engines import redaction_settings
 from memory_assets.pipeline.stage.pool import Processes, worker_count
-from memory_assets.settings import Settings
+from memory_assets.redaction import load_redactor
+from memory_assets.settings import Settings, load_settings
 from memory_assets.shards.derive import Derived, Work, derive
 
 _TRIES = 3
@@ -83,3 +87,15 @@ def derive_safely(work: Work) -> Derived:
             return derive(work)
     except Exception as error:  # noqa: BLE001 - one shard does not stop the others
         return Derived(work.name, failed=safe_reason(error))
+
+
+def prepare() -> None:
+    """Compile what the first worker in a home would, for an image: the patterns of both scanners
+    for secrets, and the redactor's self-test. It makes no key, of which each home has its own."""
+    load_redactor(redaction_settings(load_settings()), bytes(32))
+    with suppress(ImportError):  # no wheel for this platform
+        kingfisher()
+
+
+if __name__ == "__main__":
+    prepare()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-FILE_NAME = "hidden.txt"
+HIDDEN_FILE = "hidden.txt"
 """Where in the data directory they are noted: project and session a line, with a tab between."""
 SessionKey = tuple[str, str]
 
@@ -37,7 +37,7 @@ class HiddenSessions:
     def _note(self, sessions: frozenset[SessionKey]) -> bool:
         if sessions == self.all():
             return False
-        staging = self._path.with_name(f"{FILE_NAME}.new")
+        staging = self._path.with_name(f"{HIDDEN_FILE}.new")
         lines = (f"{project}\t{session}\n" for project, session in sorted(sessions))
         staging.write_text("".join(lines), "utf-8")
         staging.replace(self._path)

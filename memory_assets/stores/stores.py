@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from memory_assets.errors import NotFound
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import files as chroma_files
-from memory_assets.stores.hidden import FILE_NAME as HIDDEN_FILE
-from memory_assets.stores.hidden import HiddenSessions
+from memory_assets.stores.hidden import HIDDEN_FILE, HiddenSessions
 
 CATALOG_FILE = "catalog.db"
 STORE_NAMES = {"chromadb": "Chroma", "qdrant": "qdrant", "none": "Collections"}

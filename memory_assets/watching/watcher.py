@@ -21,6 +21,7 @@ from memory_assets.watching.pending import Changes, Pace, Pending
 _LOOK_SECONDS = 1.0
 """Seconds between checks of the directories (a stat a root), and between state reports."""
 _QUIET_BEFORE_SEARCH = 5.0
+_SECONDS_BETWEEN_PUSHES = 60.0
 _KEEP_WARM_SECONDS = 3_600.0
 """The local Chroma server is kept from stopping for so long after the last change."""
 
@@ -52,6 +53,8 @@ class Watcher:
     state: WatcherState
     report: Report = lambda line: None
     pace: Pace = field(default_factory=Pace)
+    push: Callable[[], None] | None = None
+    """Brings to its shard what was taken in."""
     look_everywhere_seconds: float = 60.0
     clock: Callable[[], float] = time.monotonic
     _stopped: threading.Event = field(default_factory=threading.Event)
@@ -63,6 +66,7 @@ class Watcher:
         self._next_full_look = 0.0
         self._last_change = self.clock()
         self._next_search = 0.0
+        self._pushed_runs, self._next_push = 0, 0.0
 
     def stop(self) -> None:
         """Let `watch` return once the run in hand has ended."""
@@ -86,6 +90,7 @@ class Watcher:
             if full_look is not None:
                 full_look = self._step(full_look)
             elif taken is None and not self._search_if_idle():
+                self._push_if_idle()
                 self.changes.wait(self._pending.seconds_to_next(max(0.0, next_care - self.clock())))
 
     def _take_care(self) -> None:
@@ -198,3 +203,12 @@ class Watcher:
             self.report(str(error))
             return False
         return True
+
+    def _push_if_idle(self) -> None:
+        """Push what was taken in since, at most once a minute."""
+        if self.push is None or self.state.runs == self._pushed_runs:
+            return
+        if self._pending.is_quiet() and self.clock() >= self._next_push:
+            self._pushed_runs = self.state.runs
+            self._next_push = self.clock() + _SECONDS_BETWEEN_PUSHES
+            self.push()

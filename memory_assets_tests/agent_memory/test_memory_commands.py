@@ -51,6 +51,15 @@ def test_a_memory_is_listed_in_the_context_and_forgotten(run: Run, tmp_path: Pat
     assert b"pnpm" not in (tmp_path / "memory" / FILE_NAME).read_bytes()
 
 
+def test_a_contradiction_names_its_reason(run: Run) -> None:
+    """When it is stored, and in the list."""
+    run("remember", "The gateway waits for production 30 seconds.")
+    older = json.loads(run("memories", "--json").stdout)["memories"][0]["memory_id"]
+    stored = run("remember", "The gateway waits for production 5 seconds.")
+    assert f"says otherwise than {older}, which stays: 5 instead of 30" in stored.stdout
+    assert f"contrary to {older}: 5 instead of 30" in run("memories").stdout
+
+
 def test_what_is_refused_says_why_and_fails(run: Run) -> None:
     """With the exit code of an error; nonsense with that of usage."""
     refused = run("remember", "We use pnpm.", "--confidence", ".2")

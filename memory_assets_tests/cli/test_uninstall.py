@@ -14,8 +14,8 @@ import pytest
 
 import memory_assets
 from memory_assets.cli import exit_codes
-from memory_assets.cli.installing.uninstall import DATA
 from memory_assets.install_key import KEY_FILE
+from memory_assets.private_files import OURS
 from memory_assets.stores.files.shared import locked
 from memory_assets_tests.command_line import run_here
 
@@ -100,9 +100,14 @@ def test_hooks_alone_can_go(run: Run, tmp_path: Path) -> None:
     """With --keep-data the memory stays."""
     run("remember", "We use pnpm.")
     run("install-hooks", "--agent", "codex")
+    other = tmp_path / "elsewhere"  # a checkout that nothing else on record names
+    subprocess.run(["git", "init", "--quiet", other], check=True)
+    assert run("install-hooks", str(other)).returncode == exit_codes.FINE
+    assert f"{other}/.git/hooks/post-merge" in run("uninstall").stdout
     assert run("uninstall", "--keep-data", "--yes").returncode == exit_codes.FINE
     assert not (tmp_path / "project" / ".codex" / "hooks.json").exists()
     assert "We use pnpm." in run("memories").stdout
+    assert not (other / ".git" / "hooks" / "post-merge").exists()
 
 
 def test_nothing_goes_while_a_process_writes(run: Run, tmp_path: Path) -> None:
@@ -153,7 +158,7 @@ def test_every_name_that_the_product_gives_in_a_data_directory_is_known() -> Non
     """Otherwise it would stay, and be said to be somebody else's."""
     names = set(_names_in_data_directories())
     assert {"catalog.db", "lake", "chroma.token", "excluded.txt", "shard.json", "shards"} <= names
-    unknown = {name for name in names if not any(fnmatchcase(name, each) for each in DATA)}
+    unknown = {name for name in names if not any(fnmatchcase(name, each) for each in OURS)}
     assert not unknown
 
 

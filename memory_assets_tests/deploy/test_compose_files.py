@@ -34,12 +34,13 @@ def test_it_is_a_compose_file(path: Path) -> None:
     values of keys come from the environment."""
     jsonschema.validate(yaml.safe_load(path.read_text()), get_builtin_schema("vendor.compose-spec"))
     for service in _services(path).values():
-        assert re.search(r":v?\d+\.\d+(\.\d+)?", service["image"])
+        assert re.search(r":(v?\d+\.\d+(\.\d+)?|RELEASE\.\d{4}-)", service["image"])
         assert all(
-            re.match(r"127\.0\.0\.1:|\$\{\w+:-127\.0\.0\.1\}:", port) for port in service["ports"]
+            re.match(r"127\.0\.0\.1:|\$\{\w+:-127\.0\.0\.1\}:", port)
+            for port in service.get("ports", ())
         )
         for name, value in service["environment"].items():
-            if re.search("KEY|TOKEN|PASSWORD|AUTHORIZATION", name):
+            if re.search("KEY|TOKEN|PASSWORD|AUTHORIZATION|SECRET", name):
                 assert re.fullmatch(r"(Bearer )?\$\{\w+(:\?[\w ]+|:-)?\}", value), name
 
 

@@ -14,19 +14,19 @@ import chromadb
 import pytest
 from chromadb.api import ClientAPI
 
-from memory_assets.paths import SAMPLE_DIR
-from memory_assets.pipeline.indexes import collections as index
-from memory_assets.pipeline.indexes import indexed_tables, keywords
-from memory_assets.pipeline.redact import redacted_records as redact
-from memory_assets.pipeline.scan import on_disk
-from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stages import STAGES
 from memory_assets.recall import Memory, open_memory
-from memory_assets.settings import Settings, load_settings
+from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets_tests.conftest import copy_memory, forget_own_settings, made_once
+from memory_assets_tests.conftest import (
+    copy_memory,
+    copy_sample,
+    forget_own_settings,
+    made_once,
+    settings_of_copy,
+)
+from memory_assets_tests.pipeline.conftest import STAGES, run_stages
 from memory_assets_tests.transcript_files import claude_line
 from memory_assets_tests.workspaces.conftest import Indexed, write
 
@@ -137,29 +137,6 @@ def components_of(memory: Memory) -> Components:
     return Components(memory.settings)
 
 
-def _settings(root: Path, **given: Any) -> Settings:
-    return load_settings(
-        data_dir=root / "data",
-        projects_dir=root / "transcripts" / "claude" / "projects",
-        codex_dir=root / "transcripts" / "codex",
-        pi_dir=root / "transcripts" / "pi",
-        chroma_idle_seconds=60.0,
-        **given,
-    )
-
-
-def ingest(components: Components) -> None:
-    """Run every stage over every project."""
-    for project in on_disk.find_sources(components):
-        scan.scan_project(components, project)
-        redact.redact_project(components, project)
-        for stage in STAGES:
-            stage.run(components, project)
-        for of in indexed_tables.INDEXES:
-            index.index_project(components, project, of)
-        keywords.index_keywords(components, project)
-
-
 @pytest.fixture(scope="session")
 def asked(tmp_path_factory: pytest.TempPathFactory, of_all_workers: Path) -> Iterator[Asked]:
     """The memory that all tests of this package ask; its Chroma server runs."""
@@ -168,7 +145,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory, of_all_workers: Path) -> Ite
     copy_memory(original, root)
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
-        components = _with_the_key(_settings(root))
+        components = _with_the_key(settings_of_copy(root))
         assert components.redactor and components.embedder  # loaded while nothing else is known
         made = Asked(open_memory(components.settings), components, components.settings)
     yield made
@@ -176,15 +153,14 @@ def asked(tmp_path_factory: pytest.TempPathFactory, of_all_workers: Path) -> Ite
 
 
 def _make_asked(root: Path) -> None:
-    for name in ("claude", "codex", "pi"):
-        shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
+    copy_sample(root / "transcripts")
     for name, records in ((LONG, _long_session()), (RETRIEVING, _retrieving_session())):
         lines = "".join(json.dumps(record) + "\n" for record in records)
         (root / "transcripts" / "claude" / "projects" / HARBOR / f"{name}.jsonl").write_text(lines)
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
-        components = _with_the_key(_settings(root))
-        ingest(components)
+        components = _with_the_key(settings_of_copy(root))
+        run_stages(components, STAGES)
     chroma_server.stop(root / "data")
     components.catalog.close()
 
@@ -202,7 +178,7 @@ def copied(asked: Asked, tmp_path: Path) -> Iterator[Callable[..., Memory]]:
     shutil.copytree(asked.settings.data_dir, tmp_path / "copy" / "data")
 
     def opened(**given: Any) -> Memory:
-        return open_memory(_settings(tmp_path / "copy", **given))
+        return open_memory(settings_of_copy(tmp_path / "copy", **given))
 
     yield opened
     chroma_server.stop(tmp_path / "copy" / "data")
@@ -222,7 +198,7 @@ def documented(asked: Asked, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     domains = {"workspace_domains": ("svc-mail=post",)}
     indexed = Indexed(workspace, root / "data", engines, domains)
     indexed.index()
-    yield open_memory(_settings(root))
+    yield open_memory(settings_of_copy(root))
     indexed.close()
 
 

@@ -88,9 +88,9 @@ def test_a_hit_leads_only_what_a_filter_lets_through(
     half of all rows are compared at once, and then not shown."""
     seen: list[Evidence] = []
 
-    def judged(turns: Sequence[int], evidence: Evidence) -> list[Confidence]:
+    def judged(turns: Sequence[int], evidence: Evidence, least: float) -> list[Confidence]:
         seen.append(evidence)
-        return confidences(turns, evidence)
+        return confidences(turns, evidence, least)
 
     monkeypatch.setattr(hybrid, "confidences", judged)
     asked.memory.search(ANSWERED[0], agent="claude-code")

@@ -234,6 +234,8 @@ def test_a_hit_can_be_shown_from_its_memory(team: Settings) -> None:
     hit = memory.search("kangaroo", over=("all",), n=1).hits[0]
     (shown,) = memory.ask(ShowRequest(hit.id))["rows"]
     assert "lamp room" in str(shown)
+    place = str(hit.metadata["project"]), str(hit.metadata["session_id"])
+    assert memory.titles([place])[place[1]], "a title that only the other memory knows"
     structured, text = answer_tool(memory, "get", GetRequest((hit.id,)))
     assert "lamp room" in text
     structured, text = answer_tool(memory, "recall", SearchRequest("kangaroo", n=1, over=("all",)))
@@ -284,3 +286,14 @@ def _files(root: Path) -> dict[Path, int]:
         for path in root.rglob("*")
         if path.is_file() and path.suffix not in (".db-shm", ".db-wal")
     }
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS, "the page of the lighthouse", "part 7 of it"])
+def test_few_hits_are_the_first_of_many(team: Settings, question: str) -> None:
+    """Though memories without a hit that is good enough make but one ready, where few are asked
+    for."""
+    few, many = (Memory(team).search(question, over=("all",), n=n) for n in (3, 60))
+    assert [(hit.id, hit.why, hit.metadata["memory"]) for hit in few.hits] == [
+        (hit.id, hit.why, hit.metadata["memory"]) for hit in many.hits[:3]
+    ]
+    assert (few.weak, few.missing, few.corrected) == (many.weak, many.missing, many.corrected)

@@ -126,9 +126,9 @@ def test_a_hidden_session_is_in_no_list_search_or_context(own: Settings) -> None
     assert LONG not in _listed(own) and LONG in _listed(own, hidden=True)
     assert memory.ask(SessionsRequest())["hidden"] == 1
     last = next(each for each in _listed(own, project=HARBOR) if each.startswith("019dd3a0"))
-    assert last[:8] in str(recent_work(memory, HARBOR))
+    assert last[:8] in str(recent_work(memory, [HARBOR]))
     agents.answer(HideRequest(last))
-    assert last[:8] not in str(recent_work(memory, HARBOR))
+    assert last[:8] not in str(recent_work(memory, [HARBOR]))
     day = {"anchor": "2026-02-01", "scope": "all", "after": "1d", "before": "1d"}
     assert LONG not in str(memory.ask(TimelineRequest.given("http", day))["sessions"])
     agents.answer(HideRequest(LONG, remove=True))
@@ -174,7 +174,7 @@ def test_the_page_pins_where_a_token_is_asked_for(browser: TestClient, own: Sett
     with TestClient(build_site(own), base_url=LOCAL) as open_to_all:
         assert open_to_all.post("/page/pin", data=sent).status_code == 404
         shown = open_to_all.get(f"/page/session/{LONG}").text
-        assert f"memory pin {LONG}" in shown and "/page/pin" not in shown
+        assert f"memory pin {LONG[:8]}" in shown and "/page/pin" not in shown
     assert _listed(own, pinned=True) == {}
     done = browser.post("/page/pin", data=sent)
     assert done.status_code == 303 and done.headers["location"].endswith("?turn=1#turn-1")

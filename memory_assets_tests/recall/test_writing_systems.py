@@ -14,7 +14,7 @@ from memory_assets.requests.search import MODES
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import forget_own_settings
-from memory_assets_tests.recall.conftest import ingest
+from memory_assets_tests.pipeline.conftest import STAGES, run_stages
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
 SAID = {
@@ -99,7 +99,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         )
         components = Components(settings)
         components.opened["install_key"] = bytes(range(32))
-        ingest(components)
+        run_stages(components, STAGES)
     yield open_memory(settings)
     chroma_server.stop(settings.data_dir)
 

@@ -9,26 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.paths import project_of
-from memory_assets.pipeline.redact import redacted_records as redact
-from memory_assets.pipeline.scan import on_disk
-from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.tables import session_commits as attribute
-from memory_assets.pipeline.tables import turn_chunks as chunk
-from memory_assets.pipeline.tables import whole_sessions as summarise
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
+from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
 START = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
-_STAGES = (
-    scan.scan_project,
-    redact.redact_project,
-    chunk.chunk_project,
-    chunk.extract_prompts,
-    summarise.summarise_project,
-    attribute.attribute_project,
-)
 
 
 @dataclass(frozen=True)
@@ -97,7 +84,5 @@ class Worked:
     def memory(self) -> Memory:
         """The memory of what was written."""
         components = Components(load_settings(**self.settings()))
-        for project in on_disk.find_sources(components):
-            for stage in _STAGES:
-                stage(components, project)
+        run_stages(components, (*UP_TO_SUMMARIES, "session_commits"))
         return Memory(components.settings)

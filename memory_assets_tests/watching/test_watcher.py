@@ -42,6 +42,7 @@ class Bench:
     def __init__(self, settings: Settings) -> None:
         self.components = Components(settings)
         self.ran: list[str] = []
+        self.pushed: list[int] = []
         self.before_run: Callable[[str], None] = lambda project: None
         changes = Changes()
         self.directories = Directories(chain(*settings.transcript_roots().values()), changes)
@@ -55,6 +56,7 @@ class Bench:
             changes,
             run=self._run,
             search=lambda: None,
+            push=lambda: self.pushed.append(self.watcher.state.runs),
             state=WatcherState(),
             pace=Pace(quiet=0.05, at_most=0.3, first_retry=FIRST_RETRY),
         )
@@ -107,10 +109,12 @@ def _append(path: Path) -> None:
 def test_all_is_taken_in_at_first_and_then_what_changes(
     bench: Bench, sample_roots: dict[str, Path]
 ) -> None:
-    """Each project once; then an append, a new project and a vanished file, one run each."""
+    """Each project once; then it is pushed; then an append, a new project and a vanished file, one
+    run each."""
     bench.wait_for(lambda: len(set(bench.ran)) == 3)
     time.sleep(0.5)
     assert sorted(bench.ran) == sorted(set(bench.ran))
+    bench.wait_for(lambda: bench.pushed == [3])  # all at once, when it is quiet
     bench.ran.clear()
     session = _session(sample_roots, TIDEPOOL)
     _append(session)

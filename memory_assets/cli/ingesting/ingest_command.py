@@ -96,6 +96,8 @@ def ingest_once(
     """Bring the memory up to date, report, and return the exit code: 1 if a project failed or
     something is held back that the user can do something about, 4 if a check failed, 130 after
     Ctrl-C, of which standard error has one line."""
+    with suppress(StoreError):  # a journal that is damaged is replaced by the ingest
+        AgentMemory(settings).send_waiting()
     try:
         if settings.shard is None:
             return _ingest_once(settings, limit, projects, full, as_json)
@@ -119,8 +121,6 @@ def _ingest_once(
     started = time.perf_counter()
     require_own(settings.data_dir)
     require_writable(settings.data_dir, "An ingest writes all that it makes there.")
-    with suppress(StoreError):  # a journal that is damaged is replaced below
-        AgentMemory(settings).send_waiting()
     components = components_of(settings)
     roots = on_disk.require_directories(components)
     reading = f"Reading {rendering.escaped(roots_in_words(roots))}"
@@ -138,12 +138,7 @@ def _ingest_once(
     require_transcripts(roots, found, on_record)
     for line in empty_directories(settings, found):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
-    if found.forgotten:
-        forgotten = overview.counted(found.forgotten.total(), "forgotten session")
-        console.print(f"{forgotten} skipped.")
-    if found.excluded:
-        excluded = overview.counted(len(found.excluded), "transcript")
-        console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
+    _say_left_out(found, console)
     projects = [
         name for each in projects for name in projects_named(components.catalog, each, sources)
     ]
@@ -174,6 +169,15 @@ def _ingest_once(
     if report["checks_failed"]:
         return exit_codes.CHECK_FAILED
     return exit_codes.ERROR if overview.can_be_helped(current) else exit_codes.FINE
+
+
+def _say_left_out(found: TranscriptsOnDisk, console: Console) -> None:
+    if found.forgotten:
+        forgotten = overview.counted(found.forgotten.total(), "forgotten session")
+        console.print(f"{forgotten} skipped.")
+    if found.excluded:
+        excluded = overview.counted(len(found.excluded), "transcript")
+        console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
 
 
 def _load_redactor(components: Components) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import chain
 from types import FrameType
 
@@ -102,6 +103,10 @@ def watch_directories(settings: Settings) -> int:
         followed: list[Followed] = [transcripts, documents, written]
         watcher = _watcher(settings, runs, followed, changes, state, report)
         watcher.search = runs.search
+        if settings.shard is not None:
+            from memory_assets.cli.shard_commands import push_after  # its parser takes .1 s
+
+            watcher.push = partial(push_after, settings)
         if not roots:
             console.print(NO_DIRECTORY)
         console.print(f"Watching {rendering.escaped(roots_in_words(roots))}; stop with Ctrl-C.")

@@ -19,7 +19,7 @@ import typer
 
 from memory_assets.cli.installing.agent_hooks import hooked_files, without_hook
 from memory_assets.cli.installing.agent_plugin import is_plugin
-from memory_assets.cli.installing.git_hooks import hooks_of
+from memory_assets.cli.installing.git_hooks import checkouts_with_hooks, hooks_of
 from memory_assets.cli.installing.init_workspace import files_with_entries
 from memory_assets.cli.installing.other_programs import remove_emptied, replace_file
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, StoreBusy
@@ -31,19 +31,11 @@ from memory_assets.paths import (
     user_cache_dir,
     user_config_dir,
 )
+from memory_assets.private_files import OURS
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
 from memory_assets.stores.files.shared import REPLICA_FILE, is_locked
 
-DATA = (
-    *("agent_memory.db*", "catalog.db*", "chroma", "chroma.*", "claude-plugin", "dagster"),
-    *("excluded.txt", "forgotten.db*", "forgotten.lock", "gateway_usage.db*"),
-    "hidden.txt",
-    *("index.json*", "index.lock", "ingest.json*", "ingest.lock", "keywords.db*", "lake"),
-    *("lineage.db*", "rebuild.lock", "retention.begun", "shard.json*", "shard.lock", "shards"),
-    *("versions.json*", "watcher.json*", "watcher.lock", "workspaces.json*"),
-)
-"""Patterns of the names that this program gives in the data directory."""
 _MARKS = ("agent_memory.db", "catalog.db", "forgotten.db", "lineage.db", "workspaces.json")
 """Files of which each memory has at least one."""
 _WORKING = ("ingest.lock", "watcher.lock", "index.lock", "dagster/instance.lock", "rebuild.lock")
@@ -154,12 +146,13 @@ def remove(settings: Settings, found: Found) -> None:
 
 
 def _directories(settings: Settings) -> Iterator[Path]:
-    """Yield the directories of the projects and workspaces on record that are on this machine."""
+    """Yield the directories of the projects, workspaces and checkouts with hooks on record that
+    are on this machine."""
     from memory_assets.stores.catalog.catalog import Catalog
     from memory_assets.stores.stores import CATALOG_FILE
     from memory_assets.stores.workspaces import Workspaces
 
-    known: dict[Path, None] = {Path.cwd(): None}
+    known: dict[Path, None] = dict.fromkeys([Path.cwd(), *checkouts_with_hooks(settings.data_dir)])
     with suppress(MemoryAssetsError):
         known |= dict.fromkeys(each.root for each in Workspaces(settings.data_dir).all())
     if (settings.data_dir / CATALOG_FILE).exists():
@@ -177,7 +170,7 @@ def _has_memory(data_dir: Path) -> bool:
 def _of_memory(data_dir: Path) -> Iterator[Path]:
     """Yield what of this program is in a directory: directories whole if nothing else is in them,
     else what is of them."""
-    patterns = DATA if _has_memory(data_dir) else ("claude-plugin",)
+    patterns = OURS if _has_memory(data_dir) else ("claude-plugin", "hooked_checkouts.txt")
     for path in (path for pattern in patterns for path in sorted(data_dir.glob(pattern))):
         if not path.is_dir():
             yield path
@@ -228,7 +221,7 @@ def _others(data_dir: Path, ours: Sequence[Path]) -> dict[Path, str]:
         elif any(path in each.parents for each in ours):
             others = sorted(set(path.iterdir()) - set(ours))
             kept |= dict.fromkeys(others, "this program did not write it")
-        elif any(path.match(pattern) for pattern in DATA):
+        elif any(path.match(pattern) for pattern in OURS):
             kept[path] = "nothing in it shows that this program wrote it"
         else:
             kept[path] = "nothing of this program has that name"

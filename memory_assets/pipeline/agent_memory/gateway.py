@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from memory_assets.agent_memory.context import ContextLimits
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.history import HistoryService
-from memory_assets.agent_memory.memory import MemoryRouter, MemoryService, Surroundings
+from memory_assets.agent_memory.memory import MemoryService, Surroundings
 from memory_assets.agent_memory.policy import MemoryPolicy
 from memory_assets.agent_memory.ports import AgentStore, Redaction, VectorStore
 from memory_assets.errors import EmbedderUnavailable, StoreError
@@ -30,10 +30,14 @@ EVERYWHERE = "agent-memory"
 
 
 def open_gateway(
-    components: Engines, project: str = "", store: AgentStore | None = None
+    components: Engines,
+    project: str = "",
+    store: AgentStore | None = None,
+    *,
+    others: tuple[str, ...] = (),
 ) -> MemoryGateway:
     """Return the gateway to what agents wrote about a project, "" for what is about none; in
-    another store than the journal, if one is given."""
+    another store than the journal, if one is given. What is about `others` is recalled, too."""
     turns = components.journal if store is None else store
     history = HistoryService(turns, partial(redaction_for, components), project)
 
@@ -48,6 +52,7 @@ def open_gateway(
         turns_of=history.count,
         clock=components.clock,
         project=project,
+        others=others,
     )
     vectors: VectorStore
     if store is None:
@@ -56,7 +61,7 @@ def open_gateway(
     else:
         vectors = store  # which keeps no trail
     policy = policy_of(components.settings)
-    service = MemoryService(vectors, policy, MemoryRouter(), around)
+    service = MemoryService(vectors, policy, around)
     return MemoryGateway(history, service)
 
 

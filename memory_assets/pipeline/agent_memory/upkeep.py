@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from memory_assets.agent_memory.memory import NOTE, comparable, said_again
+from memory_assets.agent_memory.memory import comparable, said_again
+from memory_assets.agent_memory.policy import NOTE
 from memory_assets.agent_memory.ports import StoredMemory, TrailEntry
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.agent_memory.similarity import relation

@@ -19,6 +19,8 @@ from memory_assets.recall.search.corpus import Corpus, Floats
 from memory_assets.recall.search.ranking import KeywordScores
 from memory_assets.stores.keyword_index.index import KeywordIndex
 
+SHOWN_DIGITS = 2
+"""Of a probability; two that are shown as equal count as equal."""
 FIELD = 20
 """Turns that there must be for them to say how others do."""
 _TENTH = 9
@@ -144,14 +146,16 @@ class Evidence:
         return False
 
 
-def confidences(turns: Sequence[int], evidence: Evidence) -> list[Confidence]:
+def confidences(turns: Sequence[int], evidence: Evidence, least: float = 0.0) -> list[Confidence]:
     """Return the confidence of each of these turns: none is above that of the best one, for which
-    the model was fitted."""
+    the model was fitted. If that is below `least`, it is the confidence of the first alone."""
     model = _WORDS_ALONE if evidence.cosines is None else _WITH_VECTORS
 
     def probability(turn: int) -> float:
         return model.probability(evidence.figures(turn))
 
     most = max(map(probability, evidence.field[:1]), default=0.0)
+    if round(most, SHOWN_DIGITS) < least:
+        turns = turns[:1]
     judged = (min(most, probability(turn)) for turn in turns)
     return [Confidence(each, each < model.weak_below) for each in judged]

@@ -16,7 +16,13 @@ import numpy as np
 
 from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
-from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, confidences
+from memory_assets.recall.search.confidence import (
+    FIELD,
+    SHOWN_DIGITS,
+    Confidence,
+    Evidence,
+    confidences,
+)
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.documents import (
     POOL,
@@ -178,10 +184,10 @@ def _find_kind(
         evidence = Evidence(
             request.query, corpus, corpora.index, nearest, field.scores, words, cosines, meaning
         )
-        told = known or cosines is None
-        judged = sure = (
-            confidences(turns, evidence) if told else [Confidence(0.0, weak=True)] * len(turns)
-        )
+        sure = [Confidence(0.0, weak=True)] * len(turns)
+        if known or cosines is None:
+            sure = confidences(turns, evidence, request.least)
+        turns, judged = turns[: len(sure)], sure
         if pasted is not None:
             judged = [
                 replace(each, weak=each.weak and not pasted[turn])
@@ -355,7 +361,7 @@ def _hits(
         if ranking.of_hubs is not None and ranking.of_hubs[turn]:
             why["hubness"] = round(float(ranking.of_hubs[turn]), 4)
         if confidence is not None:
-            why["answers"] = round(confidence.probability, 2)
+            why["answers"] = round(confidence.probability, SHOWN_DIGITS)
         weak = confidence is not None and confidence.weak
         score = float(ranking.scores[turn])
         prompt = prompts[shown.id]

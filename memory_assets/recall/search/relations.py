@@ -23,15 +23,15 @@ from memory_assets.recall.search.corpus import Corpus, Floats
 from memory_assets.recall.search.ranking import best
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 
-_RELATIONS = (
-    "consume consumer receive receiver subscribe subscriber listen listener handle handler inbound",
-    "publish publisher send sender emit emitter produce producer outbound",
-    "call caller client invoke send outbound inbound",
-    "use consume client call",
-    "read reader write writer",
-    "depend dependency rely require upstream downstream",
-    _REPLACED := "supersede replace successor obsolete",
-)
+_RELATIONS = {
+    "consume receive subscribe listen handle": "consumer receiver subscriber listener inbound",
+    "publish send emit produce": "publisher sender emitter producer outbound",
+    "call invoke": "caller client consumer send outbound inbound",
+    "read write": "reader writer",
+    "depend rely require": "dependency upstream downstream",
+    "supersede replace": "successor obsolete",
+}
+"""Words that ask for a relation, with the others by which it is stated."""
 _KINDS = (
     "service event channel topic queue message system component application app screen container"
 )
@@ -66,14 +66,13 @@ def asked_relation(query: str, rarities: Mapping[str, float]) -> Relation | None
     """Return the relation that a question asks for, None if it asks for none or names nothing.
     `rarities`: how rare each of its terms is (`KeywordScores.rarities`)."""
     asked = query_terms(query).keys()
-    of_query = [words for words in _words() if words & asked]
-    if not of_query:
+    words = frozenset[str]().union(*(said for asking, said in _words() if asking & asked))
+    if not words:
         return None
-    words = frozenset[str]().union(*of_query)
     named = {_plain(term): rarity for term, rarity in rarities.items() if term not in words}
     names = {term: rarity for term, rarity in named.items() if term not in _kinds()} or named
     names = {term: max(rarity, 0.1) for term, rarity in names.items()}
-    of_subject = not asked.isdisjoint({"do", *text_terms(_REPLACED)})
+    of_subject = not asked.isdisjoint({"do", *text_terms("supersede replace")})
     return Relation(words, names, of_subject) if names else None
 
 
@@ -155,8 +154,11 @@ def _plain(term: str) -> str:
 
 
 @cache
-def _words() -> list[frozenset[str]]:
-    return [frozenset(text_terms(words)) for words in _RELATIONS]
+def _words() -> list[tuple[frozenset[str], frozenset[str]]]:
+    return [
+        (frozenset(text_terms(asking)), frozenset(text_terms(f"{asking} {stating}")))
+        for asking, stating in _RELATIONS.items()
+    ]
 
 
 @cache

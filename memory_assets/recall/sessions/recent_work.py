@@ -150,14 +150,14 @@ class _Session:
 
 def recent_work(
     stores: Stores,
-    project: str,
+    projects: Sequence[str],
     fits: Callable[[Sequence[str]], bool] = lambda lines: True,
     message: str = "",
 ) -> list[str]:
-    """Return lines on the last sessions of a project and of its working trees, as many as fit; none
-    if there are no sessions with a person's prompt. Lines with words of the latest message are
+    """Return lines on the last sessions of projects and of their working trees, as many as fit;
+    none if there are no sessions with a person's prompt. Lines with words of the latest message are
     kept before others."""
-    sessions = _newest(stores, project)
+    sessions = _newest(stores, projects)
     lines = list(_by_worth(stores, sessions))
     if message:
         from memory_assets.keywords import indexed_terms, query_terms
@@ -198,10 +198,11 @@ def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
         place += 1
 
 
-def _newest(stores: Stores, project: str) -> list[_Session]:
-    """Return the newest sessions of a project and its working trees, in which a person asked
+def _newest(stores: Stores, projects: Sequence[str]) -> list[_Session]:
+    """Return the newest sessions of projects and their working trees, in which a person asked
     for something and that nobody hid, the last one first."""
-    names = with_worktrees(stores.catalog, project)
+    trees = (tree for each in projects for tree in with_worktrees(stores.catalog, each))
+    names = list(dict.fromkeys(trees))
     of_persons = sessions_of_persons(stores.catalog, names)
     hidden = stores.hidden.all()
     spans = [
@@ -322,7 +323,7 @@ def left_open(stores: Stores, project: str) -> list[OpenEnd]:
     one may have resolved, the newest first."""
     return [
         OpenEnd(session.key[1], session.last_turn, session.row["ended_at"], text)
-        for session, text in _open(_newest(stores, project))
+        for session, text in _open(_newest(stores, [project]))
     ]
 
 

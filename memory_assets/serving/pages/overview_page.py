@@ -15,7 +15,7 @@ from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.pages.charts import heat_map, hour_bars, stacked_weeks
 from memory_assets.serving.pages.project_pages import last_day
 from memory_assets.serving.pages.rendering import page
-from memory_assets.serving.pages.search_page import newest_sessions
+from memory_assets.serving.pages.search_page import newest_listed
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -25,7 +25,7 @@ _ROWS, _FILES, _NOTED, _OPEN, _OPEN_PROJECTS = 6, 10, 6, 6, 8
 
 def side_list(memory: Memory, request: Request) -> Response:
     """Return the newest sessions alone, as a list that is renewed while the page is open."""
-    return page(request, "side.html", newest=newest_sessions(memory))
+    return page(request, "side.html", **newest_listed(memory))
 
 
 def overview_page(memory: Memory, request: Request) -> Response:

@@ -43,7 +43,10 @@ def session_page(memory: Memory, request: Request) -> Response:
         "whole": False,
         "query": asked,
     }
+    from memory_assets.recall.names import short_id
+
     values["usage"] = _usage(memory, found)
+    values["short"] = short_id(memory, found.session_id)
     values["writes"] = request.app.state.writes
     values |= _beside(memory, found)
     return page(request, "session.html", session=found, **values, **_links(memory))

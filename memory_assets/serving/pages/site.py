@@ -113,7 +113,7 @@ def build_site(settings: Settings, *, hosts: Sequence[str] = (), token: str | No
         ],
         exception_handlers={HTTPException: _http_error},
     )
-    pages.state.writes = bool(token)
+    pages.state.writes, pages.state.dagster_url = bool(token), settings.dagster_url
     if token:
         pages.router.routes.append(Route(PIN_PATH, pinning(settings), methods=["POST"]))
     guarded = Guard(SignIn(pages, token), hosts=hosts, headers=SITE_HEADERS)
