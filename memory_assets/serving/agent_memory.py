@@ -53,7 +53,8 @@ class AgentMemory:
         """Return the answer to a request.
 
         Raises:
-            MemoryAssetsError: it cannot be answered; nothing was stored.
+            MemoryAssetsError: it cannot be answered; nothing was stored, or the message says that
+                this is not known.
         """
         with self._lock:
             match asked:
