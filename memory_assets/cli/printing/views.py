@@ -383,7 +383,9 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
     layout = terminal.layout
     for each in answer["memories"]:
         yield from layout.hanging("", each["text"], style="bold")
-        facts = [each["type"], f"{each['confidence']:g} sure", when(each["ts"]), each["project"]]
+        is_note = each["type"] == "note"  # of a person, on what it names
+        sure = f"on {', '.join(each['entities'])}" if is_note else f"{each['confidence']:g} sure"
+        facts = [each["type"], sure, when(each["ts"]), each["project"]]
         facts += [f"archived: {each['archived']}"] if each["archived"] else []
         yield from layout.facts("  ", *facts, each["memory_id"])
         for other in each["also"]:
