@@ -6,11 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memory_assets.agent_memory.gateway import MemoryGateway
-from memory_assets.pipeline.agent_memory.gateway import (
-    open_gateway,
-    redaction_to_wait,
-    waiting_for,
-)
+from memory_assets.pipeline.agent_memory.gateway import open_gateway, redaction_to_wait
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.agents.waiting import Waiting
@@ -31,7 +27,7 @@ class Outbox:
     def of(cls, engines: Engines) -> Outbox:
         """Return that of the memory that the settings name."""
         store = f"chat {engines.settings.mcp_endpoint or ''}"
-        return cls(waiting_for(engines.settings, store), redaction_to_wait(engines).redact)
+        return cls(Waiting(engines.data_dir, store), redaction_to_wait(engines).redact)
 
 
 def open_memory(engines: Engines) -> MemoryGateway:

@@ -53,7 +53,8 @@ class AgentMemory:
         """Return the answer to a request.
 
         Raises:
-            MemoryAssetsError: it cannot be answered; nothing was stored.
+            MemoryAssetsError: it cannot be answered; nothing was stored, or the message says that
+                this is not known.
         """
         with self._lock:
             match asked:
@@ -91,9 +92,9 @@ class AgentMemory:
         Raises:
             StoreError: it still cannot be written; what is left waits.
         """
-        from memory_assets.pipeline.agent_memory.gateway import waiting_for
+        from memory_assets.pipeline.agent_memory.calls import send_waiting
 
-        return waiting_for(self._settings).send(self._send)
+        return send_waiting(self._settings, self._send)
 
     def _send(self, entry: Mapping[str, Any]) -> None:
         asked = AppendRequest(**entry) if "role" in entry else RememberRequest(**entry)

@@ -100,10 +100,13 @@ def hit_lines(
 
 
 def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what came of a hit in a later turn of its session, if that is known."""
+    """Yield what came of a hit in a later turn, if that is known: of its session by its number, of
+    another one by its id."""
     if later := hit.get("later"):
-        number = later["turn_id"].rpartition("::")[2]
-        yield f"{later['how'].capitalize()} in turn {number}: {later['text']}"
+        session, _, number = later["turn_id"].removeprefix("session::").rpartition("::turn::")
+        own = session.startswith(hit["id"].removeprefix("session::").split(":")[0])
+        where = f"turn {number}" if own else later["turn_id"]
+        yield f"{later['how'].capitalize()} in {where}: {later['text']}"
 
 
 def also_there(metadata: Mapping[str, Any]) -> str:

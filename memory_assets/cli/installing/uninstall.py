@@ -34,6 +34,7 @@ from memory_assets.paths import (
 from memory_assets.private_files import OURS
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
+from memory_assets.stores.agents.waiting import waiting_files
 from memory_assets.stores.files.shared import REPLICA_FILE, is_locked
 
 _MARKS = ("agent_memory.db", "catalog.db", "forgotten.db", "lineage.db", "workspaces.json")
@@ -95,7 +96,7 @@ def find(settings: Settings, *, keep_data: bool = False) -> Found:
     key, ours = user_config_dir() / KEY_FILE, list(_of_memory(settings.data_dir))
     of_default = bool(ours) and settings.data_dir == DATA_DIR
     key_goes = of_default and not (DATA_DIR / "tenants").exists()
-    waiting = user_config_dir().glob("waiting-*")
+    waiting = waiting_files(settings.data_dir)
     copy = tombstones_copy(settings.data_dir)
     for path in (*ours, user_cache_dir(), copy, *waiting, *([key] if key_goes else [])):
         if path.exists():

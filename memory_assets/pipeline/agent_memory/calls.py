@@ -19,12 +19,12 @@ from memory_assets.pipeline.agent_memory.gateway import (
     open_gateway,
     policy_of,
     redaction_to_wait,
-    waiting_for,
 )
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal, has_journal
 from memory_assets.stores.agents.partitions import MESSAGE_HEAD, partition_of
+from memory_assets.stores.agents.waiting import Waiting
 from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
@@ -117,6 +117,11 @@ def has_sessions(stores: Stores, project: str) -> bool:
     return stores.has_catalog and bool(stores.catalog.products.spans(project))
 
 
+def send_waiting(settings: Settings, send: Callable[[dict[str, Any]], None]) -> int:
+    """Send what waits for this memory, and return how much it was (`Waiting.send`)."""
+    return Waiting(settings.data_dir).send(send)
+
+
 def let_wait(settings: Settings, said: dict[str, Any], error: StoreError) -> dict[str, Any]:
     """Let a turn or a memory wait until the memory can be written, and return the answer to it.
     `said` are its values by the names of the request; a turn has a `role`.
@@ -126,7 +131,7 @@ def let_wait(settings: Settings, said: dict[str, Any], error: StoreError) -> dic
         StoreError: as many memories wait as may be stored in a window, or it is too long.
     """
     engines = Engines(settings)
-    redaction, waiting = redaction_to_wait(engines), waiting_for(settings)
+    redaction, waiting = redaction_to_wait(engines), Waiting(settings.data_dir)
     for name in ("conversation", "message_id", "channel"):
         if said.get(name):
             named(redaction, name, said[name])

@@ -15,12 +15,10 @@ from memory_assets.agent_memory.memory import MemoryService, Surroundings
 from memory_assets.agent_memory.policy import MemoryPolicy
 from memory_assets.agent_memory.ports import AgentStore, Redaction, VectorStore
 from memory_assets.errors import EmbedderUnavailable, StoreError
-from memory_assets.paths import user_config_dir
 from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.redacted_text import RedactedText
 from memory_assets.settings import Settings
-from memory_assets.stores.agents.waiting import Waiting
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
@@ -84,13 +82,6 @@ def limits_of(settings: Settings) -> ContextLimits:
         settings.top_k,
         near=settings.context_near,
     )
-
-
-def waiting_for(settings: Settings, store: str = "") -> Waiting:
-    """Return what waits for this memory, or for another `store` of it."""
-    named = f"{settings.data_dir.absolute()}\0{store}".encode("utf-8", "surrogatepass")
-    digest = blake2b(named, digest_size=8).hexdigest()
-    return Waiting(user_config_dir() / f"waiting-{digest}.jsonl")
 
 
 def redaction_to_wait(engines: Engines) -> Redaction:

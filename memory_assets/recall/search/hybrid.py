@@ -16,13 +16,7 @@ import numpy as np
 
 from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
-from memory_assets.recall.search.confidence import (
-    FIELD,
-    SHOWN_DIGITS,
-    Confidence,
-    Evidence,
-    confidences,
-)
+from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, confidences, unknown
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.documents import (
     POOL,
@@ -184,19 +178,19 @@ def _find_kind(
         evidence = Evidence(
             request.query, corpus, corpora.index, nearest, field.scores, words, cosines, meaning
         )
-        sure = [Confidence(0.0, weak=True)] * len(turns)
-        if known or cosines is None:
-            sure = confidences(turns, evidence, request.least)
-        turns, judged = turns[: len(sure)], sure
+        told = known or cosines is None
+        sure = confidences(turns, evidence, request.least) if told else unknown(turns)
+        turns = turns[: len(sure)]
         if pasted is not None:
-            judged = [
-                replace(each, weak=each.weak and not pasted[turn])
+            sure = [
+                each.made_sure() if pasted[turn] else each
                 for turn, each in zip(turns, sure, strict=True)
             ]
+        judged = sure
     # By meaning alone a turn is shown by its nearest passage, documents by their chunks.
     asks = "" if request.mode == "semantic" or copies else request.query
     hits = _hits(turns, judged, ranking, corpus, corpora, copies, asks)
-    hits = [_sure_if_literal(hit, request.query) for hit in hits]
+    hits = [_sure_if_literal(hit, request.query, judged) for hit in hits]
     if ranking.meaning is None and pasted is None and len(request.kinds) > 1:
         # A kind with one of the question's words is not the equal of one with all of them.
         hits = [replace(hit, score=hit.score * words.occurring) for hit in hits]
@@ -361,7 +355,7 @@ def _hits(
         if ranking.of_hubs is not None and ranking.of_hubs[turn]:
             why["hubness"] = round(float(ranking.of_hubs[turn]), 4)
         if confidence is not None:
-            why["answers"] = round(confidence.probability, SHOWN_DIGITS)
+            why["answers"] = confidence.probability
         weak = confidence is not None and confidence.weak
         score = float(ranking.scores[turn])
         prompt = prompts[shown.id]
@@ -398,8 +392,10 @@ def _answering(
     return shown
 
 
-def _sure_if_literal(hit: Hit, query: str) -> Hit:
-    return replace(hit, weak=False) if hit.weak and holds_literally(query, hit.text) else hit
+def _sure_if_literal(hit: Hit, query: str, judged: Sequence[Confidence | None]) -> Hit:
+    if not (hit.weak and judged[0] and holds_literally(query, hit.text)):
+        return hit
+    return replace(hit, weak=False, why={**hit.why, "answers": judged[0].enough})
 
 
 def _shown(turns: Sequence[int], ranking: _Ranking, corpus: Corpus) -> list[int]:

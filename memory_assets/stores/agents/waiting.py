@@ -7,10 +7,13 @@ redacted text is accepted.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from memory_assets.errors import StoreDamaged
+from memory_assets.paths import user_config_dir
 from memory_assets.redacted_text import require_redacted
 from memory_assets.stores.files.shared import cannot_write, locked, replace_text
 
@@ -18,21 +21,44 @@ _LOCK_SECONDS = 10.0
 _TEXTS = ("text", "entities", "tags")
 
 
+def waiting_files(data_dir: Path) -> Iterator[Path]:
+    """Yield the files of what waits for the memory of a data directory."""
+    yield from user_config_dir().glob(f"{_stem(data_dir)}*")
+
+
+def _stem(data_dir: Path) -> str:
+    return f"waiting-{_hash(str(data_dir.absolute()))}"
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
 class Waiting:
-    """Entries in the order in which they were said. Processes may share the file.
+    """What waits for the memory of a data directory, or for another `store` that its chat uses, in
+    the order in which it was said. Processes may share the file.
 
     Raises:
         StoreBusy, StoreError: by `keep` and `send`; the file cannot be used.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, data_dir: Path, store: str = "") -> None:
+        of_store = f"-{_hash(store)}" if store else ""
+        self._path = user_config_dir() / f"{_stem(data_dir)}{of_store}.jsonl"
 
     def entries(self) -> list[dict[str, Any]]:
-        """Return what waits."""
+        """Return what waits.
+
+        Raises:
+            StoreDamaged: the file cannot be read.
+        """
         if not self._path.exists():
             return []
-        return [json.loads(line) for line in self._path.read_text("utf-8").splitlines()]
+        try:
+            return [json.loads(line) for line in self._path.read_text("utf-8").splitlines()]
+        except (OSError, ValueError):
+            remedy = "Correct it, or move it away: what waited is in it."
+            raise StoreDamaged(f"{self._path} is damaged. {remedy}") from None
 
     def keep(self, entry: Mapping[str, Any]) -> None:
         """Add an entry; once more, it is there once.
