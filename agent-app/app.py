@@ -11,16 +11,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from context_builder import open_builder
-from memory_gateway import open_memory
+from memory_gateway import Outbox, open_memory
 from memory_policy import ASK, read_answer
 
 from memory_assets.agent_memory.context import ContextBuilder
 from memory_assets.agent_memory.gateway import MemoryGateway
-from memory_assets.errors import MemoryAssetsError
+from memory_assets.errors import MemoryAssetsError, StoreError
 from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.private_files import create_private_files
@@ -72,10 +73,15 @@ class Chat:
     """One conversation."""
 
     def __init__(
-        self, gateway: MemoryGateway, builder: ContextBuilder, model: Model, conversation_id: str
+        self,
+        gateway: MemoryGateway,
+        builder: ContextBuilder,
+        model: Model,
+        conversation_id: str,
+        outbox: Outbox,
     ) -> None:
         self._gateway, self._builder, self._model = gateway, builder, model
-        self._id = conversation_id
+        self._id, self._outbox = conversation_id, outbox
 
     def say(self, text: str) -> str:
         """Keep a message, answer it, keep the answer and what is to be remembered of it. An answer
@@ -83,7 +89,8 @@ class Chat:
 
         Raises:
             NoModelAnswer: the message is kept, and has no answer.
-            MemoryAssetsError: memory cannot be reached, or refuses the message.
+            StoreError: memory cannot be reached; the message is kept, and sent before the next.
+            MemoryAssetsError: memory refuses the message.
         """
         self._append("user", text)
         context = self._builder.build_context(self._id, text)
@@ -100,9 +107,21 @@ class Chat:
         return answer
 
     def _append(self, role: str, text: str) -> None:
-        last = self._gateway.tail_history(self._id, 1)
+        """Append a turn after those that wait, or let it wait, too."""
+        turn = {"conversation": self._id, "role": role, "ts": datetime.now(UTC).isoformat()}
+        try:
+            self._outbox.waiting.send(self._send)
+            self._send({**turn, "text": text})
+        except StoreError:
+            self._outbox.waiting.keep({**turn, "text": self._outbox.redact(text)})
+            raise
+
+    def _send(self, turn: Mapping[str, Any]) -> None:
+        last = self._gateway.tail_history(turn["conversation"], 1)
         place = last[-1].turn_index + 1 if last else 0
-        self._gateway.append_history(self._id, role, text, place, datetime.now(UTC))
+        self._gateway.append_history(
+            turn["conversation"], turn["role"], turn["text"], place, turn["ts"]
+        )
 
 
 def open_chat(conversation_id: str) -> Chat:
@@ -116,7 +135,8 @@ def open_chat(conversation_id: str) -> Chat:
     gateway = open_memory(engines)
     url, name = os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_MODEL"]
     model = Model(url, name, os.environ.get("OPENAI_API_KEY"))
-    return Chat(gateway, open_builder(engines, gateway), model, conversation_id)
+    builder = open_builder(engines, gateway)
+    return Chat(gateway, builder, model, conversation_id, Outbox.of(engines))
 
 
 def answers(chat: Chat, lines: Iterable[str]) -> Iterator[str]:
@@ -124,6 +144,8 @@ def answers(chat: Chat, lines: Iterable[str]) -> Iterator[str]:
     for line in filter(None, map(str.strip, lines)):
         try:
             yield chat.say(line)
+        except StoreError as error:
+            yield f"[{error} The line is kept, and sent before the next that memory takes.]"
         except (NoModelAnswer, MemoryAssetsError) as error:
             yield f"[{error}]"
 

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from memory_assets.agent_memory.gateway import MemoryGateway
-from memory_assets.pipeline.agent_memory.gateway import open_gateway
+from memory_assets.pipeline.agent_memory.gateway import open_gateway, redaction_to_wait
 from memory_assets.pipeline.stage.engines import Engines
+from memory_assets.redacted_text import RedactedText
+from memory_assets.stores.agents.waiting import Waiting
 from memory_assets.stores.chroma_mcp.adapter import ChromaMcpVectorStoreAdapter
 from memory_assets.stores.chroma_mcp.session import McpSession
 
 _LOCK = "agent_memory.lock"
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """The turns that wait because memory could not be reached, and the redaction of these."""
+
+    waiting: Waiting
+    redact: Callable[[str], RedactedText]
+
+    @classmethod
+    def of(cls, engines: Engines) -> Outbox:
+        """Return that of the memory that the settings name."""
+        store = f"chat {engines.settings.mcp_endpoint or ''}"
+        return cls(Waiting(engines.data_dir, store), redaction_to_wait(engines).redact)
 
 
 def open_memory(engines: Engines) -> MemoryGateway:
@@ -17,6 +36,6 @@ def open_memory(engines: Engines) -> MemoryGateway:
     if endpoint is None:
         return open_gateway(engines)
     lock, tenant = engines.settings.data_dir / _LOCK, engines.settings.tenant
-    prefix = f"{tenant}.agents." if tenant else "agents."
+    prefix = f"{tenant}.{engines.settings.mcp_prefix}" if tenant else engines.settings.mcp_prefix
     store = ChromaMcpVectorStoreAdapter(McpSession(endpoint), lock, prefix=prefix)
     return open_gateway(engines, store=store)

@@ -15,11 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
-enum call { WRITE = 1, FSYNC = 2, RENAME = 3, OPEN = 4 };
+/* CHANGE is each of them that changes what is on the disk, and those of which no other is. */
+enum call { WRITE = 1, FSYNC = 2, RENAME = 3, OPEN = 4, CHANGE = 5 };
 
 /* As `_LAYOUT` of failing_calls.py has it. */
 struct control {
@@ -30,6 +34,7 @@ struct control {
   int64_t error; /* with this errno */
   int64_t seen;  /* calls of that kind so far, in all processes */
   int64_t failed;
+  int64_t ahead; /* seconds that the clock is ahead */
   char directory[512]; /* below which; ends with a slash */
   char store[64];      /* what the rest of the path contains */
   char path[512];      /* the path whose call failed last, below the directory */
@@ -61,7 +66,7 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 /* Whether this call of a path fails; errno is set then. */
-static int fails(enum call call, const char *path) {
+static int fails(enum call call, const char *path, int changes) {
   if (control == NULL || control->mode == 0) return 0;
   size_t length = strlen(control->directory);
   if (strncmp(path, control->directory, length) != 0) return 0;
@@ -70,9 +75,13 @@ static int fails(enum call call, const char *path) {
     char line[PATH_MAX];
     int size = snprintf(line, sizeof line, "%d %s\n", (int)call, rest);
     if (list >= 0 && size > 0) (void)!REAL(write)(list, line, (size_t)size);
+    if (!changes || call == CHANGE) return 0;
+    size = snprintf(line, sizeof line, "%d %s\n", (int)CHANGE, rest);
+    if (list >= 0 && size > 0) (void)!REAL(write)(list, line, (size_t)size);
     return 0;
   }
-  if (control->call != (int64_t)call || strstr(rest, control->store) == NULL) return 0;
+  if (control->call != (int64_t)call && !(control->call == CHANGE && changes)) return 0;
+  if (strstr(rest, control->store) == NULL) return 0;
   int64_t number = __atomic_add_fetch(&control->seen, 1, __ATOMIC_SEQ_CST);
   if (number < control->nth || number > control->last) return 0;
   __atomic_add_fetch(&control->failed, 1, __ATOMIC_SEQ_CST);
@@ -90,12 +99,12 @@ static int fails_of(enum call call, int file) {
   errno = before;
   if (length <= 0) return 0;
   path[length] = 0;
-  return fails(call, path);
+  return fails(call, path, 1);
 }
 
-static int fails_at(enum call call, int directory, const char *path) {
+static int fails_if(enum call call, int directory, const char *path, int changes) {
   if (control == NULL || control->mode == 0 || path == NULL) return 0;
-  if (path[0] == '/') return fails(call, path);
+  if (path[0] == '/') return fails(call, path, changes);
   char name[64], whole[PATH_MAX], at[PATH_MAX];
   snprintf(name, sizeof name, "/proc/self/fd/%d", directory);
   if (directory == AT_FDCWD) snprintf(name, sizeof name, "/proc/self/cwd");
@@ -103,7 +112,11 @@ static int fails_at(enum call call, int directory, const char *path) {
   if (length <= 0) return 0;
   at[length] = 0;
   if ((size_t)snprintf(whole, sizeof whole, "%s/%s", at, path) >= sizeof whole) return 0;
-  return fails(call, whole);
+  return fails(call, whole, changes);
+}
+
+static int fails_at(enum call call, int directory, const char *path) {
+  return fails_if(call, directory, path, call != OPEN);
 }
 
 ssize_t write(int file, const void *bytes, size_t count) {
@@ -131,6 +144,26 @@ int renameat2(int at, const char *from, int into, const char *to, unsigned flags
   return fails_at(RENAME, into, to) ? -1 : REAL(renameat2)(at, from, into, to, flags);
 }
 
+int mkdir(const char *path, mode_t mode) {
+  return fails_at(CHANGE, AT_FDCWD, path) ? -1 : REAL(mkdir)(path, mode);
+}
+int unlink(const char *path) {
+  return fails_at(CHANGE, AT_FDCWD, path) ? -1 : REAL(unlink)(path);
+}
+
+/* The clock of SQLite and of Python. */
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  int failed = REAL(clock_gettime)(clock, now);
+  if (control != NULL && clock == CLOCK_REALTIME) now->tv_sec += control->ahead;
+  return failed;
+}
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+  int failed = REAL(gettimeofday)(now, zone);
+  if (control != NULL) now->tv_sec += control->ahead;
+  return failed;
+}
+
+#define CHANGES(flags) (((flags) & O_ACCMODE) != O_RDONLY || ((flags) & O_CREAT))
 #define MODE_OF(flags)                                \
   mode_t mode = 0;                                    \
   if ((flags) & (O_CREAT | __O_TMPFILE)) {            \
@@ -142,19 +175,19 @@ int renameat2(int at, const char *from, int into, const char *to, unsigned flags
 
 int open(const char *path, int flags, ...) {
   MODE_OF(flags)
-  return fails_at(OPEN, AT_FDCWD, path) ? -1 : REAL(open)(path, flags, mode);
+  return fails_if(OPEN, AT_FDCWD, path, CHANGES(flags)) ? -1 : REAL(open)(path, flags, mode);
 }
 int open64(const char *path, int flags, ...) {
   MODE_OF(flags)
-  return fails_at(OPEN, AT_FDCWD, path) ? -1 : REAL(open64)(path, flags, mode);
+  return fails_if(OPEN, AT_FDCWD, path, CHANGES(flags)) ? -1 : REAL(open64)(path, flags, mode);
 }
 int openat(int at, const char *path, int flags, ...) {
   MODE_OF(flags)
-  return fails_at(OPEN, at, path) ? -1 : REAL(openat)(at, path, flags, mode);
+  return fails_if(OPEN, at, path, CHANGES(flags)) ? -1 : REAL(openat)(at, path, flags, mode);
 }
 int openat64(int at, const char *path, int flags, ...) {
   MODE_OF(flags)
-  return fails_at(OPEN, at, path) ? -1 : REAL(openat64)(at, path, flags, mode);
+  return fails_if(OPEN, at, path, CHANGES(flags)) ? -1 : REAL(openat64)(at, path, flags, mode);
 }
 FILE *fopen(const char *path, const char *mode) {
   return fails_at(OPEN, AT_FDCWD, path) ? NULL : REAL(fopen)(path, mode);

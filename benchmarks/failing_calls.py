@@ -18,13 +18,19 @@ from pathlib import Path
 
 SOURCE = Path(__file__).with_suffix(".c")
 CALLS = {"write": 1, "fsync": 2, "rename": 3, "open": 4}
+CHANGE = "change"
+"""A call of any kind that changes what is on the disk: all of them fail from some moment on where
+the disk is full for good, or read-only."""
+_NUMBERS = {**CALLS, CHANGE: 5}
 ERRORS = {name: getattr(errno, name) for name in ("EIO", "ENOSPC", "EINTR", "EMFILE", "EACCES")}
 STORES = (
     *("chroma", "lake", "catalog.db", "keywords.db"),
     *("lineage.db", "forgotten.db", "agent_memory.db"),
 )
 """What a path has in its name below the data directory, by the store that it belongs to."""
-_LAYOUT = struct.Struct("@7q512s64s512s")
+_LAYOUT = struct.Struct("@8q512s64s512s")
+_AHEAD = 7
+"""Which number of the layout is the seconds that the clock is ahead."""
 _FOR_EVER = 2**62
 
 
@@ -76,7 +82,8 @@ class FailingCalls:
     def arm(self, directory: Path, fault: Fault) -> None:
         """Let a call on files below a directory fail from now on."""
         last = _FOR_EVER if fault.lasting else fault.nth
-        numbers = (1, CALLS[fault.call], fault.nth, last, ERRORS[fault.error], 0, 0)
+        number = getattr(errno, fault.error)
+        numbers = (1, _NUMBERS[fault.call], fault.nth, last, number, 0, 0)
         self._put(numbers, directory, fault.store)
 
     def list_calls(self, directory: Path) -> None:
@@ -89,19 +96,25 @@ class FailingCalls:
         failed last, or ""."""
         values = _LAYOUT.unpack(self._shared[:])
         self._shared[:8] = bytes(8)
-        path: bytes = values[9]
+        path: bytes = values[10]
         return path.split(b"\0", 1)[0].decode("utf-8", "replace")
 
     def listed(self) -> Counter[tuple[str, str]]:
-        """Return how often each kind of call was made, by kind and store."""
-        names = {str(number): name for name, number in CALLS.items()}
+        """Return how often each kind of call was made, by kind and store; "": in all of them."""
+        names = {str(number): name for name, number in _NUMBERS.items()}
         found = Counter[tuple[str, str]]()
         for line in self._listed.read_text("utf-8", "replace").splitlines():
             number, _, path = line.partition(" ")
-            found.update((names[number], store) for store in STORES if store in path)
+            found.update((names[number], store) for store in (*STORES, "") if store in path)
         return found
+
+    def set_clock(self, ahead: float) -> None:
+        """Let the clock be so many seconds ahead of the machine's, or behind it, from now on."""
+        at = _AHEAD * 8
+        self._shared[at : at + 8] = struct.pack("@q", round(ahead))
 
     def _put(self, numbers: tuple[int, ...], directory: Path, store: str) -> None:
         below = f"{directory.resolve()}/".encode()
-        self._shared[8:] = _LAYOUT.pack(*numbers, below, store.encode(), b"")[8:]
+        (ahead,) = struct.unpack_from("@q", self._shared, _AHEAD * 8)
+        self._shared[8:] = _LAYOUT.pack(*numbers, ahead, below, store.encode(), b"")[8:]
         self._shared[:8] = struct.pack("@q", numbers[0])

@@ -9,7 +9,9 @@ says, spread evenly, fail in turn, each in a copy of the memory and with another
 was told, the operation is done once more without a fault, and `memory ingest` follows. Rows of all
 tables, collections and words must be those of a memory that nothing disturbed, no process and no
 temporary file may be left, and nothing may be waited for longer than 30 s without saying for what.
-Texts are embedded by a hash, and only where Chroma's files are the matter.
+Texts are embedded by a hash, and only where Chroma's files are the matter. The store `all` is a
+disk that is full, or read-only, from some call on until the operation, a search, `status` and
+`doctor` have ended.
 
 With `--results`, what came of each fault is appended to a file of JSON lines; a later run takes the
 faults that are not in it, and the table is of all of them.
@@ -38,7 +40,8 @@ from typing import IO, Any
 
 from benchmarks import crash_child
 from benchmarks.crash_world import ROOT, World, differences, rows_of
-from benchmarks.failing_calls import CALLS, ERRORS, STORES, FailingCalls, Fault
+from benchmarks.failing_calls import CALLS, CHANGE, ERRORS, STORES, FailingCalls, Fault
+from memory_assets.paths import tombstones_copy
 
 _LONGEST = 100.0
 """Seconds after which a command counts as one that hangs."""
@@ -48,6 +51,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 """Of prctl(2): a process becomes the parent of what its children leave behind."""
 _TIME = re.compile(r"datetime\.datetime\([^()]*(?:\([^()]*\))?[^()]*\)|\d{4}-\d\d-\d\dT[\d:.+Z]*")
 _TEMPORARY = ("*.tmp", "*.staging", "*.partial", "*.replaced", "*.anew", "*.recovered")
+ALL = "all"
+"""Instead of a store: the disk."""
+_LOOKS = (("search", "ledger"), ("status",), ("doctor",))
 _FORGOTTEN_BEFORE = 3
 """Exit code of `memory forget` where nothing fits any more."""
 
@@ -155,7 +161,7 @@ def _become(asked: Mapping[str, Any]) -> None:
 
 
 def _exit_code(process: int) -> int:
-    deadline = time.monotonic() + _LONGEST
+    deadline = time.monotonic() + _LONGEST * _crowd()
     while time.monotonic() < deadline:
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:
@@ -163,6 +169,12 @@ def _exit_code(process: int) -> int:
         time.sleep(0.01)
     os.kill(process, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def _crowd() -> float:
+    """Return how many programs share a core of this machine now, at least 1: by so much a command
+    may be slower."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _left_behind() -> int:
@@ -237,13 +249,14 @@ class Sweep:
         base = self.directory / f"base-{store == 'chroma'}"
         if not base.exists():
             self._do(self.environment(base, store, before=True), ("ingest",), (0,))
-            _stop(base)
+            stop_server(base)
         return base
 
     def copy(self, operation: Operation, store: str) -> Path:
         """Return a new memory to do an operation in."""
         target = self.directory / "memory"
         shutil.rmtree(target, ignore_errors=True)
+        tombstones_copy(target).unlink(missing_ok=True)  # of the memory that was there
         if (base := self.base(operation, store)) is not None:
             shutil.copytree(base, target)
         return target
@@ -259,7 +272,7 @@ class Sweep:
         self.failing.disarm()
         self._do(environment, ("ingest",), (0,))
         self.references[name, store == "chroma"] = self.rows(data_dir, store)
-        _stop(data_dir)
+        stop_server(data_dir)
         return self.failing.listed()
 
     def arguments(self, operation: Operation) -> tuple[str, ...]:
@@ -275,14 +288,19 @@ class Sweep:
         self.failing.arm(data_dir, fault)
         began = time.monotonic()
         code, said = self.runner.run(environment, self.arguments(operation))
-        path, took = self.failing.disarm(), time.monotonic() - began
-        wrong = list(_wrong_saying(code, said, took))
+        took = time.monotonic() - began
+        wrong = list(wrong_saying(code, said, took))
+        for look in _LOOKS if fault.lasting else ():
+            began = time.monotonic()
+            at = self.runner.run(environment, look)
+            wrong += wrong_saying(*at, time.monotonic() - began)
+        path = self.failing.disarm()
         outcome = "not reached" if not path else "unnoticed" if code == 0 else "told"
         arguments = (self.arguments(operation), operation.fine)
         for again, fine in (*(() if code in operation.fine else (arguments,)), (("ingest",), (0,))):
             began = time.monotonic()
             code, said = self.runner.run(environment, again)
-            wrong += _wrong_saying(code, said, time.monotonic() - began)
+            wrong += wrong_saying(code, said, time.monotonic() - began)
             if code not in fine:
                 wrong.append(f"{again[0]} again ended with {code}: {said[-600:]}")
                 break
@@ -290,11 +308,11 @@ class Sweep:
             wanted = self.references[name, fault.store == "chroma"]
             against = differences(wanted, self.rows(data_dir, fault.store))
             wrong += [f"{len(keys)} {kind}: {keys[:3]}" for kind, keys in against.items() if keys]
-        _stop(data_dir)
+        stop_server(data_dir)
         wrong += [f"left: {each}" for each in left_over(data_dir)]
         if left := self.runner.left():
             wrong.append(f"left: {left} processes")
-        about = (name, fault.store, fault.call, place, fault.error)
+        about = (name, fault.store or ALL, fault.call, place, fault.error)
         return Result(*about, outcome, "; ".join(wrong), path, round(took, 1))
 
     def rows(self, data_dir: Path, store: str) -> dict[str, Any]:
@@ -326,7 +344,7 @@ class Sweep:
         """End what was started."""
         self.runner.close()
         for path in self.directory.glob("*/chroma"):
-            _stop(path.parent)
+            stop_server(path.parent)
 
     def _do(
         self, environment: Mapping[str, str], arguments: Sequence[str], fine: Sequence[int]
@@ -348,17 +366,18 @@ def _make_old(directory: Path) -> None:
             path.write_text(path.read_text().replace('"2026-0', '"2025-0'))
 
 
-def _wrong_saying(code: int, said: str, seconds: float) -> Iterator[str]:
+def wrong_saying(code: int, said: str, seconds: float) -> Iterator[str]:
     """Yield what is wrong with what a command says that met a fault, or came after it."""
     if code == -signal.SIGKILL:
-        yield f"hung for {_LONGEST:.0f} s"
-    elif seconds > _SILENT and not re.search(r"wait|answer|did not start|locked", said):
+        yield f"hung for {seconds:.0f} s"
+    elif seconds > _SILENT * _crowd() and not re.search(r"wait|answer|did not start|locked", said):
         yield f"took {seconds:.0f} s, and does not say for what"
     if "Traceback" in said:
         yield f"a traceback: {said[-600:]}"
 
 
-def _stop(data_dir: Path) -> None:
+def stop_server(data_dir: Path) -> None:
+    """Stop Chroma's server of a memory."""
     from memory_assets.stores.chroma import server as chroma_server
 
     chroma_server.stop(data_dir)
@@ -386,6 +405,10 @@ def places(calls: int, rounds: int) -> list[int]:
 
 def faults(calls: Counter[tuple[str, str]], store: str, values: int) -> Iterator[tuple[int, Fault]]:
     """Yield the faults of the calls on a store by their places, with the errors in turn."""
+    if store == ALL:
+        for place, nth in enumerate(places(calls[CHANGE, ""], values)):
+            yield place, Fault(CHANGE, "", nth, ("ENOSPC", "EROFS")[place % 2], lasting=True)
+        return
     errors = sorted(ERRORS)
     at = sum(map(ord, store))
     for call in CALLS:
@@ -400,7 +423,7 @@ def main() -> None:
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--values", type=int, default=4, help="calls of a kind that fail")
     parser.add_argument("--operations", default=",".join(OPERATIONS))
-    parser.add_argument("--stores", default=",".join(STORES))
+    parser.add_argument("--stores", default=",".join((*STORES, ALL)))
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no fault after that")
     parser.add_argument("--results", type=Path, help="file of JSON lines to go on with")
     given = parser.parse_args()

@@ -9,7 +9,8 @@ was changed for it. The others were looked at while the rule was chosen, so thei
 good: benchmarks/memory_pairs_close.tsv (200), where the same is mostly said in nearly the
 same words, and benchmarks/memory_pairs.tsv (210), where it is said in others. The former was
 written before the rule, by its later author; docs/agent-memory.md has what it said before anybody
-looked at it.
+looked at it. benchmarks/memory_pairs_numbers.tsv has numbers of one subject and of two: the first
+half for choosing the rule, the second for reporting.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ SETS = {
     "blind": "memory_pairs_blind.tsv",
     "close": "memory_pairs_close.tsv",
     "other words": "memory_pairs.tsv",
+    "numbers": "memory_pairs_numbers.tsv",
 }
 
 
@@ -54,8 +56,9 @@ def scores(judgements: list[tuple[str, str]], what: str) -> tuple[float, float]:
 def main() -> None:
     """Print precision and recall by set and relation, and how many contrary pairs are merged."""
     for name in SETS:
-        judgements = judged(pairs(name))
-        for what in ("same", "contradiction"):
+        given = pairs(name)
+        judgements = judged(given[len(given) // 2 :] if name == "numbers" else given)
+        for what in sorted({"same", "contradiction"}.intersection(label for label, _, _ in given)):
             precision, recall = scores(judgements, what)
             print(f"{name:10} {what:14} precision {precision:.2f}  recall {recall:.2f}")
         contrary = [taken for label, taken in judgements if label == "contradiction"]

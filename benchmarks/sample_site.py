@@ -44,7 +44,7 @@ PAGES = (
 def sample_site(directory: Path) -> Iterator[str]:
     """Ingest the sample into a directory and yield the address of its pages."""
     home = directory / "home"
-    home.mkdir()
+    (home / "code" / "harbor-api").mkdir(parents=True)  # else its sessions could not be resumed
     kept = {name: value for name, value in os.environ.items() if name.startswith("MEMORY_")}
     for name in kept:
         del os.environ[name]

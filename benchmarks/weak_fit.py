@@ -127,7 +127,7 @@ def ask(
 
     def judged(turns: Sequence[int], evidence: confidence.Evidence) -> list[confidence.Confidence]:
         seen.append(evidence)
-        return [confidence.Confidence(0.0, False) for _ in turns]
+        return [confidence.Confidence(0.0, 0.0) for _ in turns]
 
     def allowed(corpus: Corpus, *_: object) -> NDArray[np.bool_]:
         inside = [key.session_id in (within or ()) for key in corpus.sessions]

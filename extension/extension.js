@@ -4,6 +4,7 @@
 // All work is the program's: this starts it, and shows what it says.
 
 const { execFile, spawn } = require("node:child_process");
+const fs = require("node:fs");
 const path = require("node:path");
 const vscode = require("vscode");
 
@@ -22,15 +23,28 @@ class Memory {
     return vscode.workspace.getConfiguration("memory").get(name);
   }
 
+  // The open folders as the editor names them, by their directories with links resolved, which are
+  // what the program has on record.
+  folders() {
+    const folders = (vscode.workspace.workspaceFolders || []).map((each) => each.uri);
+    const paths = folders.filter((each) => each.scheme === "file").map((each) => each.fsPath);
+    return new Map(paths.map((each) => [resolved(each), each]));
+  }
+
   roots() {
-    const folders = vscode.workspace.workspaceFolders || [];
-    return folders.filter((each) => each.uri.scheme === "file").map((each) => each.uri.fsPath);
+    return [...this.folders().keys()];
+  }
+
+  // The variables that the settings name.
+  variables() {
+    const named = { MEMORY_DATA_DIR: "dataDirectory", MEMORY_EMBEDDER: "embedder" };
+    const given = Object.entries(named).map(([name, each]) => [name, this.setting(each)]);
+    return Object.fromEntries(given.filter(([, value]) => value));
   }
 
   // The program's environment and directory. Its arguments are never read by a shell.
   options() {
-    const directory = this.setting("dataDirectory");
-    const env = directory ? { ...process.env, MEMORY_DATA_DIR: directory } : process.env;
+    const env = { ...process.env, ...this.variables() };
     return { cwd: this.roots()[0], env, maxBuffer: 64 * 1024 * 1024 };
   }
 
@@ -83,9 +97,14 @@ class Memory {
     this.timer = setTimeout(() => this.count().catch((error) => this.failed(error)), LEAST_WAIT_MS);
   }
 
-  async count() {
+  // What is on record of the open folders.
+  async workspaces() {
     const { workspaces } = JSON.parse(await this.run("workspaces", "--json"));
-    const shown = workspaces.filter((each) => this.roots().includes(each.root));
+    return workspaces.filter((each) => this.folders().has(resolved(each.root)));
+  }
+
+  async count() {
+    const shown = await this.workspaces();
     const chunks = shown.reduce((sum, each) => sum + each.chunks, 0);
     this.status.text = `$(database) ${chunks.toLocaleString("en")} chunks`;
     this.status.tooltip = shown
@@ -103,7 +122,7 @@ class Memory {
 
   // Index a saved file, one after the other, unless a process of ours follows the files.
   saved(document) {
-    const file = document.uri.fsPath;
+    const file = resolved(document.uri.fsPath);
     const root = this.roots().find((each) => file.startsWith(each + path.sep));
     if (document.uri.scheme !== "file" || !root || !this.setting("indexOnSave")) return this.saves;
     if (this.watchers.has(root)) return this.saves;
@@ -126,10 +145,13 @@ class Memory {
   async search() {
     const query = await vscode.window.showInputBox({ prompt: "Search documents and code" });
     if (!query) return;
-    const number = String(this.setting("hits"));
-    const asked = ["search", "--in", "workspace", "--json", "-n", number, "--", query];
-    const { hits } = JSON.parse(await this.run(...asked));
-    const items = hits.map(({ metadata, text }) => ({
+    const number = this.setting("hits");
+    const asked = ["search", "--in", "workspace", "--json", "-n", String(number)];
+    const answers = (await this.workspaces()).map(async ({ name }) =>
+      JSON.parse(await this.run(...asked, "--project", `workspace:${name}`, "--", query)));
+    const hits = (await Promise.all(answers)).flatMap((each) => each.hits);
+    const best = hits.sort((one, other) => other.score - one.score).slice(0, number);
+    const items = best.map(({ metadata, text }) => ({
       label: metadata.section_heading || metadata.file_path,
       description: `${metadata.file_path}:${metadata.line_start}-${metadata.line_end}`,
       detail: text.replace(/\s+/g, " ").trim().slice(0, 200),
@@ -141,10 +163,32 @@ class Memory {
   }
 
   async open({ source_root: root, file_path: file, line_start: first, line_end: last }) {
-    const document = await vscode.workspace.openTextDocument(path.join(root, file));
+    const folder = this.folders().get(resolved(root)) || root;
+    const document = await vscode.workspace.openTextDocument(path.join(folder, file));
     const selection = new vscode.Range(first - 1, 0, last, 0);
     await vscode.window.showTextDocument(document, { selection });
   }
+}
+
+// A path with its links resolved; as it is if nothing is there.
+function resolved(file) {
+  try {
+    return fs.realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+// Offer the server to agents in the editor (VS Code from 1.101 on).
+function offerServer() {
+  if (!vscode.lm?.registerMcpServerDefinitionProvider) return { dispose: () => {} };
+  const servers = () => {
+    const [program, variables] = [memory.setting("program"), memory.variables()];
+    return [new vscode.McpStdioServerDefinition("Memory", program, ["mcp"], variables)];
+  };
+  return vscode.lm.registerMcpServerDefinitionProvider("memory.server", {
+    provideMcpServerDefinitions: servers,
+  });
 }
 
 let memory;
@@ -166,6 +210,7 @@ function activate(context) {
     registerCommand("memory.watch", () => memory.watch()),
     vscode.workspace.onDidSaveTextDocument((document) => memory.saved(document)),
     vscode.workspace.onDidChangeWorkspaceFolders(() => memory.setting("watch") && memory.watch()),
+    offerServer(),
     { dispose: () => memory.stop() },
   );
   if (memory.setting("watch")) memory.watch();

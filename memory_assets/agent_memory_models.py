@@ -50,7 +50,7 @@ class AgentMemory:
     project_root: Root
     agent: Agent
     session_id: MemoryHash
-    type: Annotated[str, "preference, fact, project or decision."]
+    type: Annotated[str, "preference, fact, project, decision, or a person's note."]
     confidence: Annotated[float, "How sure the agent was, 0 to 1."]
     conversation_id: Annotated[str, "Conversation that it comes from; may be empty."]
     entities: Annotated[tuple[RedactedText, ...], "What it is about, redacted."]

@@ -9,7 +9,7 @@ found however it is asked for. What each choice is worth: benchmarks/notes/retri
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import cache, lru_cache
 from itertools import chain, pairwise
@@ -71,7 +71,7 @@ BASE_FORMS = {
 }
 """The base form of each irregular form."""
 # Changes whenever the same text would give other terms.
-TERMS_VERSION = "3"
+TERMS_VERSION = "4"
 
 WEAK = 0.2
 """How much a word of the question counts that is only there to make it one."""
@@ -82,6 +82,20 @@ IDENTIFIER = re.compile(
 """A name as code has it: `read_footer`, `readFooter`, `TypeError`, `TS2345`."""
 
 _LONGEST = 64
+_GERMAN = """
+auch auf aus bei beim dass dem den der deshalb durch eine einem einen einer fur haben ich ist
+kann keine konnen mehr nach nicht noch nur oder schon sich sind uber und vom von warum weil wenn
+werden wie wir wird wurde zum zur
+"""
+"""Words that show German, without accents; none is an English word or a name of code."""
+_LONG_WORD = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][a-z]{8,}(?![A-Za-z0-9_])")
+_SHORTEST_HEAD, _SHORTEST_END = 4, 5
+_ONSET = re.compile(
+    r"(?!ung|heit|keit|lich|isch|schaft|ation|tion|ier|erung|end[e-]|ens|ern|ers)"
+    r"(?:[aeiouy]|[bcdfghjklmnprstvwz][aeiouy]|sch[aeioulmnrw]|s[pt][aeiour]|[bfgkp]l|[bdfgkpt]r"
+    r"|ch[aeiour]|[gk]n|pf|ph|qu|th|zw)"
+)
+"""How a German word can begin, in lower case without accents."""
 _SYMBOL = re.compile(r"[(){}\[\]=_;<>:*+/\\|&#\"'`]")
 _TOKEN = re.compile(r"\w+")
 _COLOUR = re.compile(r"\x1b?\[[\d;]*m")
@@ -130,20 +144,38 @@ def text_terms(text: str) -> Iterator[str]:
 
 
 def indexed_terms(text: str) -> Iterator[str]:
-    """Yield the terms that a text is found by: its own, and of what is written without blanks
-    (Chinese, Thai) also what is shorter than a term."""
-    return chain(text_terms(text), shorter_terms(text))
+    """Yield the terms that a text is found by: its own, and the shorter ones."""
+    terms = list(text_terms(text))
+    return chain(terms, shorter_terms(text, terms))
 
 
-def shorter_terms(text: str) -> Iterator[str]:
-    """Yield what a text is found by beside its terms: single syllables of a script without blanks,
-    or two letters."""
+def shorter_terms(text: str, terms: Iterable[str]) -> Iterator[str]:
+    """Yield what a text is found by beside its terms: single syllables of a script without blanks
+    (Chinese), or two letters (Thai); the ends of long words, if the text has German ones
+    (`Zahlungsdienst` is found by `dienst`)."""
+    if not _german_terms().isdisjoint(terms):
+        for word in _LONG_WORD.findall(in_one_form(text)):
+            yield from ends_of_compound(word.lower())
     if not text.isascii():
         text = in_one_form(text)
         if UNSPACED.search(text):
             for run in _patterns_for(text).word.findall(text):
                 if UNSPACED.match(run):
                     yield from shorter_pieces(run)
+
+
+@lru_cache(maxsize=100_000)
+def ends_of_compound(word: str) -> tuple[str, ...]:
+    """Return the terms of what may be the last part of a German compound: all ends of five letters
+    or more behind four or more that a word can begin as and that are no derivation alone."""
+    last = len(word) - _SHORTEST_END
+    ends = (word[at:] for at in range(_SHORTEST_HEAD, last + 1) if _ONSET.match(word, at))
+    return tuple(_stem(end) for end in ends)
+
+
+@cache
+def _german_terms() -> frozenset[str]:
+    return frozenset(map(_stem, _GERMAN.split()))
 
 
 def _compounds(text: str) -> list[str]:

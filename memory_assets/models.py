@@ -224,6 +224,11 @@ class Turn:
         return self.prompt
 
     @property
+    def asked(self) -> bool:
+        """Whether a human began it: by typing, or by handing over a plan."""
+        return self.prompt is not None and self.prompt.subtype != PROGRAM
+
+    @property
     def by_program(self) -> bool:
         """Whether a program asked, and no human."""
         if self.prompt is not None:

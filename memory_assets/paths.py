@@ -8,6 +8,7 @@ commands that must start fast can import it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -30,6 +31,13 @@ def user_config_dir(platform: type[PlatformDirsABC] = PlatformDirs) -> Path:
     if names.user_config_path == names.user_data_path:  # macOS, Windows
         names = platform(f"{_NAME}-config", appauthor=False)
     return _unless_earlier(names.user_config_path, "XDG_CONFIG_HOME", ".config")
+
+
+def tombstones_copy(data_dir: Path) -> Path:
+    """Return where the copy of a data directory's tombstones is, which goes by its path: outside,
+    so that a directory that comes back from a backup is told what was forgotten since."""
+    named = hashlib.blake2b(os.fsencode(data_dir.resolve()), digest_size=16).hexdigest()
+    return user_config_dir() / "forgotten" / f"{named}.db"
 
 
 def user_cache_dir(platform: type[PlatformDirsABC] = PlatformDirs) -> Path:

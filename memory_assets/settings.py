@@ -34,6 +34,7 @@ ALIASES = (
     "QDRANT_API_KEY",
     "SUMMARIZER",
     "MCP_ENDPOINT",
+    "MCP_PREFIX",
 )
 """Variables that are read without the prefix, too; with it they take precedence."""
 KEYS = ("embedder_key", "qdrant_api_key", "summarizer_key")
@@ -251,6 +252,14 @@ class Settings(Arguments):
         "What that endpoint demands as a bearer token; from the environment only.",
         secret=True,
     )
+    embedder_parallel: int = argument(
+        4, "Requests to that endpoint that an ingest has under way at once.", ge=1, le=64
+    )
+    embedder_per_minute: int | None = argument(
+        None,
+        "Requests to it that an ingest begins in a minute, at most; `all`: no limit.",
+        reads=_count_or_all,
+    )
     summarizer: str = argument(
         "extractive", "`extractive`, or `openai:MODEL@URL` for a model at an endpoint."
     )
@@ -378,6 +387,9 @@ class Settings(Arguments):
         "off", "Whether what users ask to be remembered, and what sessions show, becomes a memory."
     )
     top_k: int = argument(8, "Most memories in a context.", ge=0, le=200)
+    context_near: float = argument(
+        0.25, "Least cosine of a memory with the message of a context.", ge=-1, le=1
+    )
     history_tail_n: int = argument(16, "Most turns in a context.", ge=0, le=10_000)
     context_token_budget: int = argument(
         2_000, "Most word pieces of a context.", ge=200, le=1_000_000
@@ -386,6 +398,11 @@ class Settings(Arguments):
         None,
         "chroma-mcp over HTTP, where agent-app keeps history and memory; unset: our journal.",
         pattern=r"^https?://[^\s\"'<>]+$",
+    )
+    mcp_prefix: str = argument(
+        "",
+        "What the names of the collections `history` and `memory` there begin with.",
+        pattern=r"^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,60})?$",
     )
     context: Literal["on", "off"] = argument(
         "on", "Whether `memory context` prints anything; `off` for none."

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock, Timeout
@@ -143,6 +144,19 @@ def copy_memory(original: Path, root: Path) -> None:
         shutil.copytree(original / name, root / name)
     with closing(sqlite3.connect(root / "data" / "catalog.db")) as catalog, catalog:
         catalog.execute("UPDATE sources SET path = replace(path, ?, ?)", (f"{original}", f"{root}"))
+
+
+def settings_of_copy(root: Path, **given: Any) -> Settings:
+    """Settings of a memory that lies as `copy_memory` leaves it."""
+    transcripts = root / "transcripts"
+    return load_settings(
+        data_dir=root / "data",
+        projects_dir=transcripts / "claude" / "projects",
+        codex_dir=transcripts / "codex",
+        pi_dir=transcripts / "pi",
+        chroma_idle_seconds=60.0,
+        **given,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from memory_assets.session_analysis import session_turns
 from memory_assets.session_analysis import shell as analysed_shell
 from memory_assets.summaries import load_summarizer
 from memory_assets.transcripts import read_session
+from memory_assets_tests.records import record
 from memory_assets_tests.redacted_sessions import redacted
 
 UNITS = (
@@ -145,19 +146,10 @@ def growth(step: Callable[[str], float], shape: Shape, length: int) -> float:
     return times if times <= 7 else min(times, step(shape.text(16 * length)) / longer)
 
 
-CALL = Record(
-    agent="claude-code",
-    session_id="s",
-    agent_id=None,
-    seq=0,
-    record_uuid="u",
-    parent_uuid=None,
-    byte_start=0,
-    byte_end=1,
+CALL = record(
     timestamp=datetime(2026, 1, 1, tzinfo=UTC),
     role="assistant",
     kind="tool_use",
-    text="",
     tool_name="Bash",
     tool_use_id="t1",
     cwd="/srv/app",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Self
 
+from memory_assets.chunking import build_turns
 from memory_assets.models import Kind, Record, RedactedRecord, Role
 from memory_assets.redacted_text import seal
+from memory_assets.session_analysis import SessionTurns, session_turns
+from memory_assets.transcripts import discover, read_session
 
 ROOT = "/home/mara/code/harbor"
 START = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
@@ -66,6 +72,23 @@ def unredacted(record: Record, project: str) -> RedactedRecord:
             "paths": tuple(seal(path) for path in record.paths),
         },
     )
+
+
+def real_sessions(root: Path, every: int, longest: int | None = None) -> Iterator[SessionTurns]:
+    """Yield one of so many of the real sessions, with the beginning of each of their texts."""
+    places = {"claude-code": "claude/projects", "codex": "codex", "pi": "pi"}
+    for repository in sorted(root.iterdir()):
+        roots = {agent: repository / place for agent, place in places.items()}
+        records: dict[tuple[str, str], list[RedactedRecord]] = defaultdict(list)
+        for source in discover({a: (path,) for a, path in roots.items() if path.is_dir()}):
+            if sum(source.session_id.encode()) % every == 0:
+                records[source.agent, source.session_id] += (
+                    unredacted(replace(record, text=record.text[:longest]), source.project)
+                    for record in read_session(source.path, source=source)
+                )
+        for own in records.values():
+            if own:
+                yield session_turns(own, build_turns(own))
 
 
 @dataclass

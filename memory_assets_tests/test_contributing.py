@@ -14,6 +14,7 @@ import pytest
 
 import memory_assets
 from memory_assets.redaction.rules.formats import sample_characters
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(memory_assets.__file__).parent
@@ -175,23 +176,8 @@ def _follow(recipe: str, root: Path) -> list[str]:
 def _session(path: Path) -> None:
     """Write a session of two turns, one of which begins with a question."""
     said = ["how does the lantern burn?", "with oil", "then trim the wick", "done"]
-    path.parent.mkdir(parents=True)
-    with path.open("w") as file:
-        for number, text in enumerate(said):
-            role = "assistant" if number % 2 else "user"
-            content = [{"type": "text", "text": text}] if number % 2 else text
-            record = {
-                "type": role,
-                "uuid": f"{number:032x}",
-                "parentUuid": None,
-                "isSidechain": False,
-                "sessionId": path.stem,
-                "timestamp": f"2026-03-01T10:00:0{number}.000Z",
-                "cwd": "/home/ada/engine",
-                "version": "2.1.129",
-                "message": {"role": role, "content": content, "id": f"msg_{number}"},
-            }
-            file.write(json.dumps(record) + "\n")
+    lines = [claude_line(path.stem, at, text, "/home/ada/engine") for at, text in enumerate(said)]
+    write_lines(path, lines)
 
 
 @pytest.mark.usefixtures("compiled_rules")

@@ -48,6 +48,7 @@ from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.own_files import own_file
+from memory_assets_tests.transcript_files import claude_line
 
 SECRET = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
 SENTENCE = "quixotic marmalade under seven lighthouses"
@@ -79,25 +80,16 @@ class Workshop:
         n, said = self.turns, f"{SENTENCE}, export GITHUB_TOKEN={SECRET}"
         call = {"type": "tool_use", "id": f"toolu_{n}", "name": "Bash"}
         result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "is_error": True}
-        contents: list[tuple[str, Any]] = [
-            ("user", f"turn {n}: {said}"),
-            ("assistant", [{**call, "input": {"command": f"echo {n} {said}"}}]),
-            ("user", [{**result, "content": f"Error: {n} {said}"}]),
-            ("assistant", [{"type": "text", "text": f"answer {n}: {said}"}]),
+        contents: list[Any] = [
+            f"turn {n}: {said}",
+            [{**call, "input": {"command": f"echo {n} {said}"}}],
+            [{**result, "content": f"Error: {n} {said}"}],
+            f"answer {n}: {said}",
         ]
         with path.open("a") as file:
-            for number, (role, content) in enumerate(contents):
-                record = {
-                    "type": role,
-                    "uuid": f"{n:08d}-{number}",
-                    "parentUuid": None,
-                    "isSidechain": False,
-                    "sessionId": SESSION,
-                    "timestamp": f"2026-03-01T10:{n:02d}:0{number}.000Z",
-                    "cwd": "/home/ada/engine",
-                    "version": "2.1.129",
-                    "message": {"role": role, "content": content, "id": f"msg_{n}_{number}"},
-                }
+            for number, content in enumerate(contents, 4 * n):
+                when = f"2026-03-01T10:{n:02d}:0{number % 4}.000Z"
+                record = claude_line(SESSION, number, content, "/home/ada/engine", when)
                 file.write(json.dumps(record) + "\n")
         self.turns += 1
 

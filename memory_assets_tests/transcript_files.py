@@ -13,6 +13,34 @@ from memory_assets.paths import project_of
 BEGIN = datetime(2026, 3, 1, 8, tzinfo=UTC)
 
 
+def claude_line(
+    session: str,
+    number: int,
+    content: Any,
+    cwd: str,
+    at: datetime | str = BEGIN,
+    role: str = "",
+    **more: Any,
+) -> dict[str, Any]:
+    """Return the record of a message: a person's where `number` is even, unless `role` says whose
+    it is. A text of an assistant is a block."""
+    role = role or ("assistant" if number % 2 else "user")
+    if role == "assistant" and isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    return {
+        "type": role,
+        "uuid": f"{session}-{number}",
+        "parentUuid": None,
+        "isSidechain": False,
+        "sessionId": session,
+        "timestamp": at if isinstance(at, str) else at.isoformat().replace("+00:00", "Z"),
+        "cwd": cwd,
+        "version": "2.1.129",
+        "message": {"role": role, "content": content, "id": f"msg_{number}"},
+        **more,
+    }
+
+
 def claude_lines(
     session: str, cwd: str, *said: str, after: int = 0, agent: str = ""
 ) -> list[dict[str, Any]]:
@@ -20,21 +48,12 @@ def claude_lines(
     minutes after `BEGIN`; of a subagent with `agent`."""
     lines = []
     for number, text in enumerate(said, start=after):
-        asked, answered = f"{session}-{agent}{number}-u", f"{session}-{agent}{number}-a"
-        for uuid, role, content in (
-            (asked, "user", text),
-            (answered, "assistant", [{"type": "text", "text": f"Done: {text}"}]),
-        ):
-            when = BEGIN + timedelta(minutes=number, seconds=30 * (role == "assistant"))
-            line: dict[str, Any] = {
-                "type": role,
-                "uuid": uuid,
-                "sessionId": session,
-                "timestamp": when.isoformat(),
-                "cwd": cwd,
-                "message": {"role": role, "content": content},
-            }
-            lines.append({**line, "agentId": agent, "isSidechain": True} if agent else line)
+        for half, content in enumerate((text, f"Done: {text}")):
+            when = BEGIN + timedelta(minutes=number, seconds=30 * half)
+            own: dict[str, Any] = {"uuid": f"{session}-{agent}{number}-{'ua'[half]}"}
+            if agent:
+                own |= {"agentId": agent, "isSidechain": True}
+            lines.append(claude_line(session, 2 * number + half, content, cwd, when, **own))
     return lines
 
 

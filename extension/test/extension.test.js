@@ -106,11 +106,41 @@ test("a search lists hits and opens the chosen one at its lines", { timeout: MIN
   await withHost({ "memory.program": program, "memory.watch": false }, [root], async (host) => {
     host.typed = "--help where do ships wait";
     await host.commands.get("memory.search")();
-    assert.ok(asked().some((each) => each.endsWith(`|-n|10|--|${host.typed}|`)));
+    const mine = `|-n|10|--project|workspace:harbor|--|${host.typed}|`;
+    assert.deepEqual(asked().filter((each) => each.includes("search")).map((each) =>
+      each.endsWith(mine)), [true], "its own folders alone");
     assert.equal(host.listed[0].description, "harbor.md:3-5");
     const [[document, { selection }]] = host.opened;
     assert.equal(document.path, path.join(root, "harbor.md"));
     assert.deepEqual([selection.startLine, selection.endLine], [2, 5]);
+  });
+});
+
+test("a folder that is a link is the directory it leads to, and opens as the link",
+  { timeout: MINUTES }, async () => {
+    const { root, program, asked } = place();
+    const link = `${root}-link`;
+    fs.symlinkSync(root, link);
+    places.push(link);
+    await withHost({ "memory.program": program, "memory.watch": false }, [link], async (host) => {
+      await host.save(path.join(link, "harbor.md"));
+      assert.ok(asked().some((each) => each.endsWith(`|index|--file|${root}/harbor.md|`)));
+      assert.match(host.status.text, /1,234 chunks/);
+      host.typed = "ships";
+      await host.commands.get("memory.search")();
+      assert.equal(host.opened[0][0].path, path.join(link, "harbor.md"));
+    });
+  });
+
+test("agents in the editor are offered the server, with the settings' variables", async () => {
+  const settings = { "memory.watch": false, "memory.program": "/opt/memory" };
+  settings["memory.embedder"] = "none";
+  await withHost(settings, [], (host) => {
+    const [server] = host.servers();
+    assert.deepEqual([server.command, server.args], ["/opt/memory", ["mcp"]]);
+    assert.deepEqual(server.env, { MEMORY_EMBEDDER: "none" });
+    const [{ id }] = manifest.contributes.mcpServerDefinitionProviders;
+    assert.equal(id, "memory.server");
   });
 });
 

@@ -33,6 +33,17 @@ class Host {
     return {
       StatusBarAlignment: { Left: 1 },
       ProgressLocation: { Window: 10 },
+      McpStdioServerDefinition: class {
+        constructor(label, command, args, env) {
+          Object.assign(this, { label, command, args, env });
+        }
+      },
+      lm: {
+        registerMcpServerDefinitionProvider: (id, provider) => {
+          host.servers = () => provider.provideMcpServerDefinitions();
+          return { dispose: () => {} };
+        },
+      },
       Range: class {
         constructor(startLine, startCharacter, endLine, endCharacter) {
           Object.assign(this, { startLine, startCharacter, endLine, endCharacter });

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memory_assets.agent_memory.gateway import MemoryGateway
-from memory_assets.agent_memory.policy import LEAST_BUDGET
-from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Summarized
+from memory_assets.agent_memory.policy import LEAST_BUDGET, NOTE
+from memory_assets.agent_memory.ports import ConversationTurn, Found, StoredMemory, Summarized
+from memory_assets.agent_memory.similarity import NEAR_FROM, difference
 from memory_assets.errors import BadArgument
 
 CUT = " … (cut)"
@@ -15,13 +16,15 @@ CUT = " … (cut)"
 
 @dataclass(frozen=True)
 class ContextLimits:
-    """The most tokens of a context, turns of the conversation, and memories; memories below a
-    confidence are left out."""
+    """The most tokens of a context, turns of the conversation, and memories. Memories below a
+    confidence are left out, and where there is a message, those whose cosine with it is below
+    `near` (without vectors: those that have no word in common with it)."""
 
     budget: int = 2_000
     tail_n: int = 16
     top_k: int = 8
     min_confidence: float = 0.0
+    near: float = NEAR_FROM
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class ContextBuilder:
         self._work = work
 
     def build_context(self, conversation_id: str, latest_user_text: str = "") -> Context:
-        """Return the memories that suit the latest message, then the work before, then summaries of
+        """Return the memories near the latest message, then the work before, then summaries of
         earlier turns and the last turns in order, then the message. What does not fit is left out:
         the work first, then the oldest summaries, then the oldest turns, then the weakest memories,
         never the message, which is cut with a mark. Empty where there is nothing to say."""
@@ -77,7 +80,7 @@ class ContextBuilder:
         memories = []
         if gateway:
             recalled = gateway.recall_memory(latest, limits.top_k, limits.min_confidence)
-            memories = [each.memory for each in recalled]
+            memories = self._near(recalled) if latest else [each.memory for each in recalled]
         work = list(self._work)
         strongest = sorted(
             range(len(memories)), key=lambda at: (-memories[at].confidence, at)
@@ -100,6 +103,16 @@ class ContextBuilder:
                 text = self._cut(latest)
                 return Context(text, self._count(text), tuple(dropped), cut=True)
         return Context(text, self._count(text) if text else 0, tuple(dropped))
+
+    def _near(self, recalled: Sequence[Found]) -> list[StoredMemory]:
+        """Return the memories that are near, and those that contradict one of them."""
+        near = {
+            each.memory.memory_id
+            for each in recalled
+            if each.similarity >= self._limits.near or (each.by_words and each.similarity > 0)
+        }
+        memories = [each.memory for each in recalled]
+        return [each for each in memories if near & {each.memory_id, *each.contradicts}]
 
     def _text(
         self,
@@ -131,9 +144,12 @@ class ContextBuilder:
 
 
 def _bullet(memory: StoredMemory, others: Sequence[StoredMemory]) -> str:
-    shown = {each.memory_id for each in others}
-    note = ", newer than and contrary to one below" if shown & {*memory.contradicts} else ""
+    contrary = (each for each in others if each.memory_id in memory.contradicts)
+    note = "; ".join(difference(memory.text, each.text) for each in contrary)
+    note = f", newer than and contrary to one below: {note}" if note else ""
     said = " ".join(memory.text.split())
+    if memory.type == NOTE:
+        return f"- {said} (the user's note on {', '.join(memory.entities)}, {memory.ts.date()})"
     return f"- {said} ({memory.type}, {memory.ts.date()}, confidence {memory.confidence:g}{note})"
 
 

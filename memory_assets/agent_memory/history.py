@@ -63,8 +63,7 @@ class HistoryService:
         if len(text) > MOST_CHARACTERS:
             raise BadArgument(f"text: {len(text)} characters are more than {MOST_CHARACTERS}")
         if not message_id:
-            said = "\0".join((conversation_id, str(turn_index), role, text))
-            message_id = f"m-{redaction.fingerprint(said)}"
+            message_id = id_of_turn(redaction, conversation_id, turn_index, role, text)
         turn = ConversationTurn(
             message_id=named(redaction, "message_id", message_id),
             conversation_id=conversation_id,
@@ -84,6 +83,14 @@ class HistoryService:
     def count(self, conversation_id: str) -> int:
         """Return the number of turns of a conversation."""
         return self._store.count(conversation_id) if conversation_id else 0
+
+
+def id_of_turn(
+    redaction: Redaction, conversation_id: str, turn_index: int, role: str, text: str
+) -> str:
+    """Return the id of a turn that its client gave none."""
+    said = "\0".join((conversation_id, str(turn_index), role, text))
+    return f"m-{redaction.fingerprint(said)}"
 
 
 def named(redaction: Redaction, field: str, name: str) -> str:

@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from memory_assets.agent_memory.history import named
-from memory_assets.agent_memory.policy import MOST_TOKENS, ORIGINS, MemoryPolicy, in_utc, one_of
+from memory_assets.agent_memory.policy import (
+    MOST_TOKENS,
+    NOTE,
+    ORIGINS,
+    MemoryPolicy,
+    in_utc,
+    one_of,
+)
 from memory_assets.agent_memory.ports import (
     Change,
-    ConversationTurn,
     Found,
     Redaction,
     StoredMemory,
-    Summarizer,
     TrailEntry,
     VectorStore,
     Where,
 )
-from memory_assets.agent_memory.similarity import relation
+from memory_assets.agent_memory.similarity import difference, relation
 from memory_assets.errors import BadArgument
 from memory_assets.redacted_text import RedactedText
 
-Outcome = Literal["stored", "renewed", "merged", "refused"]
+Outcome = Literal["stored", "renewed", "merged", "refused", "waits"]
 MOST_LABELS = 20
 """Entities, and tags, of one memory."""
 FROM_SESSIONS = "promoted from sessions"
 """The tag of a memory that nothing but sessions showed; `entities` has its topic."""
+_UNCOUNTED = -1
+"""`at_turn` of a note: it takes no place in the window of what agents store."""
+COLLECTION = "memory"
 _COMPARED = 20
 """Memories that a new one is compared with: those most similar to it."""
 
@@ -37,27 +45,31 @@ _COMPARED = 20
 @dataclass(frozen=True)
 class Written:
     """What came of writing a memory: it was `stored`; it was there and is `renewed`; it is another
-    wording of one, `merged` into it; or it was `refused`, and `reason` says why and when the next
-    is allowed. `contradicts` are the ids of older memories that say otherwise and stay."""
+    wording of one, `merged` into it; it was `refused`, and `reason` says why and when the next is
+    allowed; or it `waits` until the memory can be written, and `reason` says why it cannot.
+    `contradicts` are the ids of older memories that say otherwise and stay, `differences` in what
+    each does (`5 instead of 3`)."""
 
     outcome: Outcome
     memory_id: str = ""
     reason: str = ""
     contradicts: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Surroundings:
     """What a service needs besides stores and policy: the redaction, the number of word pieces of
-    a text, the number of turns of a conversation, a summarizer for what is too long, the clock
-    (Unix seconds), the project that the memories are about, "" for all, and what keeps a trail."""
+    a text, the number of turns of a conversation, the clock
+    (Unix seconds), the project that the memories are about, "" for all, others whose memories are
+    recalled, too, and what keeps a trail."""
 
     redaction: Redaction
     count_tokens: Callable[[str], int]
     turns_of: Callable[[str], int] = lambda conversation_id: 0
-    summarizer: Summarizer | None = None
     clock: Callable[[], float] = time.time
     project: str = ""
+    others: tuple[str, ...] = ()
     note: Callable[[TrailEntry], None] = lambda entry: None
 
 
@@ -68,12 +80,10 @@ class MemoryService:
         self,
         vectors: VectorStore,
         policy: MemoryPolicy,
-        router: MemoryRouter,
         surroundings: Surroundings,
     ) -> None:
         self._vectors = vectors
         self._policy = policy
-        self._router = router
         self._around = surroundings
 
     def write(
@@ -87,8 +97,10 @@ class MemoryService:
         entities: Sequence[str] = (),
         tags: Sequence[str] = (),
         source: str = "tool",
+        waited: bool = False,
     ) -> Written:
-        """Store a memory, unless it is refused, and return what came of it.
+        """Store a memory, unless it is refused, and return what came of it. One that `waited` for
+        the store was counted then, and is not refused because many were stored since.
 
         Raises:
             BadArgument: a value is not allowed.
@@ -106,10 +118,8 @@ class MemoryService:
         if not redacted:
             raise BadArgument("text: is empty; give what is to be remembered")
         if (tokens := self._around.count_tokens(redacted)) > MOST_TOKENS:
-            if self._around.summarizer is None:
-                reason = f"{tokens} tokens are more than {MOST_TOKENS}; say it in fewer words"
-                return Written("refused", reason=reason)
-            redacted = self._summary(redacted, moment)
+            reason = f"{tokens} tokens are more than {MOST_TOKENS}; say it in fewer words"
+            return Written("refused", reason=reason)
         memory = StoredMemory(
             memory_id=self._id_of(redacted),
             text=redacted,
@@ -125,7 +135,42 @@ class MemoryService:
             source=source,
         )
         with self._vectors.exclusive():
-            return self._written(memory)
+            return self._written(memory, waited)
+
+    def pin(self, target: str, session_id: str, note: str) -> StoredMemory:
+        """Keep what a person says about a session or a turn, in place of what was said before, and
+        return it.
+
+        Raises:
+            BadArgument: it is too long, or the id holds a secret.
+            RedactionUnavailable, RedactionFailed, StoreError: nothing was stored.
+        """
+        redaction, now = self._around.redaction, self._around.clock()
+        if not redaction.is_safe(target):
+            raise BadArgument("id: holds what looks like a secret or an address")
+        text = redaction.redact(note).trimmed()
+        if (tokens := self._around.count_tokens(text)) > MOST_TOKENS:
+            raise BadArgument(f"text: {tokens} tokens are more than {MOST_TOKENS}")
+        pinned = StoredMemory(
+            memory_id=self.pin_id(target),
+            text=text,
+            type=NOTE,
+            confidence=1.0,
+            ts=datetime.fromtimestamp(now, UTC),
+            stored_at=now,
+            conversation_id=session_id,
+            at_turn=_UNCOUNTED,
+            project=self._around.project,
+            entities=(redaction.redact(target),),
+        )
+        with self._vectors.exclusive():
+            self._vectors.add(COLLECTION, [pinned])
+            self._note(pinned, "stored", "a person pinned it", pinned.memory_id)
+        return pinned
+
+    def pin_id(self, target: str) -> str:
+        """Return the id of the note on a session or a turn."""
+        return id_of_memory(self._around.redaction.fingerprint, f"pin\0{target}", "")
 
     def recall(
         self,
@@ -143,18 +188,17 @@ class MemoryService:
         query = self._around.redaction.redact(query_text) if query_text.strip() else None
         found: list[Found] = []
         for each in self._scopes(where):
-            for name in self._router.collections:
-                if query is not None:
-                    found += self._vectors.query(name, query, k, each)
-                else:
-                    found += (Found(one, 0.0) for one in self._vectors.get(name, each, k))
+            if query is not None:
+                found += self._vectors.query(COLLECTION, query, k, each)
+            else:
+                found += (Found(one, 0.0) for one in self._vectors.get(COLLECTION, each, k))
         found.sort(
             key=lambda one: (-one.similarity, -one.memory.ts.timestamp(), one.memory.memory_id)
         )
         return newer_first(found[:k])
 
     def _scopes(self, where: Where) -> Iterator[Where]:
-        for project in dict.fromkeys((self._around.project, "")):
+        for project in dict.fromkeys((self._around.project, *self._around.others, "")):
             yield {**where, "project": project}
 
     def id_of(self, text: str) -> str:
@@ -175,26 +219,12 @@ class MemoryService:
             raise BadArgument(f"{field}: each has 1 to 200 characters")
         return tuple(self._around.redaction.redact(each) for each in given)
 
-    def _summary(self, text: RedactedText, moment: datetime) -> RedactedText:
-        """Return a shorter text, redacted again.
-
-        Raises:
-            BadArgument: it is still too long.
-        """
-        turn = ConversationTurn("", "", 0, "user", moment, text)
-        assert self._around.summarizer is not None
-        short = self._around.redaction.redact(self._around.summarizer.summarize([turn])).trimmed()
-        if not short or self._around.count_tokens(short) > MOST_TOKENS:
-            raise BadArgument(f"text: its summary has not 1 to {MOST_TOKENS} tokens")
-        return short
-
-    def _written(self, memory: StoredMemory) -> Written:
+    def _written(self, memory: StoredMemory, waited: bool) -> Written:
         """Store a memory that may be stored, in an exclusive block."""
-        collection = self._router.collection_of(memory.type)
-        for known in self._vectors.get(collection, {"memory_id": memory.memory_id}):
+        for known in self._vectors.get(COLLECTION, {"memory_id": memory.memory_id}):
             return self._renewed(known, memory, "renewed")
-        near = self._vectors.query(collection, memory.text, _COMPARED, {"project": memory.project})
-        contradicts: list[str] = []
+        near = self._vectors.query(COLLECTION, memory.text, _COMPARED, {"project": memory.project})
+        contradicts = dict[str, str]()
         for each in near:
             if not comparable(memory, each.memory):
                 continue
@@ -202,19 +232,20 @@ class MemoryService:
             if how == "same":
                 return self._renewed(each.memory, memory, "merged")
             if how == "contradiction":
-                contradicts.append(each.memory.memory_id)
-        if reason := self._window_is_full(memory):
+                contradicts[each.memory.memory_id] = difference(memory.text, each.memory.text)
+        if not waited and (reason := self._window_is_full(memory)):
             return Written("refused", reason=reason)
         stored = replace(memory, contradicts=tuple(contradicts))
-        self._vectors.add(collection, [stored])
+        self._vectors.add(COLLECTION, [stored])
         why = f"believed: {memory.confidence:g}"
         self._note(memory, "stored", why, memory.memory_id, stored.contradicts)
-        return Written("stored", memory.memory_id, contradicts=stored.contradicts)
+        differences = tuple(contradicts.values())
+        return Written("stored", memory.memory_id, "", stored.contradicts, differences)
 
     def _renewed(self, known: StoredMemory, again: StoredMemory, outcome: Outcome) -> Written:
         """Store what is known once more, with what is new about it."""
         renewed = said_again(known, again, merged=outcome == "merged")
-        self._vectors.add(self._router.collection_of(known.type), [renewed])
+        self._vectors.add(COLLECTION, [renewed])
         if outcome == "merged":
             # The id of the wording, by which it is found when its conversation is forgotten.
             of = (again.memory_id,)
@@ -241,11 +272,7 @@ class MemoryService:
         else:
             since = memory.stored_at - policy.window_minutes * 60
             where |= {"at_turn": 0, "stored_at": {"$gte": since}}
-        found = [
-            each
-            for name in self._router.collections
-            for each in self._vectors.get(name, where, policy.max_per_window)
-        ]
+        found = self._vectors.get(COLLECTION, where, policy.max_per_window)
         found.sort(key=lambda each: -each.stored_at)
         if len(found) < policy.max_per_window:
             return ""
@@ -274,7 +301,10 @@ def id_of_memory(fingerprint: Callable[[str], str], project: str, text: str) -> 
 
 def comparable(one: StoredMemory, other: StoredMemory) -> bool:
     """Whether a memory can say what another says, or the opposite. What was promoted from sessions
-    can only where it is about one topic, and is never merged with what an agent wrote."""
+    can only where it is about one topic, and is never merged with what an agent wrote. A person's
+    note says it of one session."""
+    if NOTE in (one.type, other.type):
+        return False
     promoted = FROM_SESSIONS in one.tags
     if promoted != (FROM_SESSIONS in other.tags):
         return False
@@ -322,23 +352,3 @@ def newer_first(found: Sequence[Found]) -> list[Found]:
         ]
         ordered.insert(min(places, default=len(ordered)), each)
     return ordered
-
-
-DEFAULT_COLLECTION = "memory"
-
-
-@dataclass(frozen=True)
-class MemoryRouter:
-    """The collection of each type of memory; types that are not named are in `default`."""
-
-    by_type: Mapping[str, str] = field(default_factory=dict)
-    default: str = DEFAULT_COLLECTION
-
-    def collection_of(self, type: str) -> str:
-        """Return the collection of a type of memory."""
-        return self.by_type.get(type, self.default)
-
-    @property
-    def collections(self) -> list[str]:
-        """The names of all collections, sorted."""
-        return sorted({self.default, *self.by_type.values()})

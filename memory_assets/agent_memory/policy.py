@@ -11,6 +11,9 @@ from memory_assets.agent_memory.ports import MemoryType, Origin, Role
 from memory_assets.errors import BadArgument
 
 MEMORY_TYPES: Final[tuple[str, ...]] = get_args(MemoryType)
+NOTE = "note"
+"""The type of what a person pinned: its text is the note, `entities` the id of the session or turn,
+and its conversation the session, with which it is forgotten."""
 ROLES: Final[tuple[str, ...]] = get_args(Role)
 ORIGINS: Final[tuple[str, ...]] = get_args(Origin)
 MOST_TOKENS = 800

@@ -67,10 +67,12 @@ class Summarized:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A memory that answers a query, and its similarity to it, at most 1."""
+    """A memory that answers a query, and its similarity to it, at most 1: a cosine, or `by_words`
+    the share of words in common."""
 
     memory: StoredMemory
     similarity: float
+    by_words: bool = False
 
 
 Where = Mapping[str, object]
@@ -127,13 +129,6 @@ class HistoryStore(Protocol):
 
 class AgentStore(VectorStore, HistoryStore, Protocol):
     """One store of both."""
-
-
-class Summarizer(Protocol):
-    """Makes turns shorter."""
-
-    def summarize(self, turns: Sequence[ConversationTurn]) -> str:
-        """Return what was said, in fewer words."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,9 @@ ABOUT_ONE_THING_FROM = 0.6
 """Cosine from which two texts are about one thing: they say the same if their words do, and
 contradict each other if they differ in a number, a negation or a word of a common frame
 (`python -m benchmarks.memory_pairs`)."""
+NEAR_FROM = 0.25
+"""Cosine from which a memory is about a message, for the packaged model (`python -m
+benchmarks.memory_near`)."""
 _COMMON_FRAME = 0.5
 _NEGATIONS = re.compile(
     r"\b(?:not|no|never|none|nothing|neither|nor|without|cannot|avoids?|avoided|stop(?:s|ped)?"
@@ -88,6 +91,13 @@ _BETWEEN = frozenset(_words("not always never only usually still"))
 _PREPOSITIONS = frozenset(
     _words("in on at for with from to after before until since per of into as via under over")
 )
+_VERBS = _BE | frozenset(_words("has have had was were must should may can will needs need"))
+_UNITS = frozenset(
+    _words(
+        "ms second seconds minute minutes hour hours day days week weeks month months year years"
+        " kb mb gb tb bytes char chars character characters percent dollars euros and or"
+    )
+)
 _CLAUSES = re.compile(r"[,;:]|\b(?:and|but|because|if|unless|when|while|than)\b", re.IGNORECASE)
 _PARTICIPLE = re.compile(
     r"\w{2,}ed|(?:writ|tak|giv|driv|brok|chos|froz|hidd)en|kept|sent|built|run|done|made|held|read"
@@ -103,7 +113,7 @@ def relation(newer: str, older: str, cosine: float) -> Relation:
         return "other"
     if _said(newer) == _said(older):
         return "same"
-    return "contradiction" if _differ(newer, older) else "other"
+    return "contradiction" if difference(newer, older) else "other"
 
 
 def _said(text: str) -> tuple[str, ...]:
@@ -156,17 +166,62 @@ def _stem(word: str) -> str:
     return next(iter(text_terms(word)), word)
 
 
-def _differ(newer: str, older: str) -> bool:
-    """Whether one text has a number, a negation or a word where the other has another."""
+def difference(newer: str, older: str) -> str:
+    """Return in what two texts about one thing contradict each other, such as `5 instead of 3`: one
+    has a number, a negation or a word where the other has another. "" if in nothing."""
     if bool(_NEGATIONS.search(newer)) != bool(_NEGATIONS.search(older)):
-        return True
+        return "only one of them negates it"
     one, other = set(_said(newer)), set(_said(older))
     if one == other:
-        return bool(_ORDERS.search(newer) and _ORDERS.search(older))
+        orders = _ORDERS.search(newer) and _ORDERS.search(older)
+        return "the same words in another order" if orders else ""
+    instead = _instead(newer, older, one, other)
     numbers, others = ({term for term in side if _NUMBERED.search(term)} for side in (one, other))
     if numbers and others and not (numbers <= others or others <= numbers):
-        return True
+        return instead if _of_one_subject(newer, older) else ""
     one, other = ({word for word in side if not is_weak(word)} for side in (one, other))
     shared = len(one & other)
     common = shared / max(min(len(one), len(other)), 1)
-    return common >= _COMMON_FRAME and bool(one - other) and bool(other - one)
+    return instead if common >= _COMMON_FRAME and one - other and other - one else ""
+
+
+def _instead(newer: str, older: str, one: set[str], other: set[str]) -> str:
+    """Return the words that only the newer text has, and those that only the older one has."""
+
+    def only_in(text: str, without: set[str]) -> str:
+        words = dict.fromkeys(_TOKEN.findall(_SUBJECT.sub("", text)))
+        said = (word for word in words if _stem(word.lower()) not in without)
+        return " ".join(word for word in said if word.lower() not in _DECIDES_NOTHING)
+
+    return f"{only_in(newer, other)} instead of {only_in(older, one)}"
+
+
+def _of_one_subject(newer: str, older: str) -> bool:
+    """Whether the numbers of two texts are about one thing: not of two ("the API has 3 replicas",
+    "the database has 5"), nor of two kinds ("3 replicas", "2 databases"), unless these are units.
+    What comes before the verb or the number tells; where nothing does, all words do."""
+    (one, counted), (other, otherwise) = map(_subject_and_counted, (newer, older))
+    if not (one and other):
+        one, other = (
+            {word for word in _said(text) if not _NUMBERED.search(word)} for text in (newer, older)
+        )
+    elif counted and otherwise and counted != otherwise:
+        return False
+    return one <= other or other <= one
+
+
+def _subject_and_counted(text: str) -> tuple[set[str], str]:
+    """Return the words before the verb or the first number of a text, and what the number counts,
+    "" for units and where nothing follows it."""
+    tokens = [word.lower() for word in _TOKEN.findall(text)]
+    stems = [_stem(word) for word in tokens]
+    number = next((at for at, stem in enumerate(stems) if _NUMBERED.search(stem)), len(stems))
+    verb = next((at for at, word in enumerate(tokens) if word in _VERBS), number)
+    subject = {
+        stem
+        for word, stem in zip(tokens[: min(verb, number)], stems, strict=False)
+        if word not in _DECIDES_NOTHING
+    }
+    after = tokens[number + 1 : number + 2]
+    is_noun = bool(after) and after[0] not in _DECIDES_NOTHING | _PREPOSITIONS | _UNITS
+    return subject, stems[number + 1] if is_noun else ""

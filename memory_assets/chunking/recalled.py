@@ -19,7 +19,9 @@ from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING, RedactedTe
 SERVER_NAMES = ("memory", "memory-assets", "memory_assets")
 RECALLING_TOOLS = (
     *("recall", "timeline", "get", "cross_query", "summarize_session", "status", "how"),
-    "ask",
+    *("ask", "workspace_search", "workspace_index_stats", "recall_session", "search_sessions"),
+    *("search_user_prompts", "search_observations", "get_context_timeline", "find_by_concept"),
+    *("find_by_file", "find_by_type"),
 )
 RECALLING_COMMANDS = (
     *("search", "show", "timeline", "summarize", "blame", "context", "audit"),

@@ -94,12 +94,12 @@ def _what_to_type(settings: Settings) -> Iterator[str]:
 def _sessions(settings: Settings) -> int:
     """Return the number of sessions in memory."""
     from memory_assets.recall import open_memory
+    from memory_assets.stores.catalog.session_counts import counted_sessions
 
     try:
-        totals = open_memory(settings).catalog.products.totals()
+        return len(counted_sessions(open_memory(settings).catalog))
     except NotFound:
         return 0
-    return int(totals.get("redacted_records", {}).get("sessions") or 0)
 
 
 def ingest(
@@ -211,6 +211,8 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         server_commands.rebuild,
         memory_commands.remember,
         memory_commands.upkeep,
+        memory_commands.pin,
+        memory_commands.hide,
         removal_commands.retain,
         removal_commands.forget,
         shard_commands.push,
@@ -264,6 +266,8 @@ EXAMPLES = {
     "rebuild": "memory rebuild",
     "remember": "memory remember Deploys need the VPN. --project .",
     "upkeep": "memory upkeep",
+    "pin": "memory pin 3d0f6a52:2 the fix is here",
+    "hide": "memory hide 3d0f6a52",
     "retain": "memory retain --dry-run",
     "forget": "memory forget --project app --before 90d --dry-run",
     "push": "memory push",

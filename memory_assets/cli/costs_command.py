@@ -27,14 +27,17 @@ def costs(
 ) -> None:
     """Show what models at endpoints cost.
 
-    One line for each model and for who asked it: requests, tokens, time, and the cost where the
-    endpoint says it, as LiteLLM does. Empty unless MEMORY_EMBEDDER or MEMORY_SUMMARIZER names an
-    endpoint.
+    One line for each model and for who asked it: requests, tokens, time, and the cost that the
+    endpoint says, as LiteLLM does, else that of the tokens (MEMORY_MODEL_PRICES). Empty unless
+    MEMORY_EMBEDDER or MEMORY_SUMMARIZER names an endpoint.
     """
+    from memory_assets.session_analysis.usage import dollars_of, with_prices
     from memory_assets.stores.gateway_usage import FILE_NAME, spent_since
 
     moment = parse_time(since)
-    spent = spent_since(load_settings().data_dir / FILE_NAME, moment.timestamp())
+    settings = load_settings()
+    priced = dollars_of(with_prices(settings.model_prices))
+    spent = spent_since(settings.data_dir / FILE_NAME, moment.timestamp(), priced)
     answer = {"since": moment.isoformat(), "usage": [asdict(each) for each in spent]}
     rendering.print_answer(answer, json, _lines(spent, moment))
 

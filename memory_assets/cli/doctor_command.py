@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
 
 from memory_assets import __version__
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
-from memory_assets.errors import MemoryAssetsError
+from memory_assets.cli.printing.layout import Layout
+from memory_assets.errors import EmbedderUnavailable, MemoryAssetsError
+from memory_assets.http.client import HttpServer, NoAnswer
+from memory_assets.http.endpoint_use import EndpointUse, is_endpoint
+from memory_assets.http.model_endpoint import EndpointFailed, ModelEndpoint, parse_endpoint
 from memory_assets.install_key import KEY_FILE, load_install_key
 from memory_assets.paths import (
     IS_CHECKOUT,
@@ -35,9 +42,14 @@ from memory_assets.settings import Settings
 from memory_assets.status import counted, in_words
 from memory_assets.stores.files.shared import is_writable
 from memory_assets.stores.stores import CATALOG_FILE
+from memory_assets.stores.vector_store import server_address
 
 _LOW_DISK_BYTES = 1_000_000_000
 _GIT_SECONDS = 10
+_ANSWER_SECONDS = 5.0
+_CHROMA = "/api/v2/tenants/default_tenant/databases/default_database/collections_count"
+_SUMMARIZER = "MEMORY_SUMMARIZER"
+Note = Callable[[EndpointUse], None]
 _TELEMETRY = Path("Microsoft", "DeveloperTools", ".onnxruntime")
 """Where onnxruntime 1.31 keeps what it has to report: in the user's cache, on macOS beside the
 user's configuration."""
@@ -54,8 +66,9 @@ class Finding:
 
 
 def diagnose(settings: Settings) -> Iterator[Finding]:
-    """Yield a finding for each part of the installation. Creates the cache of compiled rules
-    and the install key if they are missing, and changes nothing else."""
+    """Yield a finding for each part of the installation. Servers that the settings name are asked,
+    for `_ANSWER_SECONDS` at most. Creates the cache of compiled rules and the install key if they
+    are missing, notes its requests to models (`memory costs`), and changes nothing else."""
     for name, look in _LOOKS.items():
         try:
             yield look(name, settings)
@@ -69,7 +82,11 @@ def show_diagnosis(settings: Settings, *, as_json: bool) -> int:
     findings = list(diagnose(settings))
     wrong = [finding for finding in findings if not finding.ok]
     answer = {"ok": not wrong, "findings": [asdict(each) for each in findings]}
-    rendering.print_answer(answer, as_json, _lines(findings, len(wrong)))
+    lines = _lines(findings, len(wrong))
+    if sys.stdout.isatty():
+        layout = Layout(shutil.get_terminal_size().columns)
+        lines = (part for line in lines for part in layout.wrapped(line))
+    rendering.print_answer(answer, as_json, lines)
     return exit_codes.ERROR if wrong else exit_codes.FINE
 
 
@@ -126,9 +143,9 @@ def _roots(settings: Settings) -> Roots:
         return roots_to_read(settings, catalog)
 
 
-def _sessions_of(settings: Settings, roots: Roots) -> set[tuple[str, str]]:
-    """Return project and id of the sessions below these directories. Of files on record, none is
-    opened."""
+def _sessions_of(settings: Settings, roots: Roots) -> set[str]:
+    """Return the ids of the sessions below these directories; files of one may be in several
+    projects. Of files on record, none is opened."""
     from memory_assets.status.disk import remembered
     from memory_assets.stores.catalog.catalog import Catalog
     from memory_assets.stores.files.sqlite import IN_MEMORY
@@ -137,7 +154,7 @@ def _sessions_of(settings: Settings, roots: Roots) -> set[tuple[str, str]]:
     path = settings.data_dir / "catalog.db"
     with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
         found = discover(roots, remembered(catalog.sources.rows()))
-        return {(source.project, source.session_id) for source in found}
+        return {source.session_id for source in found}
 
 
 def _transcripts(name: str, settings: Settings) -> Finding:
@@ -189,31 +206,112 @@ def _embedding(name: str, settings: Settings) -> Finding:
 
     if settings.embedder == NO_EMBEDDER:
         return Finding(name, True, "none (MEMORY_EMBEDDER=none): searches match words only")
-    embedder = load_embedder(settings.embedder, key=settings.embedder_key, patient=False)
-    if not embedder.in_process:
-        embedder.embed(["ready"])
-    return Finding(name, True, embedder.embedder_id)
+    if not is_endpoint(settings.embedder):
+        return Finding(name, True, load_embedder(settings.embedder).embedder_id)
+    from memory_assets.embedding.endpoint import EndpointEmbedder
+
+    def embed(model: str, server: HttpServer, note: Note) -> None:
+        EndpointEmbedder(model, [server], patient=False, note=note).embed(["ready"])
+
+    asked = ("MEMORY_EMBEDDER", settings.embedder, settings.embedder_key)
+    return _model(name, settings, *asked, embed)
+
+
+def _summaries(name: str, settings: Settings) -> Finding:
+    if not is_endpoint(settings.summarizer):
+        return Finding(name, True, settings.summarizer)
+
+    def chat(model: str, server: HttpServer, note: Note) -> None:
+        endpoint = ModelEndpoint(_SUMMARIZER, model, [server], patient=False, note=note)
+        messages = [{"role": "user", "content": "Say: ready"}]
+        endpoint.ask("chat/completions", {"messages": messages, "max_tokens": 1}, bool)
+
+    asked = (_SUMMARIZER, settings.summarizer, settings.summarizer_key)
+    return _model(name, settings, *asked, chat)
+
+
+def _model(
+    name: str,
+    settings: Settings,
+    setting: str,
+    value: str,
+    key: str | None,
+    ask: Callable[[str, HttpServer, Note], None],
+) -> Finding:
+    """Return what each endpoint of a model says to one request, which costs a few tokens."""
+    from memory_assets.stores.gateway_usage import FILE_NAME, noting
+
+    noted, uses = noting(settings.data_dir / FILE_NAME, "doctor"), list[EndpointUse]()
+
+    def note(use: EndpointUse) -> None:
+        uses.append(use)
+        noted(use)
+
+    said, wrong = list[str](), False
+    try:
+        model, servers = parse_endpoint(setting, value, key, _ANSWER_SECONDS)
+    except EndpointFailed as failed:
+        return Finding(name, False, str(failed), f"Correct {setting}.")
+    for server in servers:
+        try:
+            ask(model, server, note)
+            said.append(f"{uses[-1].provider} answers in {uses[-1].latency_ms} ms")
+        except (EndpointFailed, EmbedderUnavailable) as failed:
+            wrong = True
+            said.append(str(failed))
+    remedy = f"Start it, or correct {setting}; until then, words alone are searched."
+    if setting == _SUMMARIZER:
+        remedy = f"Start it, or correct {setting}; until then, summaries are extracted."
+    return Finding(name, not wrong, f"{model}: {'; '.join(said)}", remedy if wrong else "")
+
+
+def _server(name: str, setting: str, address: str, key: str | None, path: str) -> Finding:
+    """Return what a server of collections says to the request for their list or number."""
+    began = time.monotonic()
+    try:
+        status, answered = HttpServer(address, key, _ANSWER_SECONDS).send("GET", path)
+    except NoAnswer as error:
+        remedy = f"Start it, or correct {setting}."
+        late = f" within {_ANSWER_SECONDS:.0f} s" if error.late else ""
+        return Finding(name, False, f"{address} does not answer{late} ({error})", remedy)
+    took = f"in {(time.monotonic() - began) * 1000:.0f} ms"
+    if status != HTTPStatus.OK:
+        key_of = {"Chroma": "MEMORY_CHROMA_TOKEN", "qdrant": "QDRANT_API_KEY"}[name]
+        remedy = f"Correct {key_of if status in (401, 403) else setting}."
+        return Finding(name, False, f"{address} answers HTTP {status} {took}", remedy)
+    try:
+        said = json.loads(answered)
+        number = len(said["result"]["collections"]) if name == "qdrant" else int(said)
+    except (ValueError, TypeError, KeyError):
+        return Finding(name, False, f"{address} is no {name} server", f"Correct {setting}.")
+    return Finding(name, True, f"{address} answers {took}: {counted(number, 'collection')}")
 
 
 def _qdrant(name: str, settings: Settings) -> Finding:
     if settings.vector_backend != "qdrant":
         return Finding(name, True, "not used")
-    from memory_assets.stores.qdrant.collections import QdrantStore
+    from memory_assets.stores.qdrant.collections import PORTS, QdrantStore, is_directory
 
+    url, key = str(settings.qdrant_url), settings.qdrant_api_key
+    if not is_directory(url):
+        address = server_address("QDRANT_URL", url, *PORTS)
+        return _server(name, "QDRANT_URL", address, key, "/collections")
     prefix = f"{settings.tenant}." if settings.tenant else ""
-    held = QdrantStore(str(settings.qdrant_url), settings.qdrant_api_key, prefix).names()
-    found = f"{counted(len(held), 'collection')} of ours at {settings.qdrant_url}"
-    return Finding(name, True, found)
+    held = QdrantStore(url, key, prefix).names()
+    return Finding(name, True, f"{counted(len(held), 'collection')} of ours in {url}")
 
 
 def _chroma(name: str, settings: Settings) -> Finding:
+    from memory_assets.stores.chroma import client as chroma_client
     from memory_assets.stores.chroma import files as chroma_files
     from memory_assets.stores.chroma import server as chroma_server
 
     if settings.vector_backend != "chromadb":
         return Finding(name, True, f"not used (VECTOR_BACKEND={settings.vector_backend})")
     if settings.chroma_url:
-        return Finding(name, True, f"the server at {settings.chroma_url} (MEMORY_CHROMA_URL)")
+        setting = "MEMORY_CHROMA_URL"
+        address = server_address(setting, settings.chroma_url, *chroma_client.PORTS)
+        return _server(name, setting, address, settings.chroma_token, _CHROMA)
     if chroma_server.is_wedged(settings.data_dir):
         remedy = "Run `memory ingest`: it ends this server, and starts another."
         return Finding(name, False, "our own server does not answer, or cannot write", remedy)
@@ -250,16 +348,18 @@ def _git(name: str, settings: Settings) -> Finding:
 def _memory(name: str, settings: Settings) -> Finding:
     from memory_assets.status.status import status
     from memory_assets.status.words import sample_note
+    from memory_assets.stores.catalog.session_counts import SessionCounts
 
     if not (settings.data_dir / "catalog.db").exists():
         return Finding(name, True, "nothing yet", "Run `memory ingest`.")
     current = status(settings)
     behind = [line for well, line in in_words(current["coverage"]) if not well]
-    sessions = current["stages"].get("redacted_records", {}).get("sessions", 0)
+    sessions = SessionCounts(**current["sessions"])
     held = len(current["quarantined"])
     see = ["Run `memory status` for cause and remedy of each."] if held else behind
     remedy = " ".join([*see, *sample_note(current)])
-    found = counted(sessions, "session") + (f", {held} held back" if held else "")
+    found = ": ".join(filter(None, (counted(sessions.total, "session"), sessions.shares())))
+    found += f"; {held} held back" if held else ""
     return Finding(name, not held and not behind, found, remedy)
 
 
@@ -313,6 +413,7 @@ _LOOKS: dict[str, Callable[[str, Settings], Finding]] = {
     "redaction": _redaction,
     "second scanner": _second_scanner,
     "embedding model": _embedding,
+    "summaries": _summaries,
     "Chroma": _chroma,
     "qdrant": _qdrant,
     "shard": _shard,

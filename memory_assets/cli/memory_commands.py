@@ -1,9 +1,10 @@
-"""`memory remember`, `memories`, `context` and `upkeep`: what agents write themselves."""
+"""`memory remember`, `memories`, `context`, `upkeep`, for agents; `pin`, `hide`, for people."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +14,13 @@ from memory_assets.cli.context_answer import print_context
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.views import memories_view, print_view
 from memory_assets.cli.request_options import Json, takes
-from memory_assets.requests.agent_memory import ContextRequest, MemoriesRequest, RememberRequest
+from memory_assets.requests.agent_memory import (
+    ContextRequest,
+    HideRequest,
+    MemoriesRequest,
+    PinRequest,
+    RememberRequest,
+)
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.settings import load_settings
 from memory_assets.stores.files.shared import require_own, require_writable
@@ -34,6 +41,33 @@ def remember(asked: RememberRequest, as_json: bool) -> None:
     rendering.print_answer(written, as_json, _written_lines(written))
     if written["outcome"] == "refused":
         raise typer.Exit(exit_codes.ERROR)
+
+
+@takes(PinRequest)
+def pin(asked: PinRequest, as_json: bool) -> None:
+    """Pin a session or a turn.
+
+    With a note, if one is given; once more replaces it. Pins are listed by `memory sessions
+    --pinned`, told in contexts, searched with --in memory, and forgotten with their session.
+    """
+    if asked.text == "-":
+        asked = replace(asked, text=sys.stdin.read())
+    pinned = AgentMemory(load_settings()).answer(asked)
+    done = f"pinned {pinned['id']}: {pinned['text']}"
+    lines = [done if pinned["pinned"] else f"{pinned['id']} is not pinned any more"]
+    rendering.print_answer(pinned, as_json, lines)
+
+
+@takes(HideRequest)
+def hide(asked: HideRequest, as_json: bool) -> None:
+    """Keep a session out of lists and searches.
+
+    It stays in memory, and whoever names it, or asks for --hidden, sees it. What must not stay is
+    forgotten instead.
+    """
+    hidden = AgentMemory(load_settings()).answer(asked)
+    state = "hidden" if hidden["hidden"] else "shown again"
+    rendering.print_answer(hidden, as_json, [f"{hidden['session_id']} is {state}"])
 
 
 @takes(MemoriesRequest)
@@ -80,6 +114,7 @@ def upkeep(
     settings = load_settings(promote="on" if promote else None)
     require_own(settings.data_dir)
     require_writable(settings.data_dir, "Upkeep writes there.")
+    AgentMemory(settings).send_waiting()
     report = keep_up(Components(settings))
     rendering.print_answer(report.to_dict(), json, [_kept_up(report, settings.promote == "on")])
 
@@ -97,8 +132,10 @@ def _kept_up(report: UpkeepReport, promotes: bool) -> str:
 def _written_lines(written: Mapping[str, Any]) -> Iterator[str]:
     reason = f": {written['reason']}" if written["reason"] else ""
     yield f"{written['outcome']} {written['memory_id']}".rstrip() + reason
-    for each in written["contradicts"]:
-        yield f"  says otherwise than {each}, which stays"
+    if written["outcome"] == "waits":
+        yield "  It is stored by the next `memory remember`, `upkeep` or `ingest` that can."
+    for other, why in zip(written["contradicts"], written["differences"], strict=True):
+        yield f"  says otherwise than {other}, which stays: {why}"
 
 
 def _memory_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -112,5 +149,9 @@ def _memory_lines(found: Mapping[str, Any]) -> Iterator[str]:
         if each["archived"]:
             yield f"   archived: {each['archived']}"
         yield from (f"   also: {other}" for other in each["also"])
+        yield from (
+            f"   contrary to {other}: {why}"
+            for other, why in zip(each["contradicts"], each["differences"], strict=True)
+        )
     if not found["memories"]:
         yield "Nothing is remembered."

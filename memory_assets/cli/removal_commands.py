@@ -24,6 +24,7 @@ from memory_assets.errors import ConfigurationError, NotFound, UnknownName
 from memory_assets.paths import is_gone
 from memory_assets.project_names import spelled
 from memory_assets.requests.actions import ForgetRequest
+from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
@@ -67,6 +68,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     if not asked.dry_run:
         require_own(settings.data_dir)
         require_writable(settings.data_dir, "Forgetting deletes there; --dry-run only lists.")
+        AgentMemory(settings).send_waiting()  # or it would be stored when it is forgotten
     components = Components(settings)
     selection, part = _selection(components, asked, text)
     try:

@@ -1,8 +1,9 @@
 """The domain of each service, as a file of the workspace says it.
 
 Read are YAML and JSON files at most three directories deep that are called `domains`, `services`,
-`service-catalog` or `catalog-info`: a list or mapping `domains` whose entries have `services`, or
-entries that have a name and a `domain` (Backstage has it in `spec`).
+`service-catalog` or `catalog-info`: a list or mapping `domains` whose entries have `services` (in a
+file called `domains` it may be all there is), or entries that have a name and a `domain` (Backstage
+has it in `spec`).
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ _MAX_BYTES = 1_000_000
 _NAMES = ("service", "name", "id", "key")
 
 
-def domains_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
-    """Return service -> domain of a workspace with these files. A file that cannot be read or
-    parsed says nothing; the first one that names a service counts."""
-    domains: dict[str, str] = {}
+def domains_of(root: Path, paths: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Return service -> domain of a workspace with these files, and the paths of those files that
+    should say it and cannot be read or parsed. The first one that names a service counts."""
+    domains, unread = dict[str, str](), list[str]()
     for path in sorted(
         filter(_METADATA.fullmatch, paths), key=lambda path: (path.count("/"), path)
     ):
@@ -33,11 +34,14 @@ def domains_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
             content = (root / path).read_bytes()[:_MAX_BYTES]
             roots = read(Source(path, content.decode(), load_word_pieces()))
         except (OSError, UnicodeDecodeError, Malformed):
+            unread.append(path)
             continue
+        of_domains = path.rpartition("/")[2].lower().startswith("domain")
         for node in roots:
-            for service, domain in _stated(node, ""):
+            bare = of_domains and not node.get("domains")
+            for service, domain in _of_domains(node) if bare else _stated(node, ""):
                 domains.setdefault(service, domain)
-    return domains
+    return domains, unread
 
 
 def _stated(node: Node, domain: str) -> Iterator[tuple[str, str]]:
@@ -49,8 +53,7 @@ def _stated(node: Node, domain: str) -> Iterator[tuple[str, str]]:
         yield name, own
     for key, value in node.items():
         if key.value == "domains":
-            for domain_name, child in _named(value):
-                yield from _stated(child, domain_name)
+            yield from _of_domains(value)
         elif key.value == "services" and (domain or own):
             yield from ((service, domain or own) for service, _ in _named(value))
         elif value.kind != "scalar":
@@ -58,6 +61,11 @@ def _stated(node: Node, domain: str) -> Iterator[tuple[str, str]]:
     if node.kind == "sequence":
         for child in node.children:
             yield from _stated(child, domain)
+
+
+def _of_domains(node: Node) -> Iterator[tuple[str, str]]:
+    for domain, child in _named(node):
+        yield from _stated(child, domain)
 
 
 def _named(node: Node) -> Iterator[tuple[str, Node]]:

@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
 from memory_assets.documents.ignore_rules import RuleFile, RuleFiles
+from memory_assets.documents.repository import tracked_paths
 
 MOST_BYTES = 10_000_000
 """Larger files are skipped: no document that somebody reads is larger."""
@@ -38,6 +39,7 @@ SKIPPED_FILES = frozenset({".DS_Store", "Thumbs.db"})
 IGNORE_FILES = (".gitignore", ".memoryignore")
 RULE_FILES = RuleFiles()
 """The rules that were read last: a watcher asks for them at each save."""
+_BY_RULE = "ignored"
 _Ignored = list[tuple[int, RuleFile]]
 """Rules with the bytes of the path of their directory, slash included; outermost first."""
 
@@ -72,6 +74,7 @@ def walk(
         OSError: the root cannot be read.
     """
     found = Walk()
+    ignored_by_rule: set[str] = set()
     apart = {str(other) for other in others}
     pending: list[tuple[str, _Ignored]] = [
         ("", _rules_of(root, "", _excluded_by_git(root, found), found))
@@ -100,9 +103,29 @@ def walk(
             elif reason is None:
                 with suppress(OSError):  # it vanished
                     _add(found, path, entry.stat(follow_symlinks=False))
+            elif reason == _BY_RULE:
+                ignored_by_rule.add(path)
+                found.skipped[reason] += not is_directory
             elif reason:
                 found.skipped[reason] += 1
+    _tell_tracked(found, root, ignored_by_rule)
     return found
+
+
+def _tell_tracked(found: Walk, root: Path, ignored: set[str]) -> None:
+    """Count apart the files that a rule leaves out and Git tracks nevertheless."""
+    tracked = tracked_paths(root) if ignored else frozenset[str]()
+    left_out = [path for path in tracked if not ignored.isdisjoint(accumulate(_parts(path)))]
+    found.skipped[_BY_RULE] -= len(ignored.intersection(left_out))
+    found.skipped[f"{_BY_RULE} though Git tracks them"] += len(left_out)
+    found.skipped = +found.skipped
+
+
+def _parts(path: str) -> Iterator[str]:
+    """Yield the names of a path, with the slash before each but the first."""
+    first, *others = path.split("/")
+    yield first
+    yield from (f"/{each}" for each in others)
 
 
 def found_at(root: Path, path: str, is_sensitive: Callable[[str], bool]) -> FoundFile | None:
@@ -140,7 +163,7 @@ def _kept_out(
     if not is_directory and _is_text(path) and is_sensitive(path):
         return "holds secrets by its name"
     if _is_ignored(os.fsencode(path), is_directory, ignored):
-        return "" if is_directory else "ignored"
+        return _BY_RULE
     return None
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # word pieces are counted without numpy, whose import takes 6
     from numpy.typing import NDArray
 
     from memory_assets.http.endpoint_use import EndpointUse
+    from memory_assets.http.model_endpoint import RateLimit
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 
@@ -76,10 +77,12 @@ def load_embedder(
     key: str | None = None,
     patient: bool = True,
     note: Callable[[EndpointUse], None] = lambda use: None,
+    parallel: int = 1,
+    limit: RateLimit | None = None,
 ) -> Embedder:
     """Return the embedder `name`: all-MiniLM-L6-v2, the default, or `openai:MODEL@URL`.
 
-    `key`, `patient` and `note` are those of `load_endpoint`.
+    What is given besides is for an endpoint (`load_endpoint`).
 
     Raises:
         EmbedderUnavailable: unknown name, or files missing or not the expected ones;
@@ -90,7 +93,9 @@ def load_embedder(
     if name is not None and is_endpoint(name):
         from memory_assets.embedding.endpoint import load_endpoint
 
-        return load_endpoint(name, key=key, patient=patient, note=note)
+        return load_endpoint(
+            name, key=key, patient=patient, note=note, parallel=parallel, limit=limit
+        )
     if name not in (None, DEFAULT_EMBEDDER):
         raise EmbedderUnavailable(
             f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}, openai:MODEL@URL"

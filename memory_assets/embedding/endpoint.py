@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from memory_assets.http.endpoint_use import EndpointUse
 from memory_assets.http.model_endpoint import (
     EndpointFailed,
     ModelEndpoint,
+    RateLimit,
     Refused,
     family_of_model,
     parse_endpoint,
@@ -35,7 +38,8 @@ _SHORTENED = ("text-embedding-3-",)
 
 class EndpointEmbedder:
     """A model at one or more endpoints. All serve the same model, so vectors of two models are
-    never mixed."""
+    never mixed. Of many texts, `parallel` requests are under way at once, and begin when `limit`
+    says."""
 
     dimension = DIMENSION
     in_process = False
@@ -48,11 +52,16 @@ class EndpointEmbedder:
         patient: bool = True,
         note: Callable[[EndpointUse], None] = lambda use: None,
         sleep: Callable[[float], None] = time.sleep,
+        parallel: int = 1,
+        limit: RateLimit | None = None,
     ) -> None:
+        self.at_once = BATCH * parallel
+        """Texts of the requests that are under way at once."""
+        self._parallel = parallel
         self.family = family_of_model(model)
         self.embedder_id = f"{self.family}/endpoint/{model.replace('/', '.')}/{DIMENSION}"
         self._endpoint = ModelEndpoint(
-            _SETTING, model, servers, patient=patient, note=note, sleep=sleep
+            _SETTING, model, servers, patient=patient, note=note, sleep=sleep, limit=limit
         )
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -63,10 +72,17 @@ class EndpointEmbedder:
         """
         if isinstance(texts, str):
             raise TypeError("embed takes a sequence of texts, not one text")
-        vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)
-        for first in range(0, len(texts), BATCH):
-            vectors[first : first + BATCH] = self._batch(texts[first : first + BATCH])
-        return vectors
+        batches = [texts[first : first + BATCH] for first in range(0, len(texts), BATCH)]
+        if not batches:
+            return np.empty((0, DIMENSION), dtype=np.float32)
+        if len(batches) == 1 or self._parallel == 1:
+            return np.concatenate([*map(self._batch, batches)])
+        return np.concatenate([*self._threads.map(self._batch, batches)])
+
+    @cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        """What makes requests at the same time; each of its threads keeps its connection."""
+        return ThreadPoolExecutor(self._parallel, thread_name_prefix="embedding")
 
     def knows(self, text: str) -> bool:
         """True: what a model at an endpoint knows cannot be told."""
@@ -91,6 +107,8 @@ def load_endpoint(
     key: str | None = None,
     patient: bool = True,
     note: Callable[[EndpointUse], None] = lambda use: None,
+    parallel: int = 1,
+    limit: RateLimit | None = None,
 ) -> EndpointEmbedder:
     """Return the embedder of a name such as `openai:all-minilm@http://127.0.0.1:11434/v1`; further
     URLs, after commas, are asked where those before fail. Nothing is asked yet. Not `patient`: a
@@ -103,7 +121,9 @@ def load_endpoint(
         model, servers = parse_endpoint(_SETTING, name, key)
     except EndpointFailed as failed:
         raise EmbedderUnavailable(str(failed)) from None
-    return EndpointEmbedder(model, servers, patient=patient, note=note)
+    return EndpointEmbedder(
+        model, servers, patient=patient, note=note, parallel=parallel, limit=limit
+    )
 
 
 def _vectors(answered: bytes, count: int) -> NDArray[np.float32]:

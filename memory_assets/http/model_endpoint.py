@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
@@ -71,10 +72,35 @@ def same_space(embedder_id: str, other: str) -> bool:
     return embedder_id.split("/")[0] == other.split("/")[0]
 
 
+class RateLimit:
+    """At most so many requests begin in a minute, from any number of threads, evenly spread; None:
+    as many as there are. What an endpoint asks to wait, all wait."""
+
+    def __init__(self, per_minute: int | None = None) -> None:
+        self._gap = 60.0 / per_minute if per_minute else 0.0
+        self._lock = threading.Lock()
+        self._next = 0.0
+        """When the next request may begin, by the monotonic clock."""
+
+    def wait(self) -> None:
+        """Wait until a request may begin."""
+        with self._lock:
+            now = time.monotonic()
+            begins = max(self._next, now)
+            self._next = begins + self._gap
+        if begins > now:
+            time.sleep(begins - now)
+
+    def hold(self, seconds: float) -> None:
+        """Let no further request begin for so long."""
+        with self._lock:
+            self._next = max(self._next, time.monotonic() + seconds)
+
+
 class ModelEndpoint:
     """A model at one or more endpoints, of which the next is asked where one fails: all serve the
     same model. Not `patient`: a request that fails is not repeated, since a person waits.
-    `setting` is the variable that names the model."""
+    `setting` is the variable that names the model, `limit` when requests may begin."""
 
     def __init__(
         self,
@@ -85,8 +111,10 @@ class ModelEndpoint:
         patient: bool = True,
         note: Callable[[EndpointUse], None] = lambda use: None,
         sleep: Callable[[float], None] = time.sleep,
+        limit: RateLimit | None = None,
     ) -> None:
         self.model = model
+        self._limit = limit
         self._setting = setting
         self._servers = servers
         self._pauses = _PAUSES if patient else _PAUSES[:1]
@@ -113,12 +141,16 @@ class ModelEndpoint:
                     reasons[server.url] = str(refused)
                     again = again or refused.again
                     after = max(after, refused.after)
+                    if self._limit and after <= _MOST_PAUSE:
+                        self._limit.hold(after)
             if not again or after > _MOST_PAUSE:
                 break
         said = "; ".join(f"{_host(url)} {reason}" for url, reason in reasons.items())
         raise EndpointFailed(said)
 
     def _answer(self, server: HttpServer, route: str, content: bytes) -> bytes:
+        if self._limit:
+            self._limit.wait()
         ts, began = time.time(), time.monotonic()
         status, headers, answered = 0, HTTPMessage(), b""
         try:
@@ -148,9 +180,12 @@ class ModelEndpoint:
         return Refused(f"fails (HTTP {status}){asks}", again=True, after=after)
 
 
-def parse_endpoint(setting: str, name: str, key: str | None) -> tuple[str, list[HttpServer]]:
+def parse_endpoint(
+    setting: str, name: str, key: str | None, seconds: float = _SECONDS
+) -> tuple[str, list[HttpServer]]:
     """Return the model and the servers of a name such as
-    `openai:all-minilm@http://127.0.0.1:11434/v1`; further URLs come after commas.
+    `openai:all-minilm@http://127.0.0.1:11434/v1`; further URLs come after commas. An answer may
+    take so many `seconds`.
 
     Raises:
         EndpointFailed: the name has another form.
@@ -167,7 +202,7 @@ def parse_endpoint(setting: str, name: str, key: str | None) -> tuple[str, list[
             raise EndpointFailed(
                 f"{setting}: the URL has more than host and path; give the key by {setting}_KEY"
             )
-    return found["model"], [HttpServer(url, key, _SECONDS) for url in urls]
+    return found["model"], [HttpServer(url, key, seconds) for url in urls]
 
 
 def _host(url: str) -> str:

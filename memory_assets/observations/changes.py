@@ -272,7 +272,7 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
     """Return the sentences that say what was done to what, the most telling first."""
     scored = [
         (done_score(one), -place, one)
-        for place, one in enumerate(map(without_colon, said))
+        for place, one in enumerate(without_colon(each, whole_only=True) for each in said)
         if not one.recap
     ]
     best = sorted((each for each in scored if each[0] >= least), key=lambda each: each[:2])

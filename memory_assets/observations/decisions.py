@@ -44,6 +44,14 @@ _RULED = Phrase(
     r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
     rf"|{_SOFTLY}(?:we|there) (?:should|must) only\b"
 )
+_IS_TO = Phrase(
+    rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and|i|we|so|there|in|something|tests?|since|"
+    r"as|because)\b)(?:[\w.`@/-]+ ){1,6}?"
+    r"(?:should (?:be|use|have|return|show|include|contain|avoid|stay|go|live|handle|print|display|"
+    r"point|accept|match|start|default)|needs? (?:an? |explicit|its own|their own))\b"
+    r"(?!\W+(?:that|this|it|something|like|an? (?:better|new|section|test))\b)(?=(?:\W+\w+){2})"
+)
+"""How something of the product is to be, as a plain sentence."""
 _REASONED = Phrase(
     r"^(?!\W*(?:since|because|as)\b[^,]*$|.*\b(?:did|was)(?:n't| not)\b)"
     r"(?=.*\b(?:because|since|given|so that|due to|that way|as (?:it'?s|we|the|this))\b)"
@@ -136,7 +144,7 @@ def _settles(text: str) -> bool:
     words = len(_ANY_WORD.findall(plain))
     if _CHOSEN.match(plain) and NAME.search(plain) and words >= _FEWEST_NAMED:
         return True
-    if words >= _FEWEST_OF_A_RULE and _RULED.match(plain):
+    if words >= _FEWEST_OF_A_RULE and (_RULED.match(plain) or _IS_TO.match(plain)):
         return True
     wished = _REASONED.match(plain) or _PREFERS.search(plain)
     return _USED.match(plain) is not None or (words >= _FEWEST_OF_A_WISH and bool(wished))

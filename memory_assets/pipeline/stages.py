@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import get_args
 
-from memory_assets.agent_memory.policy import MEMORY_TYPES, ORIGINS, ROLES
+from memory_assets.agent_memory.policy import MEMORY_TYPES, NOTE, ORIGINS, ROLES
 from memory_assets.agent_memory.ports import Change
 from memory_assets.commits import Evidence
 from memory_assets.documents import CHUNK_TYPES, KIND_OF
@@ -280,7 +280,7 @@ EXPECTATIONS = {
     ),
     AGENT_MEMORY.name: Expectations(
         bounds={"confidence": (0.0, 1.0), "text": NOT_EMPTY},
-        one_of={"agent": (AGENT_MEMORY_AGENT,), "type": MEMORY_TYPES, "source": ORIGINS},
+        one_of={"agent": (AGENT_MEMORY_AGENT,), "type": (*MEMORY_TYPES, NOTE), "source": ORIGINS},
     ),
     MEMORY_TRAIL.name: Expectations(
         one_of={"agent": (AGENT_MEMORY_AGENT,), "what": get_args(Change)},

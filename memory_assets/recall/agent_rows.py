@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
+from memory_assets.agent_memory.similarity import difference
 from memory_assets.agent_memory_models import AgentMemory, AgentTurn
 from memory_assets.chunking import content_hash
 from memory_assets.errors import ConfigurationError, NotFound
@@ -63,9 +64,7 @@ def memories(stores: Stores, asked: MemoriesRequest) -> list[dict[str, Any]]:
     project = project_written_about(stores, asked.project) if asked.project else ""
     wanted = {"type": asked.type, "conversation_id": asked.conversation, "project": project}
     where = {name: value for name, value in wanted.items() if value}
-    found = stores.journal.memories(where, limit=asked.n, sort=_ORDERS[asked.sort])
-    archived = stores.journal.archived()
-    return [{**_plain(each), "archived": archived.get(each.memory_id, "")} for each in found]
+    return _shown(stores, stores.journal.memories(where, limit=asked.n, sort=_ORDERS[asked.sort]))
 
 
 def memory_of(stores: Stores, memory_id: str) -> dict[str, Any]:
@@ -74,12 +73,30 @@ def memory_of(stores: Stores, memory_id: str) -> dict[str, Any]:
     Raises:
         NotFound: there is none of this id.
     """
-    found = (
-        stores.journal.memories({"memory_id": memory_id}) if has_journal(stores.data_dir) else []
-    )
-    for each in found:
-        return {**_plain(each), "archived": stores.journal.archived().get(memory_id, "")}
+    if has_journal(stores.data_dir):
+        for shown in _shown(stores, stores.journal.memories({"memory_id": memory_id})):
+            return shown
     raise NotFound(f"no {memory_id} in memory")
+
+
+def _shown(stores: Stores, memories: Sequence[StoredMemory]) -> list[dict[str, Any]]:
+    """Return memories as JSON, with why they are archived, and in what they differ from each that
+    they contradict."""
+    archived = stores.journal.archived()
+    named = {name for each in memories for name in each.contradicts}
+    known = stores.journal.memories() if named else []
+    said = {each.memory_id: each.text for each in known if each.memory_id in named}
+    return [
+        {
+            **_plain(each),
+            "differences": [
+                difference(each.text, said[name]) if name in said else ""
+                for name in each.contradicts
+            ],
+            "archived": archived.get(each.memory_id, ""),
+        }
+        for each in memories
+    ]
 
 
 def conversation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -91,6 +91,9 @@ class Memory(Searchable):
 
     def shown(self, asked: ShowRequest) -> dict[str, Any]:
         """Return the rows of an id, and a page of the records behind it if they are asked for."""
+        if asked.workspace:
+            start = f"{self.workspace_named(asked.workspace).name}::"
+            asked = replace(asked, id=start + asked.id.removeprefix(start), workspace=None)
         try:
             rows = self.show(asked)
         except NotFound:
@@ -103,6 +106,16 @@ class Memory(Searchable):
 
         heads = [{**row, "passages": []} if "passages" in row else row for row in rows]
         return {"id": asked.id, "rows": heads, **record_page(self, asked)}
+
+    def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Return the titles of sessions by id, of pulled memories, too."""
+        wanted = set(sessions)
+        titles = super().titles(wanted)
+        project_of = self.catalog.products.project_of
+        elsewhere = {key for key in wanted if key[1] not in titles and not project_of(key[1])}
+        for memory in self._others.pulled() if elsewhere else ():
+            titles |= memory.titles(elsewhere)
+        return titles
 
     def first_with(self, any_id: str, ask: Callable[[Memory], _Answered]) -> _Answered:
         """Return the answer of this memory, or of the first pulled one that has what an id names;

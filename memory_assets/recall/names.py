@@ -117,6 +117,20 @@ def project_written_about(stores: Stores, text: str) -> str:
     return found
 
 
+def projects_read_about(stores: Stores, text: str) -> list[str]:
+    """Return the projects that a name or a path means to an agent that asks what is known: all
+    of that name, or the one that would be written about.
+
+    Raises:
+        BadArgument, ConfigurationError: as `project_written_about`.
+    """
+    try:
+        found = projects_named(stores.catalog, text)
+    except UnknownName:
+        return [project_written_about(stores, text)]
+    return found if len(found) > 1 else [project_written_about(stores, text)]
+
+
 def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]]:
     """Yield the projects that a text can mean, the likeliest meaning first."""
     roots, directories = _roots(catalog, known), _directories(catalog, known)

@@ -20,7 +20,7 @@ from memory_assets.errors import MemoryAssetsError, NotFound, StoreError, Unknow
 from memory_assets.install_key import load_install_key
 from memory_assets.recall.documents import document_named
 from memory_assets.recall.names import id_named
-from memory_assets.recall.search.answer import Answer, Coverage, Hit
+from memory_assets.recall.search.answer import Answer, Coverage, Hit, only, session_of
 from memory_assets.recall.searchable import Searchable
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings
@@ -129,20 +129,14 @@ class Others(Generic[T]):
 
     def _found(self, memory: T, request: SearchRequest) -> Answer:
         """Return a memory's answer without what was forgotten here, in whose place others come."""
-        answer, asked = memory.found(request), request.n
         forgotten = self._forgotten
         if memory is self._own or not forgotten:
-            return answer
-        while True:
-            hits = tuple(
-                hit
-                for hit in answer.hits
-                if travelling_name(*_session(memory, hit)) not in forgotten
-            )
-            if len(hits) >= request.n or len(answer.hits) < asked or hits == answer.hits:
-                return replace(answer, hits=hits[: request.n])
-            asked *= 4
-            answer = memory.found(replace(request, n=asked))
+            return memory.found(request)
+        return only(
+            memory.found,
+            request,
+            lambda hit: travelling_name(*_session(memory, hit)) not in forgotten,
+        )
 
     @property
     def _forgotten(self) -> frozenset[str]:
@@ -258,7 +252,7 @@ def _probability(hit: Hit) -> float:
 def _session(memory: Searchable, hit: Hit) -> tuple[str, str]:
     if document := document_named(memory, hit.id):
         return document.partition, document.path
-    return str(hit.metadata.get("project", "")), str(hit.metadata.get("session_id", ""))
+    return session_of(hit)
 
 
 def _key(hit: Hit) -> tuple[str, str]:

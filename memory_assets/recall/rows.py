@@ -10,12 +10,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import NotFound
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
-from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
     from memory_assets.stores.lake.lake import Lake
     from memory_assets.stores.lake.schemas import Table
+    from memory_assets.stores.stores import Stores
 
 
 LINE_CHARACTERS = 160
@@ -41,13 +40,6 @@ def rows_of(
         return lake.read(table, project, session_id, columns).to_pylist()
     except NotFound:
         return []
-
-
-def asked_by_a_person(summary: Mapping[str, Any]) -> bool:
-    """Return whether a person asked for something in a session, or handed over the plan that it
-    carries out, by the row of its summary (`prompts`, `request`, `by_program`). What programs
-    asked is not theirs, and neither is a review or an agent of which no request is on record."""
-    return bool(summary["prompts"] or (summary["request"] and not summary["by_program"]))
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,6 +86,8 @@ def not_made(
     """Return the error that `missing` of a session is not in memory: with cause and remedy if the
     session is held back, with what makes it if the ingest was stopped before that; else the
     message `otherwise`."""
+    from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
+
     products = stores.catalog.products.of_session(project, session_id)
     entries = stores.catalog.quarantine.entries(project)
     held = [each for each in entries if each.session_id == session_id]

@@ -7,16 +7,26 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.paths import NO_COLLECTIONS
 from memory_assets.recall.ids import may_be_id
-from memory_assets.recall.search.answer import Answer, Coverage, Hit, together, with_held_back
+from memory_assets.recall.search.answer import (
+    Answer,
+    Coverage,
+    Hit,
+    only,
+    session_of,
+    together,
+    with_held_back,
+)
 from memory_assets.requests.search import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import Settings
 from memory_assets.stores.stores import Stores
+from memory_assets.stores.workspaces import Workspace, Workspaces
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
@@ -94,6 +104,18 @@ class Searchable(Stores):
         every = (name for project in projects for name in with_worktrees(self.catalog, project))
         return list(dict.fromkeys(every))
 
+    def workspace_named(self, text: str) -> Workspace:
+        """Return the workspace that a person means by its name or a path in it. One of a pulled
+        memory, whose directory is elsewhere, has a name only.
+
+        Raises:
+            UnknownName: there is none; lists those on record.
+        """
+        named = Workspace(text, Path())
+        if named.partition in self.catalog.projects():
+            return named
+        return Workspaces(self.data_dir).named(text)
+
     def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
         """Return the best hits, best first, for a `SearchRequest`, or for a query with the
         request's other arguments.
@@ -112,7 +134,19 @@ class Searchable(Stores):
         return hits if request.literal is not None else self._searcher.with_later(hits)
 
     def found(self, request: SearchRequest) -> Answer:
-        """Return what `search` does, without what came of the hits later."""
+        """Return what `search` does, without what came of the hits later. Hidden sessions have no
+        hit, unless they are asked for."""
+        hidden = self.hidden.all()
+        if request.hidden or request.session is not None or not hidden:
+            return self._with_hidden(request)
+        return only(self._with_hidden, request, lambda hit: session_of(hit) not in hidden)
+
+    def _with_hidden(self, request: SearchRequest) -> Answer:
+        if request.workspace:
+            partition = self.workspace_named(request.workspace).partition
+            within = replace(request, workspace=None, project=partition)
+            answer = self._in_projects(within, [partition])
+            return replace(answer, filters=_as_text(request.filters))
         named = self.projects_named(request.project)
         if named:
             request = replace(request, project=named[0])

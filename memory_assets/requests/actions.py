@@ -202,6 +202,9 @@ class ExportRequest(Arguments):
         "The list of sessions, or (markdown, html) all of what they say.",
         names={"mcp": None},
     )
+    session: str | None = argument(
+        None, f"Only one: {SESSION}", names={"cli": "session"}, max_length=500
+    )
     project: str | None = argument(
         None, "Only this project; `.` for the current directory's.", max_length=1_000
     )
@@ -218,7 +221,7 @@ class ExportRequest(Arguments):
     @property
     def sessions(self) -> SessionsRequest:
         """The request for the sessions that are meant."""
-        names = ("project", "agent", "since", "until")
+        names = ("session", "project", "agent", "since", "until")
         return SessionsRequest(n=MAX_SESSIONS, **{name: getattr(self, name) for name in names})
 
 

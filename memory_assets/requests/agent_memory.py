@@ -10,10 +10,12 @@ from memory_assets.agent_memory.policy import (
     MEMORY_TYPES,
     MOST_CHARACTERS,
     MOST_TURNS,
+    NOTE,
     ORIGINS,
     ROLES,
 )
 from memory_assets.requests.arguments import Arguments, argument, one_of
+from memory_assets.requests.questions import SESSION
 
 MemorySort = Literal["date", "confidence"]
 _PROJECT: dict[str, Any] = {"max_length": 1_000}
@@ -26,7 +28,7 @@ class RememberRequest(Arguments):
     """A request to store a memory. Without `ts` it is of now. Programs say how sure it is: what
     nobody judged would pass the gate by its default. A person who types it is sure."""
 
-    answers = ("outcome", "memory_id", "reason", "contradicts")
+    answers = ("outcome", "memory_id", "reason", "contradicts", "differences")
 
     text: str = argument(
         MISSING, "What is to be remembered, in a sentence or two.", min_length=1, max_length=20_000
@@ -52,10 +54,38 @@ class RememberRequest(Arguments):
 
 
 @dataclass(frozen=True)
+class PinRequest(Arguments):
+    """A request to pin a session or a turn, with or without a note; to `remove` what is pinned."""
+
+    answers = ("pinned", "id", "memory_id", "text")
+
+    id: str = argument(
+        MISSING,
+        "A session or a turn, by the id of it or of its rows.",
+        min_length=1,
+        max_length=500,
+    )
+    text: str = argument(
+        "", "A note; `-` reads it from standard input.", names={"cli": "text"}, max_length=20_000
+    )
+    remove: bool = argument(False, "Remove pin and note.")
+
+
+@dataclass(frozen=True)
+class HideRequest(Arguments):
+    """A request to keep a session out of lists, searches and contexts, or in them again."""
+
+    answers = ("hidden", "session_id")
+
+    session: str = argument(MISSING, SESSION, min_length=1, max_length=500)
+    remove: bool = argument(False, "Show it again.")
+
+
+@dataclass(frozen=True)
 class AppendRequest(Arguments):
     """A request to append a turn to a conversation; the same one again changes nothing."""
 
-    answers = ("message_id", "new")
+    answers = ("message_id", "new", "waits")
 
     conversation: str = argument(
         MISSING, "Conversation.", aliases=("conversation_id",), min_length=1, **_NAME
@@ -78,7 +108,7 @@ class MemoriesRequest(Arguments):
     answers = ("memories",)
 
     type: str | None = argument(
-        None, "Only this type.", wire=one_of(MEMORY_TYPES) | None, names={"cli": "--type"}
+        None, "Only this type.", wire=one_of((*MEMORY_TYPES, NOTE)) | None, names={"cli": "--type"}
     )
     conversation: str | None = argument(
         None, "Only those of this conversation.", aliases=("conversation_id",), **_NAME

@@ -23,6 +23,11 @@ _SHOWN = 60
 _LEFT_OUT = " … "
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 _DIGITS = re.compile(r"-?[0-9]{1,9}")
+WORKSPACE: Mapping[str, Any] = {
+    "description": "Only this workspace: its name, or a path in it.",
+    "max_length": 1_000,
+}
+"""The argument that several requests have."""
 
 
 def argument(

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.requests.arguments import Arguments, argument, one_of
+from memory_assets.requests.arguments import WORKSPACE, Arguments, argument, one_of
 from memory_assets.requests.times import TIME, require_order
 
 MAX_DOCUMENTS = 50
@@ -68,6 +68,7 @@ class CrossQueryRequest(Arguments):
         reads=parse_conditions,
         names={"http": None},
     )
+    workspace: str | None = argument(None, **WORKSPACE)
     project: str | None = argument(None, "Only sessions of this project.", max_length=1_000)
     session: str | None = argument(
         None,
@@ -100,6 +101,8 @@ class CrossQueryRequest(Arguments):
         """Raise `ConfigurationError` for a request without query, document and session, and for a
         time range that holds no time."""
         require_order(self.since, self.until)
+        if self.workspace and self.collection not in (None, "workspace"):
+            raise ConfigurationError(f"{self.collection} is no workspace; leave one of them out")
         asked = (self.query, self.corpus_query, self.session_query)
         if not any(each.strip() for each in asked) and not self.document and not self.session:
             raise ConfigurationError(

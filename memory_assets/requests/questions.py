@@ -21,6 +21,7 @@ FULL: dict[str, Any] = {
     "description": "Do not fold long lists on a terminal.",
     "names": {"http": None, "mcp": None},
 }
+ASIDE: dict[str, Any] = {"names": {"mcp": None}}
 _SPAN: dict[str, Any] = {"wire": int | str, "reads": parse_reach, "max_length": 8, "pattern": REACH}
 
 
@@ -87,6 +88,9 @@ class ShowRequest(Arguments):
     page: int = argument(1, "With --records: the page to print.", ge=1, le=10_000)
     full: bool = argument(False, **FULL)
     pager: bool = argument(True, "Whether a terminal gets it in $PAGER.", names={"http": None})
+    workspace: str | None = argument(
+        None, "The id is a path in this workspace, which its name or a path says.", max_length=1_000
+    )
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ class SessionsRequest(Arguments):
     """A request for the list of sessions, the one that ended last first. A session passes `since`
     and `until` if it was going on between them."""
 
-    answers = ("project", "total", "machine", "sessions")
+    answers = ("project", "total", "machine", "hidden", "in_memory", "ingest", "sessions")
 
     project: str | None = argument(
         None, "Only this project; `.` for the current directory's.", max_length=1_000
@@ -127,6 +131,11 @@ class SessionsRequest(Arguments):
         None, "Only sessions that read or changed this file or directory.", max_length=1_000
     )
     machine: bool = argument(False, "Also sessions in which no person asked for anything.")
+    pinned: bool = argument(False, "Only sessions that are pinned, or turns of which are.", **ASIDE)
+    hidden: bool = argument(False, "Also hidden sessions.", **ASIDE)
+    session: str | None = argument(
+        None, "Only this one, whatever it is.", names={"cli": None, "http": None, "mcp": None}
+    )
     n: int = argument(
         20, "Number of sessions.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_SESSIONS
     )
@@ -144,7 +153,7 @@ class UsageRequest(Arguments):
     answers = (
         *("project", "by", "prices_of", "sessions", "tokens", "input_tokens", "output_tokens"),
         *("cache_read_tokens", "cache_write_tokens", "answers", "seconds", "dollars"),
-        *("unpriced", "groups"),
+        *("unpriced", "without_usage", "groups"),
     )
 
     by: UsageGroup = argument("model", "What is added up: model, project, agent, session or day.")

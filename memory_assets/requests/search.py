@@ -10,7 +10,14 @@ from typing import Any, Literal, get_args
 
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.requests.arguments import Arguments, argument, chosen, listed_names, one_of
+from memory_assets.requests.arguments import (
+    WORKSPACE,
+    Arguments,
+    argument,
+    chosen,
+    listed_names,
+    one_of,
+)
 from memory_assets.requests.times import TIME, require_order
 from memory_assets.search_kinds import SEARCH_KINDS
 
@@ -29,7 +36,10 @@ _KIND_NAMES = (*(name for name, kind in SEARCH_KINDS.items() if not kind.within)
 EXACT_KINDS = {"sessions", "prompts", "workspace", "memory", "history"}
 """Kinds in which text can be found as it is written; the others are composed of what these hold."""
 _QUOTED = re.compile(r'^"([^"]+)"$', re.DOTALL)
-_FILTERS = ("project", "agent", "session", "since", "until", "tool", "file", "concept", "type")
+_FILTERS = (
+    *("project", "agent", "session", "since", "until", "tool", "file", "concept", "type"),
+    "workspace",
+)
 OF_DOCUMENTS = ("file_type", "service", "domain")
 """Filters that only documents of workspaces have."""
 
@@ -113,6 +123,7 @@ class SearchRequest(Arguments):
         None,
         "Only turns and observations that touched this file or directory.",
         hint="path or its end",
+        aliases=("file_path", "filePath"),
         max_length=1_000,
     )
     concept: Concept | None = argument(None, "Only observations with this concept.")
@@ -122,6 +133,7 @@ class SearchRequest(Arguments):
     )
     service: str | None = argument(None, "Only documents of this service.", max_length=500)
     domain: str | None = argument(None, "Only documents of this domain.", max_length=500)
+    workspace: str | None = argument(None, **WORKSPACE)
     n: int = argument(
         10, "Number of hits.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_HITS
     )
@@ -129,6 +141,7 @@ class SearchRequest(Arguments):
     sort: Sort = argument("relevance", "Order of the hits: the best or the newest first.")
     recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
     machine: bool = argument(False, "Also what programs asked, and no person.", **_UNLISTED)
+    hidden: bool = argument(False, "Also hidden sessions.", **_UNLISTED)
     full: bool = argument(
         False, "Print whole texts, not stretches of them.", names={"http": None, "mcp": None}
     )
@@ -205,6 +218,8 @@ class SearchRequest(Arguments):
         """Raise `ConfigurationError` for filters that the kind does not have, for a time range
         that holds no time, and for a search without query and filters."""
         require_order(self.since, self.until)
+        if self.kinds == ("sessions",) and (self.of_documents or self.workspace):
+            object.__setattr__(self, "kinds", ("workspace",))
         if self.literal is not None:
             self._check_exact()
         elif self.selects_observations:
@@ -218,10 +233,13 @@ class SearchRequest(Arguments):
             raise ConfigurationError("tool filters sessions only")
         elif self.file and self.kinds not in (("sessions",), ("workspace",)):
             raise ConfigurationError("file filters one of sessions, observations and workspace")
-        elif self.of_documents and self.kinds != ("workspace",):
+        elif (self.of_documents or self.workspace) and self.kinds != ("workspace",):
             raise ConfigurationError(
-                "--file-type, --service and --domain filter documents: add --in workspace"
+                "--file-type, --service, --domain and --workspace filter documents: add --in "
+                "workspace"
             )
+        elif self.workspace and self.project:
+            raise ConfigurationError("give a project or a workspace")
         elif not (self.query.strip() or self.filters or self.recent or self.sort == "date"):
             raise ConfigurationError(
                 "the query is empty; say what you are looking for, or give a filter, such as since"
@@ -252,13 +270,17 @@ class WorkspaceSearchRequest(Arguments):
     top_k: int = argument(5, "Number of hits.", ge=1, le=20)
     file_type: str | None = argument(None, "Only documents of this type.", max_length=100)
     service: str | None = argument(None, "Only documents of this service.", max_length=500)
+    domain: str | None = argument(None, "Only documents of this domain.", max_length=500)
+    workspace: str | None = argument(None, **WORKSPACE)
 
-    def meant(self) -> SearchRequest:
-        """Return the search that it stands for."""
+    def meant(self, here: str | None = None) -> SearchRequest:
+        """Return the search that it stands for; `here`: the workspace if none is named."""
         return SearchRequest(
             self.query,
             kinds=("workspace",),
             n=self.top_k,
             file_type=self.file_type,
             service=self.service,
+            domain=self.domain,
+            workspace=self.workspace or here,
         )

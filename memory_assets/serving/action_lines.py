@@ -17,9 +17,7 @@ def how_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"# {project}"
         for each in commands:
             yield f"{each['command']}"
-            times = f", {each['times']} times" if each["times"] > each["sessions"] else ""
-            used = f"{counted(each['sessions'], 'session')}{times}"
-            yield f"   worked in {used}, last {clock(each['last'])} {each['turn_id']}"
+            yield f"   {uses(each)}, last {clock(each['last'])} {each['turn_id']}"
             yield from (f"   after {_failure(failed)}" for failed in each["before"])
     if answer["failed"]:
         yield "# failed, and did not work later in the session"
@@ -27,6 +25,14 @@ def how_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_failure(each)}  {each['turn_id']}"
     if not answer["commands"] and not answer["failed"]:
         yield "Nothing found."
+
+
+def uses(worked: Mapping[str, Any]) -> str:
+    """Return in how many sessions a command worked, how often, and in how many wordings."""
+    times = f", {worked['times']} times" if worked["times"] > worked["sessions"] else ""
+    others = worked["variants"] - 1
+    more = f" (and {counted(others, 'other')} like it)" if others else ""
+    return f"worked in {counted(worked['sessions'], 'session')}{times}{more}"
 
 
 def how_notes(answer: Mapping[str, Any]) -> Iterator[str]:

@@ -4,17 +4,20 @@ line."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.errors import NotFound, StoreError
+from memory_assets.errors import ConfigurationError, NotFound, StoreError
 from memory_assets.requests.agent_memory import (
     AppendRequest,
     ContextRequest,
+    HideRequest,
     MemoriesRequest,
+    PinRequest,
     RememberRequest,
 )
 from memory_assets.requests.arguments import Arguments
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 _WORK_TOKENS = 300
 """Tokens of a context that tell of the project's last sessions: an agent pays for them each time
 it begins."""
+_LATER = "It waits, and is stored with the next that can be"
 _ANSWERING, _EXCERPT = 3, 200
 """Turns that answer the latest message, and characters of each."""
 
@@ -49,14 +53,17 @@ class AgentMemory:
         """Return the answer to a request.
 
         Raises:
-            MemoryAssetsError: it cannot be answered; nothing was stored.
+            MemoryAssetsError: it cannot be answered; nothing was stored, or the message says that
+                this is not known.
         """
         with self._lock:
             match asked:
-                case RememberRequest():
-                    return self._remember(asked)
-                case AppendRequest():
-                    return self._append(asked)
+                case RememberRequest() | AppendRequest():
+                    return self._written(asked)
+                case PinRequest():
+                    return self._pin(asked)
+                case HideRequest():
+                    return self._hide(asked)
                 case MemoriesRequest():
                     return self._memories(asked)
                 case ContextRequest():
@@ -78,7 +85,39 @@ class AgentMemory:
 
         return project_written_about(self._calls.engines, text)
 
-    def _remember(self, asked: RememberRequest) -> dict[str, Any]:
+    def send_waiting(self) -> int:
+        """Store what was said while the memory could not be written, and return how much it was.
+        What is refused now is dropped, as it would have been then.
+
+        Raises:
+            StoreError: it still cannot be written; what is left waits.
+        """
+        from memory_assets.pipeline.agent_memory.calls import send_waiting
+
+        return send_waiting(self._settings, self._send)
+
+    def _send(self, entry: Mapping[str, Any]) -> None:
+        asked = AppendRequest(**entry) if "role" in entry else RememberRequest(**entry)
+        with suppress(ConfigurationError):
+            if isinstance(asked, AppendRequest):
+                self._append(asked)
+            else:
+                self._remember(asked, waited=True)
+
+    def _written(self, asked: RememberRequest | AppendRequest) -> dict[str, Any]:
+        """Store what is said after what waits; let it wait where the memory cannot be written."""
+        try:
+            self.send_waiting()
+            if isinstance(asked, AppendRequest):
+                return self._append(asked)
+            return self._remember(asked)
+        except StoreError as error:
+            from memory_assets.pipeline.agent_memory.calls import let_wait
+
+            self._opened = None
+            return let_wait(self._settings, asdict(asked), error)
+
+    def _remember(self, asked: RememberRequest, *, waited: bool = False) -> dict[str, Any]:
         written = self._calls.gateway(self._project(asked.project)).memory.write(
             asked.text,
             asked.type,
@@ -88,8 +127,39 @@ class AgentMemory:
             entities=asked.entities or (),
             tags=asked.tags or (),
             source=asked.source,
+            waited=waited,
         )
         return asdict(written)
+
+    def _pin(self, asked: PinRequest) -> dict[str, Any]:
+        """Pin a session or a turn, or remove what is pinned. Without a note what is there stays.
+
+        Raises:
+            NotFound: there is no such session or turn, or nothing is pinned there.
+            ConfigurationError: the session is hidden.
+        """
+        from memory_assets.recall.pins import pinnable, usual_note
+
+        engines = self._calls.engines
+        of = pinnable(engines, asked.id)
+        memory = self._calls.gateway(of.project).memory
+        memory_id = memory.pin_id(of.id)
+        done = {"pinned": not asked.remove, "id": of.id, "memory_id": memory_id}
+        if asked.remove:
+            if not engines.journal.delete_memories([memory_id]):
+                raise NotFound(f"{of.id} is not pinned")
+            return {**done, "text": ""}
+        note = usual_note(engines, of)
+        for each in engines.journal.memories({"memory_id": memory_id}):
+            note = each.text
+        pinned = memory.pin(of.id, of.session_id, asked.text.strip() or note)
+        return {**done, "text": str(pinned.text)}
+
+    def _hide(self, asked: HideRequest) -> dict[str, Any]:
+        from memory_assets.recall.pins import hide_session
+
+        session_id = hide_session(self._calls.engines, asked.session, again=asked.remove)
+        return {"hidden": not asked.remove, "session_id": session_id}
 
     def _append(self, asked: AppendRequest) -> dict[str, Any]:
         appended = self._calls.gateway(self._project(asked.project)).history.append(
@@ -101,7 +171,7 @@ class AgentMemory:
             message_id=asked.message_id or "",
             channel=asked.channel or "",
         )
-        return asdict(appended)
+        return {**asdict(appended), "waits": ""}
 
     def _memories(self, asked: MemoriesRequest) -> dict[str, Any]:
         from memory_assets.recall.agent_rows import memories
@@ -118,14 +188,21 @@ class AgentMemory:
             return nothing
         engines = self._calls.engines
         remembers = has_memory(settings)
-        project = self._project(asked.project) if remembers or engines.has_catalog else ""
+        about: list[str] = []
+        if asked.project and (remembers or engines.has_catalog):
+            from memory_assets.recall.names import projects_read_about
+
+            about = projects_read_about(engines, asked.project)
+        with_sessions = [each for each in about if has_sessions(engines, each)]
         work: list[str] = []
-        if project and not asked.conversation and has_sessions(engines, project):
-            work = self._work_before(project, (asked.latest or "").strip())
+        if with_sessions and not asked.conversation:
+            work = self._work_before(with_sessions, (asked.latest or "").strip())
         if not (work or remembers):
             return nothing
+        if len(about) > 1:
+            work.insert(0, f"Of several projects of that name: {', '.join(about)}.")
         return self._calls.context(
-            project,
+            about,
             asked.conversation or "",
             asked.latest or "",
             asked.budget,
@@ -133,8 +210,8 @@ class AgentMemory:
             work,
         )
 
-    def _work_before(self, project: str, latest: str) -> list[str]:
-        """Return lines on the last sessions of a project, within `_WORK_TOKENS`: the turns that
+    def _work_before(self, projects: Sequence[str], latest: str) -> list[str]:
+        """Return lines on the last sessions of projects, within `_WORK_TOKENS`: the turns that
         answer the latest message first, if there is one."""
         if self._ends and not latest:
             from memory_assets.recall.rows import import_arrow_alone
@@ -144,18 +221,18 @@ class AgentMemory:
 
         engines = self._calls.engines
         count = engines.tokens.count_tokens
-        answering = self._answering(project, latest) if latest else []
+        answering = self._answering(projects, latest) if latest else []
         while answering and count("\n".join(answering)) > _WORK_TOKENS:
             answering.pop()
         return answering + recent_work(
             engines,
-            project,
+            projects,
             lambda lines: count("\n".join([*answering, *lines])) <= _WORK_TOKENS,
             latest,
         )
 
-    def _answering(self, project: str, latest: str) -> list[str]:
-        """Return lines with the turns of a project's sessions that probably answer a message; none
+    def _answering(self, projects: Sequence[str], latest: str) -> list[str]:
+        """Return lines with the turns of projects' sessions that probably answer a message; none
         where nothing can be searched."""
         from memory_assets.recall import Memory
         from memory_assets.recall.names import shortened
@@ -164,9 +241,17 @@ class AgentMemory:
 
         try:
             memory = Memory(self._settings)
-            asked = {"query": latest, "project": project, "n": _ANSWERING}
-            request = SearchRequest.given("mcp", asked)
-            hits = [hit for hit in memory.search(request).hits if not hit.weak]
+            found = [
+                hit
+                for project in projects
+                for hit in memory.search(
+                    SearchRequest.given(
+                        "mcp", {"query": latest, "project": project, "n": _ANSWERING}
+                    )
+                ).hits
+                if not hit.weak
+            ]
+            hits = sorted(found, key=lambda hit: -hit.score)[:_ANSWERING]
         except (NotFound, StoreError):
             return []
         lines = []
@@ -195,10 +280,14 @@ def in_words(name: str, answer: Mapping[str, Any]) -> str:
     """Return the answer of a tool (`remember`, `append_history`, `context`) as text."""
     if name == "context":
         return answer["text"] or "Nothing is remembered yet."
+    if name == "append_history" and answer["waits"]:
+        return f"{_LATER}: {answer['waits']}"
     if name == "append_history":
         return f"{'Kept as' if answer['new'] else 'It is kept already as'} {answer['message_id']}."
+    if answer["outcome"] == "waits":
+        return f"{_LATER}: {answer['reason']}"
     if answer["outcome"] == "refused":
         return f"Not kept: {answer['reason']}."
-    others = ", ".join(answer["contradicts"])
-    note = f" It says otherwise than {others}, which stays." if others else ""
-    return f"{answer['outcome'].capitalize()}: {answer['memory_id']}.{note}"
+    others = zip(answer["contradicts"], answer["differences"], strict=True)
+    notes = (f" It says otherwise than {other}, which stays: {why}." for other, why in others)
+    return f"{answer['outcome'].capitalize()}: {answer['memory_id']}.{''.join(notes)}"

@@ -12,9 +12,10 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.visible_text import joined, snippet
-from memory_assets.status import counted, lasting, waiting_sessions
+from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
 _MOST_LINES = 3
@@ -99,10 +100,13 @@ def hit_lines(
 
 
 def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what came of a hit in a later turn of its session, if that is known."""
+    """Yield what came of a hit in a later turn, if that is known: of its session by its number, of
+    another one by its id."""
     if later := hit.get("later"):
-        number = later["turn_id"].rpartition("::")[2]
-        yield f"{later['how'].capitalize()} in turn {number}: {later['text']}"
+        session, _, number = later["turn_id"].removeprefix("session::").rpartition("::turn::")
+        own = session.startswith(hit["id"].removeprefix("session::").split(":")[0])
+        where = f"turn {number}" if own else later["turn_id"]
+        yield f"{later['how'].capitalize()} in {where}: {later['text']}"
 
 
 def also_there(metadata: Mapping[str, Any]) -> str:
@@ -191,10 +195,11 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def held_back_notes(coverage: Mapping[str, Any]) -> Iterator[str]:
     """Yield the sessions held back that a search concerns, with reason and remedy."""
-    for line in coverage["held_back"][:_HELD_BACK]:
+    lines = coverage["held_back"]
+    for line in lines[:_HELD_BACK]:
         yield f"held back, so not searched: {line}"
-    more = coverage["quarantined"] - _HELD_BACK
-    if more > 0:
+    more = max(len(lines) - _HELD_BACK, 0) + max(coverage["quarantined"] - MOST_HELD_BACK, 0)
+    if more:
         yield f"{more} more held back; `memory status` lists them."
 
 
@@ -280,10 +285,22 @@ def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         of = [each["git_branch"], each["agent"], *each["models"][:1]]
         if each["usage"]["tokens"]:
             of.append(f"{shortened(each['usage']['tokens'])} tokens")
-        title = each["title"] or "(no title: too little is said in it)"
+        title = each["title"] or no_title(answer)
         yield f"   {title}  [{', '.join(filter(None, of))}]"
+        yield from (f"   {pin_line(pinned)}" for pinned in each["pinned"])
     if not answer["sessions"]:
         yield "No session."
+
+
+def no_title(answer: Mapping[str, Any]) -> str:
+    """Return what stands for a title in a list of sessions."""
+    return "(no title yet)" if answer["ingest"] else "(no title: too little is said in it)"
+
+
+def pin_line(pinned: Mapping[str, Any]) -> str:
+    """Return what is pinned on one line: the turn, if it is one, and the note."""
+    turn = pinned["id"].partition("::turn::")[2]
+    return f"pinned{f' turn {turn}' if turn else ''}: {' '.join(pinned['text'].split())}"
 
 
 def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -327,6 +344,8 @@ def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     if not answer["groups"]:
         yield "No session says what it took."
         return
+    if number := answer["without_usage"]:
+        yield f"{counted(number, 'more session')} say{'s' * (number == 1)} nothing of it."
     yield f"Prices as the providers listed them in {answer['prices_of']}, whatever was paid."
     if answer["unpriced"]:
         models = ", ".join(name or "(not said)" for name in list(answer["unpriced"])[:5])
@@ -337,10 +356,18 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield of which projects they are, how many more there are, and what can be asked of one."""
     yield from project_notes(answer)
     listed_here = answer["sessions"]
+    if answer["ingest"]:
+        yield f"{answer['ingest'][:1].upper()}{answer['ingest'][1:]}; titles follow."
     if (more := answer["total"] - len(listed_here)) > 0:
         yield f"{counted(more, 'older session')}; -n {min(answer['total'], 1_000)} lists them."
     if answer["machine"]:
         yield f"{counted(answer['machine'], 'session')} of programs left out; --machine lists all."
+    if answer["hidden"]:
+        yield f"{counted(answer['hidden'], 'hidden session')} left out; --hidden lists them."
+    every = SessionCounts(**answer["in_memory"])
+    if shares := every.shares():
+        where = "In memory" if answer["project"] is None else "In all"
+        yield f"{where}: {counted(every.total, 'session')}, {shares}."
     if listed_here:
         first = listed_here[0]["short_id"]
         yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"

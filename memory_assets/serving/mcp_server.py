@@ -140,20 +140,31 @@ _WORKSPACE_TOOLS: dict[str, tuple[type[Arguments], str]] = {
 }
 """Listed once a workspace is on record, and always taken."""
 
-_ALIASES: dict[str, tuple[type[Arguments], str]] = {
-    "workspace_search": (WorkspaceSearchRequest, "recall"),
-    "workspace_index_stats": (StatusRequest, "workspace_index_stats"),
-    "how": (HowRequest, "how"),
+_ALIASES: dict[str, tuple[type[Arguments], str, tuple[str, ...]]] = {
+    "workspace_search": (WorkspaceSearchRequest, "recall", ()),
+    "workspace_index_stats": (StatusRequest, "workspace_index_stats", ()),
+    "how": (HowRequest, "how", ()),
+    "get_context_timeline": (TimelineRequest, "timeline", ()),
+    "recall_session": (SearchRequest, "recall", ()),
+    "search_sessions": (SearchRequest, "recall", ("sessions",)),
+    "search_user_prompts": (SearchRequest, "recall", ("prompts",)),
+    **dict.fromkeys(
+        ("search_observations", "find_by_concept", "find_by_file", "find_by_type"),
+        (SearchRequest, "recall", ("observations",)),
+    ),
 }
-"""Tools by other names than the answers they stand for, also those of earlier versions: what they
-take, and the answer."""
+"""Tools by other names than the answers they stand for, also those of earlier designs: what they
+take, the answer, and the kinds that they search."""
 
 _NOT_LISTED: dict[str, tuple[str, ...]] = {
-    "recall": (*OF_DOCUMENTS, "recent"),
+    "recall": (*OF_DOCUMENTS, "workspace", "recent"),
     "timeline": ("scope",),
     "get": ("subagents",),
-    "cross_query": ("corpus_query", "session_query", "session", "until", "assume_same_embedder"),
-    "workspace_search": ("domain",),
+    "cross_query": (
+        *("corpus_query", "session_query", "session", "until", "assume_same_embedder"),
+        "workspace",
+    ),
+    "workspace_search": ("domain", "workspace"),
 }
 """Arguments that are taken and not listed: hardly any agent needs them, and each costs all."""
 
@@ -271,13 +282,14 @@ def call_tool(
     if name not in _TOOLS and name not in _ALIASES:
         return _failed(f"there is no tool {name}; there are: {', '.join(_TOOLS)}")
     try:
-        request, answer = _ALIASES[name] if name in _ALIASES else (_TOOLS[name][0], name)
-        given = request.given("mcp", arguments, **_FEWER.get(name, {}))
+        request, answer, kinds = _ALIASES.get(name) or (_TOOLS[name][0], name, ())
+        fewer = {} if request is WorkspaceSearchRequest else dict(_FEWER.get(answer, {}))
+        given = request.given("mcp", arguments, **fewer, **({"kinds": kinds} if kinds else {}))
         asked: Arguments = given
         if isinstance(given, AskRequest):
             asked, answer = given.meant(_FEWER), given.verb
         elif isinstance(given, WorkspaceSearchRequest):
-            asked = given.meant()
+            asked = given.meant(opened.workspace_here())
         from memory_assets.serving.tool_answers import answer_tool
 
         structured, text = answer_tool(opened.get(), answer, asked)

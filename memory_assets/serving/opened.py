@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,12 @@ class OpenedMemory:
             return has_workspaces(self._settings.data_dir)
         except StoreError:
             return False
+
+    def workspace_here(self) -> str | None:
+        """Return the workspace that the server was started in, None if it is in none."""
+        from memory_assets.status.workspaces import workspace_of
+
+        return workspace_of(self._settings.data_dir, Path.cwd())
 
     def get(self) -> Memory:
         """Return the memory, or raise `NotFound` if nothing was ever ingested."""

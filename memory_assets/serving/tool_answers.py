@@ -63,6 +63,7 @@ from memory_assets.serving.answer_size import (
 from memory_assets.serving.record_lines import record_lines
 from memory_assets.serving.visible_text import Frame, snippet, visible, visible_payload
 from memory_assets.status import (
+    SessionCounts,
     chroma_notes,
     counted,
     held_back,
@@ -547,19 +548,21 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
     projects = sorted(payload["projects"].items(), key=lambda pair: -pair[1]["sessions"])
     held = list(held_back(payload))
     structured = {
+        "sessions": payload["sessions"],
         "agents": payload["agents"],
         "projects": {name: counts["sessions"] for name, counts in projects[:_LISTED_PROJECTS]},
         "projects_in_all": len(projects),
         "coverage": payload["coverage"],
         "chroma": payload["chroma"],
-        "held_back": len(held),
+        "held_back": len(payload["quarantined"]) + len(payload["unlisted"]),
         "held_back_reasons": held[:_LISTED_HELD_BACK],
     }
-    covered = payload["coverage"]["sessions"]
+    covered, sessions = payload["coverage"]["sessions"], SessionCounts(**payload["sessions"])
+    shares = f" ({sessions.shares()})" if sessions.shares() else ""
     lines = [
-        f"{counted(covered['sessions'], 'session')}, {counted(covered['turns'], 'turn')}, "
+        f"{counted(sessions.total, 'session')}{shares}, {counted(covered['turns'], 'turn')}, "
         f"{counted(covered['rows'], 'passage')} in {counted(len(projects), 'project')}; "
-        f"as of {clock(covered['as_of'])}; {len(held)} held back; "
+        f"as of {clock(covered['as_of'])}; {structured['held_back']} held back; "
         f"{payload['chroma']['store']} {payload['chroma']['state']}.",
         *(line for well, line in in_words(payload["coverage"]) if not well),
         *named_documents(payload["stages"].get("workspace_chunks", {}).get("by_name") or 0),

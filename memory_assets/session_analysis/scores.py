@@ -24,7 +24,7 @@ _FOUND = Phrase(
     r"key (?:insight|finding|observation)|important(?:ly)?:)"
 )
 _REASON = Phrase(
-    r"\bbecause\b|\bdue to\b|\bsince (?:the|it|this|we|there)\b|\bso "
+    r"\bbecause\b|\bdue to\b|, so \w+s\b|\bsince (?:the|it|this|we|there)\b|\bso "
     r"(?:that|the|it|every|each|no)\b|"
     r"\bmeans (?:that|the|it|we)\b|\bonly (?:when|if)\b|\bhappens when\b|\binstead of\b|"
     r"\brather than\b|\bdoes(?:n't| not)\b|\bisn't\b|\bnever\b|\bactually\b|\bwhereas\b|"
@@ -35,7 +35,8 @@ PLANNING = Phrase(
     r"(?:using|let me|let's|I'll|I will|I'm (?:now |also )?\w+ing\b|I am \w+ing\b|I need to|I "
     r"want to|"
     r"I should|we should|we need to|going to|should I|shall I|would you|do you|if|you can|"
-    r"you could|you may|sorry|you're (?:absolutely )?right|only \w+ \w+ \w+ if)"
+    r"you could|you may|sorry|you're (?:absolutely )?right|only \w+ \w+ \w+ if|"
+    r"my (?:lean|preference|recommendation|suggestion|take)\b)"
 )
 _VERDICT = Phrase(
     r"\bthe (?:fix|solution) (?:is|was) (?:in|correct|complete|good|clean|ready)\b|"
@@ -121,7 +122,8 @@ _PAST = (
     r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded)"
 )
 DID = Phrase(
-    rf"^\W*(?:done[.!:,]? |all (?:done|set)[.!:,]? |fixed[.!:,]+ )?"
+    rf"^\W*(?:\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ )?"
+    rf"(?:done[.!:,]? |all (?:done|set)[.!:,]? |fixed[.!:,]+ )?"
     rf"(?:(?:and|also|then|successfully) )*"
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
@@ -138,7 +140,7 @@ NOW = Phrase(
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
 )
 _NOT_DONE = Phrase(
-    r"^(?:no|if|depending|then)\b|"
+    r"^(?:no|if|depending|then|still)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
     r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"

@@ -1,8 +1,8 @@
 """Markdown, as agents write it, to plain sentences; and the request in a human prompt, in its own
 words.
 
-Code fences, tables, rules and comments fall away; headings become the context of the
-sentences below them; emphasis, code marks and link targets are taken off.
+Code fences, rules and comments fall away; headings become the context of the sentences below
+them, and the rows of a table are items; emphasis, code marks and link targets are taken off.
 """
 
 from __future__ import annotations
@@ -22,13 +22,17 @@ _ITEM = re.compile(r"\s*(?:[-*+•✅✓✔☑❌✗✘→▸►●○]️?|\d{1
 _NOT_PROSE = re.compile(
     r"\s*(?:\|.*|[-=_*─━═~\s`]{3,}|`?★.*|<!--.*|<(?!redacted)/?[a-z][\w-]*(?:\s[^>]*)?>\s*)$"
 )
+_ROW = re.compile(r"\s*\|(?P<cells>.*\w.*?)\|?\s*$")
+_BELOW_THE_NAMES = re.compile(r"\s*\|[\s:|-]+$")
+"""The line between the names of a table's columns and its rows."""
+_CELL_ENDS = re.compile(r"(?:\s*\|\s*[\W_]*)+(?=[\w\"'`/.$-])")
 _DEBRIS = re.compile(
     r"!?\[(?P<label>[^\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]*\))*\)"
     r"|::[a-z][\w-]*\{[^}\n]*\}?"
     r"|[│┃┆╎▌▏✅✓✔☑❌✗✘️]|\*\*|`+|~~"
     r"|(?<![\w*])\*(?P<soft>\w[^*\n]*?)\*(?![\w*])"
 )
-_LEADING = re.compile(r"\A(?:[^\w\"'(<\[/.$@¿¡]+|\d{1,2}[.)]\s+(?=\S))+")
+_LEADING = re.compile(r"\A(?:[^\w\"'(<\[/.$@¿¡]+|\d{1,2}(?:[.)]| —)\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.$|^\d{1,2}\.$",
@@ -48,7 +52,7 @@ _MOVING = Phrase(
 """Moving about in the repository before the work begins."""
 _PASTED = re.compile(
     r"^\s*(?:\[Image|\[Pasted|<[a-z][\w-]*[ >]|\{|Traceback|at \S+ \(|\d{4}-\d\d-\d\d[T ]|\$ "
-    r"|❯|⎿|⏺|\[\[ ## \w+ ## \]\]|@\[\w+\]:)"
+    r"|❯|⎿|⏺|> |\d\d?:\d\d(?::\d\d)? ?[AP]M|\[\[ ## \w+ ## \]\]|@\[\w+\]:)"
 )
 _PLAN = re.compile(
     r"^\s*(?:implement the following plan:?|A previous agent produced the plan below[^\n]*)\s*",
@@ -138,11 +142,16 @@ def _blocks(text: RedactedText) -> list[_Block]:
                 fence = ""
             goes_on = False
             continue
-        title, item = _HEADING.match(line), _ITEM.match(line)
-        ends = bool(title or not line.strip() or _NOT_PROSE.match(line))
+        title, item, row = _HEADING.match(line), _ITEM.match(line), _ROW.match(line)
+        ends = bool(title or row or not line.strip() or _NOT_PROSE.match(line))
         if goes_on and (ends or item):
             lead = _lead_in(blocks[-1], lead)
-        if title:
+        if row:
+            cells = line.cut(*row.span("cells")).sub(_CELL_ENDS, " — ")
+            blocks.append(_Block([cells], heading, lead, item=True))
+        elif _BELOW_THE_NAMES.match(line):
+            del blocks[-1:]
+        elif title:
             heading, lead = plain_text(line), EMPTY
         elif item and not ends:
             blocks.append(_Block([line.cut(item.end())], heading, lead, item=True))

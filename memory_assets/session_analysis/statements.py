@@ -10,7 +10,7 @@ from itertools import pairwise
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import Phrase, closed, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten
 from memory_assets.session_analysis.sentences import Sentence, sentences
 from memory_assets.session_analysis.session import SessionTurns
 
@@ -19,8 +19,11 @@ _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
 POINTS_BACK = Phrase(r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b")
 _UNFINISHED = (*":,;(-–—…",)
-_SHORTEST_LEAD = 50
-_CUT_OFF = re.compile(r"\b(?:now|to|that|by|with|for|and|so|it|as|of|in|the|are|is)\W*$")
+_SHORTEST_LEAD = 45
+_CUT_OFF = re.compile(
+    r"(?:[ ,](?:now|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|were|be|"
+    r"setting|using|via|following|follows|including|like|called))*[\s:]*\Z"
+)
 _LONGEST_OBJECTION = 600
 """Characters of a prompt that objects; a longer one brings something of its own."""
 CORRECTS = Phrase(
@@ -121,14 +124,14 @@ def choose(
     scored = [entry for entry in scored if entry[0] >= threshold]
     scored.sort(key=lambda entry: (-entry[0], entry[1]))
     chosen: list[tuple[int, RedactedText]] = []
-    vocabularies = [_vocabulary(text) for text in beside]
+    vocabularies = [vocabulary_of(text) for text in beside]
     for _, place, one in scored:
         if len(chosen) == most:
             break
         text = closed(in_context(one) if len(in_context(one)) + 2 < room else one.text)
         text = text if chosen else shorten(text, room - 2)
-        vocabulary = _vocabulary(text)
-        if len(text) + 1 > room or any(_alike(vocabulary, other) for other in vocabularies):
+        vocabulary = vocabulary_of(text)
+        if len(text) + 1 > room or any(alike(vocabulary, other) for other in vocabularies):
             continue
         chosen.append((place, text))
         vocabularies.append(vocabulary)
@@ -144,20 +147,25 @@ def in_context(one: Said) -> RedactedText:
     return one.text
 
 
-def _vocabulary(text: str) -> frozenset[str]:
+def vocabulary_of(text: str) -> frozenset[str]:
+    """Return the words of a text that are longer than two letters."""
     return frozenset(word.lower() for word in _WORD.findall(text))
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+def alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether the one has most words of the other."""
     smaller = min(len(one), len(other))
     return smaller > 0 and len(one & other) / smaller >= 0.7
 
 
-def without_colon(one: Said) -> Said:
-    """Return a sentence that leads in a list as one of its own, if it says enough without it."""
-    if not one.plain.endswith(":") or len(one.plain) < _SHORTEST_LEAD or _CUT_OFF.search(one.plain):
+def without_colon(one: Said, *, whole_only: bool = False) -> Said:
+    """Return a sentence that leads in a list as one of its own, without words that go on in the
+    list ("by setting:"), if it says enough without it; if `whole_only`, one with such words stays
+    as it is."""
+    whole = one.text.sub(_CUT_OFF, "") if one.plain.endswith(":") else EMPTY
+    if len(whole) < _SHORTEST_LEAD or (whole_only and len(whole) < len(one.text) - 1):
         return one
-    return replace(one, text=one.text.cut(0, len(one.text) - 1), plain=one.plain[:-1])
+    return replace(one, text=whole, plain=whole.replace("’", "'"))
 
 
 def readable(text: str) -> bool:

@@ -8,7 +8,7 @@ and what a subscription makes of them. A setting adds models, or replaces prices
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -92,6 +92,16 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     """Return the price of a model's tokens; None where the list has none. The date in a name, its
     provider and how a version is written do not matter."""
     return prices.get(_known_name(model))
+
+
+def dollars_of(prices: Mapping[str, Price]) -> Callable[[str, int, int], float | None]:
+    """Return what prices tokens that a model read and wrote; None where the list has none."""
+
+    def dollars(model: str, read: int, written: int) -> float | None:
+        price = price_of(model, prices)
+        return None if price is None else price.of(Tokens(read, written))
+
+    return dollars
 
 
 def _known_name(model: str) -> str:

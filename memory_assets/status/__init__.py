@@ -27,8 +27,10 @@ from memory_assets.status.words import (
     totals,
     waiting_sessions,
 )
+from memory_assets.stores.catalog.session_counts import SessionCounts
 
 __all__ = [
+    "SessionCounts",
     "can_be_helped",
     "chroma_notes",
     "counted",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.http.model_endpoint import family_of, same_space
@@ -23,6 +24,11 @@ from memory_assets.status.excluded import Exclusions
 from memory_assets.status.health import failed_checks
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
+from memory_assets.stores.catalog.session_counts import (
+    CountedSession,
+    SessionCounts,
+    counted_sessions,
+)
 from memory_assets.stores.catalog.text_account import TextAccount, account_of
 from memory_assets.stores.chroma.files import has_database, others_in, set_aside_directories
 from memory_assets.stores.files.sqlite import IN_MEMORY
@@ -60,7 +66,7 @@ def status(settings: Settings) -> dict[str, Any]:
     data_dir = settings.data_dir
     path = data_dir / "catalog.db"
     catalog = Catalog(path if path.exists() else IN_MEMORY)
-    agents, stages = catalog.sources.counts_by("agent"), catalog.products.totals()
+    sessions, stages = counted_sessions(catalog), catalog.products.totals()
     versions = _versions(catalog, data_dir)
     vectors = versions.get("embedder") != NO_EMBEDDER
     disk = look(catalog, roots_to_read(settings, catalog), data_dir, Exclusions.of(settings))
@@ -77,16 +83,16 @@ def status(settings: Settings) -> dict[str, Any]:
         stages = _with_own_vectors(data_dir, stages)
     current: dict[str, Any] = {
         "data_dir": str(data_dir),
-        "agents": agents,
-        "projects": catalog.sources.counts_by("project"),
+        "sessions": asdict(SessionCounts.of(sessions)),
+        "agents": _counts_by("agent", catalog, sessions),
+        "projects": _counts_by("project", catalog, sessions),
         "stages": stages,
         "coverage": coverage(
             {name: each for name, each in stages.items() if not (lost and name in _COLLECTIONS)},
-            at_source=sum(counts["prompts"] for counts in agents.values()),
             quarantined=len(quarantined),
             vectors=vectors,
             unlisted=len(disk.unlisted),
-            read=sum(counts["sessions"] for counts in agents.values()),
+            read=len(sessions),
             of_other_models=_of_other_models(catalog, settings, versions) if vectors else {},
             missing=[*_unread(text, disk), *_failed(catalog, data_dir)],
         ),
@@ -107,6 +113,18 @@ def status(settings: Settings) -> dict[str, Any]:
     catalog.close()
     current["lake_bytes"] = current["sizes"]["lake"]
     return current
+
+
+def _counts_by(
+    column: Literal["agent", "project"], catalog: Catalog, sessions: Iterable[CountedSession]
+) -> dict[str, dict[str, int]]:
+    """Return what the files of each agent or project are, and the prompts that persons typed in its
+    sessions."""
+    prompts: Counter[str] = Counter()
+    for each in sessions:
+        prompts[getattr(each, column)] += each.prompts
+    files = catalog.sources.counts_by(column)
+    return {name: {**counts, "prompts": prompts[name]} for name, counts in files.items()}
 
 
 def _with_own_vectors(data_dir: Path, stages: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -135,7 +153,6 @@ def _runs(data_dir: Path) -> dict[str, Any]:
 def coverage(
     stages: Mapping[str, Mapping[str, Any]],
     *,
-    at_source: int,
     quarantined: int,
     vectors: bool,
     unlisted: int = 0,
@@ -176,7 +193,6 @@ def coverage(
             "read": read,
             "complete": rows == worded and (rows == indexed or not vectors) and not waiting,
         }
-    made["prompts"] |= {"at_source": at_source, "in_records": count("redacted_records", "prompts")}
     return made
 
 

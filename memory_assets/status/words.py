@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.paths import NO_VECTORS
+from memory_assets.stores.catalog.session_counts import SessionCounts
 
 _LENGTHS = {
     "year": 31_556_952,
@@ -38,16 +39,15 @@ def totals(current: Mapping[str, Any]) -> str:
     """Return how many sessions, records, turns and chunks are in memory, as one line."""
     stages = current["stages"]
     chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
+    sessions = SessionCounts(**current["sessions"])
     agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
+    of_whom = "; ".join(filter(None, (agents, sessions.shares())))
     held = len(current["quarantined"]) + len(current["unlisted"])
     withheld = redacted.get("withheld") or 0
-    read = sum(counts["sessions"] for counts in current["agents"].values())
-    on_record = redacted.get("sessions", 0)
-    begun = f", {on_record} of them on record so far" if on_record < read - held else ""
     without_text = f"{counted(withheld, 'record')} withheld whole, " if withheld else ""
     return (
-        f"{counted(read, 'session')}{f' ({agents})' * bool(agents)} in "
-        f"{counted(len(current['projects']), 'project')}{begun}: "
+        f"{counted(sessions.total, 'session')}{f' ({of_whom})' * bool(of_whom)} in "
+        f"{counted(len(current['projects']), 'project')}: "
         f"{counted(redacted.get('rows') or 0, 'record')}, "
         f"{counted(chunks.get('turns') or 0, 'turn')}, "
         f"{counted(chunks.get('rows') or 0, 'chunk')}, "
@@ -119,13 +119,17 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
 
 
 def held_back(current: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each session, file and directory that a status says is held back."""
+    """Yield a line for each session, file and directory that a status says is held back; one for
+    those of a project that are held back for the same reason."""
+    alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for entry in current["quarantined"]:
         when = ", tried again by every run" if entry["passing"] else ""
-        yield (
-            f"{entry['session_id']} of {entry['project']} ({entry['stage']}) since "
-            f"{entry['since']}{when}: {_sentence(entry)}"
-        )
+        key = (entry["project"], entry["stage"], when, _sentence(entry))
+        alike.setdefault(key, []).append(entry)
+    for (project, stage, when, sentence), entries in alike.items():
+        names = ", ".join(entry["session_id"] for entry in entries)
+        since = min(entry["since"] for entry in entries)
+        yield f"{names} of {project} ({stage}) since {since}{when}: {sentence}"
     for path in current["unlisted"]:
         yield f"{path['path']} ({path['agent']}), looked at again by every run: {_sentence(path)}"
 

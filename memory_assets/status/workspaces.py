@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from memory_assets.errors import NotFound
 from memory_assets.status.words import counted
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import count
@@ -18,6 +19,14 @@ from memory_assets.stores.workspaces import Workspaces
 def has_workspaces(data_dir: Path) -> bool:
     """Return whether a workspace is on record; raise `StoreError` if their file is damaged."""
     return bool(Workspaces(data_dir).all())
+
+
+def workspace_of(data_dir: Path, path: Path) -> str | None:
+    """Return the name of the workspace that a path is in, None if it is in none."""
+    try:
+        return Workspaces(data_dir).of_file(path).name
+    except NotFound:
+        return None
 
 
 def workspaces_on_record(data_dir: Path) -> list[dict[str, Any]]:

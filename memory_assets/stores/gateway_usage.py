@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 FILE_NAME = "gateway_usage.db"
 """Where in the data directory the table is."""
-Consumer = Literal["ingest", "search"]
+Consumer = Literal["ingest", "search", "doctor"]
+Price = Callable[[str, int, int], float | None]
+"""Returns the dollars for tokens that a model read and wrote, None where it has no price."""
 _REMEDY = "Move it away: `memory costs` then begins anew."
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS gateway_usage (
@@ -32,7 +34,8 @@ CREATE INDEX IF NOT EXISTS usage_by_time ON gateway_usage (ts);
 @dataclass(frozen=True)
 class Spent:
     """The requests of one consumer to one model at one provider: `failed` are those that were not
-    answered with success; `cost_usd` is None where no endpoint said what a request cost."""
+    answered with success; `cost_usd` is what endpoints said that requests cost, and the price of
+    the tokens of the others; None where neither is known."""
 
     consumer: str
     route: str
@@ -61,25 +64,31 @@ class GatewayUsage(SqliteStore):
         """Note a request."""
         self.put("gateway_usage", **asdict(use), run_id=run_id, consumer=consumer)
 
-    def spent(self, since: float) -> list[Spent]:
+    def spent(self, since: float, price: Price = lambda *_: None) -> list[Spent]:
         """Return what was asked since a moment (Unix seconds), the most requests first."""
         rows = self.rows(
             "SELECT consumer, route, provider, model, COUNT(*), SUM(status != 200),"
             " SUM(input_tokens), SUM(output_tokens), CAST(AVG(latency_ms) AS INTEGER),"
-            " SUM(cost_usd) FROM gateway_usage WHERE ts >= ? GROUP BY 1, 2, 3, 4"
-            " ORDER BY 5 DESC, 1, 2, 3, 4",
+            " SUM(cost_usd), SUM(input_tokens * (cost_usd IS NULL)),"
+            " SUM(output_tokens * (cost_usd IS NULL)) FROM gateway_usage WHERE ts >= ?"
+            " GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2, 3, 4",
             since,
         )
-        return [Spent(*row) for row in rows]
+        found: list[Spent] = []
+        for *shown, cost, read, written in rows:
+            priced = price(shown[3], read, written) if read or written else None
+            values = (*shown, cost if priced is None else (cost or 0.0) + priced)
+            found.append(Spent(*values))
+        return found
 
 
-def spent_since(path: Path, since: float) -> list[Spent]:
+def spent_since(path: Path, since: float, price: Price = lambda *_: None) -> list[Spent]:
     """Return what was asked since a moment (Unix seconds), the most requests first; nothing where
-    there is no file."""
+    there is no file. `price` is what tokens cost whose endpoint does not say it."""
     if not path.exists():
         return []
     with closing(GatewayUsage(path)) as usage:
-        return usage.spent(since)
+        return usage.spent(since, price)
 
 
 def tokens_since(path: Path, since: float, route: str) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from memory_assets.errors import NotFound
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import files as chroma_files
+from memory_assets.stores.hidden import HIDDEN_FILE, HiddenSessions
 
 CATALOG_FILE = "catalog.db"
 STORE_NAMES = {"chromadb": "Chroma", "qdrant": "qdrant", "none": "Collections"}
@@ -107,6 +108,11 @@ class Stores:
     def has_catalog(self) -> bool:
         """Whether anything was ever ingested: to open the catalogue would make one."""
         return (self.data_dir / CATALOG_FILE).exists()
+
+    @property
+    def hidden(self) -> HiddenSessions:
+        """The sessions that a person hid."""
+        return HiddenSessions(self.data_dir / HIDDEN_FILE)
 
     @property
     def has_chroma_files(self) -> bool:

@@ -2,7 +2,9 @@
 
 Belongs here: keyed ids of forgotten sessions and of the records they owned, and the progress of
 each forgetting. Does not: any name or text. The file is not the catalogue, because that is
-disposable and tombstones are not.
+disposable and tombstones are not. Beside the install key lies a copy of each data directory's, so
+that a directory that comes back from a backup, or has lost the file, does not bring back what was
+forgotten since.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -52,6 +54,7 @@ CREATE TABLE IF NOT EXISTS travelling (name TEXT PRIMARY KEY) WITHOUT ROWID;
 says (empty where that was not known)."""
 _OF_FIRST_VERSION = "SELECT 1 FROM sqlite_master WHERE name = 'records'"
 _HAS_SESSIONS = "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"
+_LACKING = "FROM other.sessions WHERE id NOT IN (SELECT id FROM main.sessions)"
 _UNFINISHED = "SELECT 1 FROM sessions WHERE state != 'done' LIMIT 1"
 
 
@@ -112,6 +115,30 @@ class Tombstones:
                     "INSERT OR IGNORE INTO owned_records VALUES (?, ?, ?)",
                     [(keyed_family, *keyed) for keyed in self._keyed_records(owned)],
                 )
+
+    def lacks(self, other: Path) -> bool:
+        """Whether other tombstones, of the same key, name a session that these do not. A file that
+        cannot be read names none."""
+        with (
+            self._connected() as connection,
+            suppress(sqlite3.Error),
+            _attached(connection, other),
+        ):
+            key = connection.execute("SELECT recognised_by FROM other.key").fetchone()
+            if key is not None and key[0] == self._keyed("key", b""):
+                return connection.execute(f"SELECT 1 {_LACKING} LIMIT 1").fetchone() is not None
+        return False
+
+    def take_over(self, other: Path) -> None:
+        """Note what other tombstones name and these do not as what is to be forgotten."""
+        with (
+            self._connected() as connection,
+            _attached(connection, other),
+            transaction(connection),
+        ):
+            connection.execute(f"INSERT INTO sessions SELECT id, 'begun', forgotten_at {_LACKING}")
+            for table in ("owned_records", "travelling"):
+                connection.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM other.{table}")
 
     def lift(self) -> None:
         """Let what has left be taken in again."""
@@ -202,6 +229,16 @@ class Tombstones:
                 "more which sessions were forgotten. Restore the key; or move the file away, "
                 "knowing that they will be ingested again."
             )
+
+
+@contextmanager
+def _attached(connection: sqlite3.Connection, other: Path) -> Iterator[None]:
+    """Have the database of other tombstones at hand as `other` for a block."""
+    connection.execute("ATTACH DATABASE ? AS other", (str(other),))
+    try:
+        yield
+    finally:
+        connection.execute("DETACH DATABASE other")
 
 
 def unfinished(path: Path) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from memory_assets.errors import ConfigurationError, NotFound, StoreError
+from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.stores.files.shared import locked, replace_text
 
 AGENT = "workspace"
@@ -78,6 +78,21 @@ class Workspaces:
         raise NotFound(
             f"no workspace {partition.removeprefix(_PREFIX)} on record; run `memory index ROOT`"
         )
+
+    def named(self, text: str) -> Workspace:
+        """Return the workspace that is called so, or the innermost one that a path is in.
+
+        Raises:
+            UnknownName: there is none; lists those on record.
+        """
+        known = {each.name: each for each in self.all()}
+        if text in known:
+            return known[text]
+        try:
+            return self.of_file(Path(text).expanduser().resolve())
+        except NotFound:
+            there = ", ".join(known) or "none, run `memory index ROOT`"
+            raise UnknownName(f"no workspace {text!r} on record; there are: {there}") from None
 
     def of_root(self, root: Path) -> Workspace:
         """Return the workspace of a directory, as it is or would be noted. A second directory of

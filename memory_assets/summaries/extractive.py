@@ -29,7 +29,7 @@ TEXT_LIMIT = 880
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-5"
+    summarizer_id = "extractive-6"
     """Changes with every change of a heuristic."""
     reason = ""
 
@@ -49,7 +49,7 @@ class ExtractiveSummarizer:
             "title": prompts.title(session),
             "request": prompts.request(session),
             "investigated": findings.investigated(session, files),
-            "learned": learned or (EMPTY if done else findings.answered(session, said)),
+            "learned": learned or findings.answered(session, said, done),
             "completed": done,
             "next_steps": outcomes.next_steps(session, said),
             "notes": outcomes.notes(session, said),

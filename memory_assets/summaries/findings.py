@@ -18,11 +18,12 @@ from memory_assets.session_analysis.phrases import (
     listing,
     shorten,
 )
-from memory_assets.session_analysis.scores import PLANNING, cause_score
+from memory_assets.session_analysis.scores import DID, PLANNING, cause_score
 from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
     POINTS_BACK,
+    SHORTEST,
     Said,
     choose,
     in_context,
@@ -33,7 +34,7 @@ LEARNED_LIMIT = 400
 _LEARNED_MOST = 3
 _INVESTIGATED_LIMIT = 400
 _TASK_LIMIT = 70
-_MOST_FINDINGS, _FINDING_LIMIT, _SHORTEST_FINDING = 4, 130, 24
+_MOST_FINDINGS, _FINDING_LIMIT = 4, 130
 _HEAD_OF_A_PROMPT = 600
 _GRAVE = ("critical", "blocking", "p0", "high", "major", "required", "must", "p1", "medium",
           "important", "should", "p2", "low", "minor", "p3", "nit")  # fmt: skip
@@ -46,6 +47,12 @@ _FINDINGS = Phrase(
     r"\b(?:findings?|issues?|problems?|bugs?|concerns?|risks?|gaps?|suggestions?|improvements?|"
     r"required|important|critical|nits?|should (?:fix|remove)|redundant|potential\w*)\b"
 )
+_FOUND = Phrase(
+    r"\b(?:bugs?|issues?|problems?|causes?) (?:\w+ )?(?:found|identified|fixed)\b|"
+    r"\b(?:found|identified) (?:\S+ ){0,3}(?:bugs|issues|problems|causes)\b|\broot causes?\b|"
+    r"\bwhat (?:was|went|is) wrong\b|^\W*(?:key |main )?findings\W*$"
+)
+"""Headings of lists that say what was found, whoever asked for it."""
 _GOES_ON = Phrase(r"\W*(?:but|and|or|also|plus|great|perfect|yes|no|ok|however|instead|worse)\b")
 _AMISS = Phrase(
     r"n't\b|\b(?:not?|never|missing|without|still|wrong|fails?|should|could|only|duplicat\w+|unused|"
@@ -91,10 +98,11 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         heading = one.sentence.heading or one.sentence.lead
         label = _GRAVITY.match(one.plain) or _GRAVITY.match(heading)
         listed = one.sentence.item and _FINDINGS.search(heading) and _AMISS.search(one.plain)
-        asked = _REVIEWS.search(_prompt(session, one.turn))
-        if not (asked and (label or listed)) or len(one.plain) < _SHORTEST_FINDING:
+        asked = _REVIEWS.search(_prompt(session, one.turn)) and (label or listed)
+        told = one.sentence.item and _FOUND.search(heading) and _AMISS.search(one.plain)
+        if not (asked or (told and readable(one.plain))) or len(one.plain) < SHORTEST:
             continue
-        if _NO_FINDINGS.match(one.plain):
+        if _NO_FINDINGS.match(one.plain) or (DID.search(one.plain) and not label):
             continue
         grave = _GRAVE.index(label["gravity"]) if label else len(_GRAVE)
         text = closed(shorten(one.text, _FINDING_LIMIT))
@@ -108,12 +116,15 @@ def _prompt(session: SessionTurns, turn: int) -> str:
     return prompt.text[:_HEAD_OF_A_PROMPT] if prompt is not None else ""
 
 
-def answered(session: SessionTurns, said: list[Said]) -> RedactedText:
-    """Return how the last message begins, if it answers a question."""
+def answered(session: SessionTurns, said: list[Said], done: RedactedText) -> RedactedText:
+    """Return how the last message begins, if it answers a question: where something was `done`, one
+    that asks to be told something."""
     asked = [turn.typed.text for turn in session.turns if turn.typed is not None]
-    if not asked or not _QUESTION.search(asked[-1][:2_000]):
+    question = _TELL_ME if done else _QUESTION
+    if not asked or not question.search(asked[-1][:2_000]):
         return EMPTY
-    return choose(said, _answer_score, room=LEARNED_LIMIT, most=2, threshold=1.0)
+    beside = list(split(done))
+    return choose(said, _answer_score, room=LEARNED_LIMIT, most=2, threshold=1.0, beside=beside)
 
 
 def _answer_score(one: Said) -> float:
@@ -125,6 +136,7 @@ def _answer_score(one: Said) -> float:
 _QUESTION = Phrase(
     r"\?|^\W*(?:how|what|why|which|where|who|when|can|is|are|does|do|did|should|could|explain)\b"
 )
+_TELL_ME = Phrase(r"(?:^|[.!>\n])\W*(?:so |and |but |hm+,? )*(?:how|what|why|which|who)\b")
 _GLOB = re.compile(r"^\*|\*\*/|/\*")
 _QUERY = re.compile(r"^(?:query|url): (.{4,120})$", re.MULTILINE)
 _DESCRIPTION = re.compile(r"^description: (.{4,120})$", re.MULTILINE)

@@ -25,7 +25,7 @@ from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import Said, choose, readable, without_colon
 
 LIMIT = 400
-_COMMITS_ROOM = 170
+_COMMITS_ROOM, _TELLING = 170, 120
 
 _NEXT_FIRST = Phrase(
     r"\W*(?:next(?: steps?| up)?(?:[:,]| is\b| are\b| I\b| I'm\b)|to-?do\b|remaining\b|"
@@ -67,16 +67,16 @@ _OPEN = frozenset({"pending", "in_progress", "todo", "open"})
 
 
 def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) -> RedactedText:
-    """Return the agent's reports of finished work and the commits, or else the changed files."""
+    """Return the agent's reports of finished work and the commits; where these say little, the
+    changed files."""
     commits = _committed(made)
     room = LIMIT - len(commits) - 1
     reports = map(without_colon, said)
     done = choose(reports, done_score, room=room, most=4, threshold=1.4, beside=subjects(made))
-    parts = distinct([done, commits])
-    if parts:
-        return join(" ", parts)
     names = distinct(base_name(path) for path in files.modified)
-    return compose("Changed {}.", listing(names, 8)) if names else EMPTY
+    if commits or not names or any(name in done for name in names) or len(done) > _TELLING:
+        return join(" ", distinct([done, commits]))
+    return join(" ", distinct([done, compose("Changed {}.", listing(names, 8))]))
 
 
 def _committed(made: tuple[RedactedText, ...]) -> RedactedText:

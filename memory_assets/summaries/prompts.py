@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from memory_assets.models import PROGRAM
 from memory_assets.redacted_text import RedactedText, compose, join
@@ -13,9 +14,16 @@ from memory_assets.session_analysis.commits import (
     says_little,
     subjects,
 )
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten
-from memory_assets.session_analysis.sentences import asks, condensed, own_words, request_sentences
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, leading, shorten
+from memory_assets.session_analysis.sentences import (
+    Sentence,
+    asks,
+    condensed,
+    own_words,
+    request_sentences,
+)
 from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.session_analysis.statements import alike, vocabulary_of
 
 TITLE_LIMIT = 90
 REQUEST_LIMIT = 400
@@ -42,6 +50,30 @@ _SHORTEST_CLAUSE, _LONG_ENOUGH = 16, 40
 """Characters of a clause; a shorter one than the latter stands for too little of its sentence."""
 _ENOUGH, _FEWEST_WORDS = 200, 3
 _LONG_SUBJECT = 60
+_MANY_COMMITS, _STEM = 6, 6
+_LONGER_WORD = re.compile(r"[^\W\d_]{4,}")
+_TYPE_OF_COMMIT = re.compile(
+    r"\A(?:feat|fix|chore|docs|refactor|test|perf|ci|build)"
+    r"(?:!?: |\((?P<scope>[^)]*)\)!?(?P<colon>: ))"
+)
+_BESIDE_THE_PRODUCT = Phrase(r"(?:docs?|tests?|chore|ci|build|rules)\b")
+_ASIDE = re.compile(r" ?\([^()]{6,}\)")
+_LEAD_IN = re.compile(
+    r"\A(?:(?:[Bb]ased on|[Ww]hen|[Ii]f|[Aa]fter|[Ss]ince|[Aa]s|[Ww]hile|[Gg]iven)\b[^,]{3,80}, "
+    r"|(?:[Oo]k(?:ay)?,? |[Ss]o,? |[Nn]ow,? )?"
+    r"(?:(?:[Cc]an|[Cc]ould) you (?:please )?|[Pp]lease |[Ww]e (?:need|have) to "
+    r"|I(?:'d| would) like (?:you )?to |I (?:want|need) (?:you )?to "
+    r"|I(?:'ve| have)? noticed (?:that )?|I think (?:that )?))(?=\S)"
+)
+"""How requests begin without saying anything of what is wanted."""
+_DANGLING = re.compile(
+    r"(?: (?:and|or|to|the|a|an|of|with|for|in|on|at|by|from|that|is|are|you|we|I|if|not))+(?=…?\Z)"
+)
+_POINTS_ON = Phrase(
+    r"\b(?:that|this|these|those) (?:\w+ ){0,2}\w+\W*$|:$"
+    r"|\b(?:this|that|it|these|those|following|below)\W*$"
+)
+"""How sentences end that need the next one."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _ADDRESS = re.compile(r"https?://\S+")
 _PASTED = re.compile(r"\S+@\S+ .{0,60}[%$#] |[^\"\n]*\"\s*$|\W*~?/\S+/\S+\s*$")
@@ -60,30 +92,74 @@ _ASKING = Phrase(
 def title(session: SessionTurns) -> RedactedText:
     """Return the best title there is, at most `TITLE_LIMIT` characters.
 
-    In order: the user's own, the agent's, the one that the session's own leaf names, the subject
-    of the last commit, the first clause of the first request; without a human that of an agent's.
+    In order: the user's own, the agent's, the one that the session's own leaf names, the subjects
+    of its commits, the beginning of the first request; without a human that of an agent's.
     Notices, frames and cut-off texts are none.
     """
     for given in _given(session):
         text = given.squeezed()
         if text and not _NO_TITLE.match(text) and not text.endswith(_CUT_OFF):
             return _clause(text)
-    made = [one for one in reversed(subjects(commits(session))) if not _NO_SUBJECT.match(one)]
+    if committed := _committed(subjects(commits(session))):
+        return committed
+    asked = sorted(requests(session), key=_says_little)
+    for text in (*asked, *_without_a_human(session)):
+        told = request_sentences(text)
+        is_plan = text.lstrip().startswith("#")
+        for sentence in sorted(told[:2], key=lambda one: _says_little(one.text)):
+            return _open(_clause(sentence.text) if is_plan else _begun(sentence.text, told))
+        if text.strip():
+            return _clause(text.cut(0, 400).squeezed())
+    return EMPTY
+
+
+def _committed(made: Sequence[RedactedText]) -> RedactedText:
+    """Return the subjects of a session's commits that fit, the one that says most of all first; ""
+    if it made none that says anything.
+
+    What a session is about is said by its first commits, what follows repairs them; of many
+    commits by the one whose words most others have.
+    """
+    made = [one for one in made if not _NO_SUBJECT.match(one)]
     telling = [
         one
         for one in made
         if not is_routine(one) and (len(one) >= _LONG_SUBJECT or not says_little(one))
     ]
-    for subject in telling or made:
-        return _clause(subject)
-    asked = sorted(requests(session), key=_says_little)
-    for text in (*asked, *_without_a_human(session)):
-        told = request_sentences(text)
-        for sentence in sorted(told[:2], key=lambda one: _says_little(one.text)):
-            return _open(_clause(sentence.text))
-        if text.strip():
-            return _clause(text.cut(0, 400).squeezed())
-    return EMPTY
+    if len(telling) < 2:
+        return next(map(_clause, telling or reversed(made)), EMPTY)
+    if len(telling) >= _MANY_COMMITS:
+        bags = [_stems(one) for one in made]
+        telling.sort(
+            key=lambda one: (bool(_BESIDE_THE_PRODUCT.match(one)), -_shared(_stems(one), bags))
+        )
+    first, *others = (one.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>") for one in telling)
+    room = TITLE_LIMIT - len(first) - 2
+    new = (one for one in reversed(others) if len(one) <= room and not _stems(one) & _stems(first))
+    second = next(new, EMPTY)
+    return join("; ", (first, second)) if second else _clause(telling[0])
+
+
+def _stems(subject: str) -> frozenset[str]:
+    """Return the beginnings of a subject's longer words, which most forms of a word share."""
+    return frozenset(word.lower()[:_STEM] for word in _LONGER_WORD.findall(subject))
+
+
+def _shared(stems: frozenset[str], bags: Sequence[frozenset[str]]) -> float:
+    """Return how many subjects have each word of one, so that long ones do not gain by length."""
+    return sum(stem in bag for stem in stems for bag in bags) / math.sqrt(len(stems) or 1)
+
+
+def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
+    """Return a sentence of a request as a title, with those after it where it is short or points
+    to them, without its lead-in and asides where it is long."""
+    if len(sentence) > TITLE_LIMIT:
+        bare = sentence.sub(_ASIDE, "").sub(_LEAD_IN, "")
+        return _clause(bare if len(bare) >= _LONG_ENOUGH else sentence).sub(_DANGLING, "")
+    if len(sentence) >= _LONG_ENOUGH and not _POINTS_ON.search(sentence):
+        return sentence
+    texts = [one.text for one in told]
+    return join(" ", leading(texts[texts.index(sentence) :], TITLE_LIMIT + 2))
 
 
 def _says_little(text: str) -> tuple[bool, bool]:
@@ -145,21 +221,27 @@ def request(session: SessionTurns) -> RedactedText:
     if not asked:
         return EMPTY
     first = condensed(asked[0], _FIRST_REQUEST_LIMIT)
-    later = _changes_of_direction(asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
+    later = _changes_of_direction(first, asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
     if not first:
         return later
     return compose("{} Then: {}", closed(first), later) if later else first
 
 
-def _changes_of_direction(asked: list[RedactedText], room: int) -> RedactedText:
-    """Return as many later requests as fit, first those that change the direction."""
+def _changes_of_direction(
+    first: RedactedText, asked: list[RedactedText], room: int
+) -> RedactedText:
+    """Return as many later requests as fit, first those that change the direction, none that says
+    again what another one says."""
     short = [condensed(text, _LATER_REQUEST_LIMIT) for text in asked]
     order = sorted(range(len(short)), key=lambda place: (-_weight(short[place]), place))
     chosen: list[int] = []
+    told = [vocabulary_of(first)]
     for place in order:
-        cost = len(short[place]) + 2
-        if len(chosen) < _MOST_CHANGES and _weight(short[place]) > 0 and cost <= room:
+        cost, words = len(short[place]) + 2, vocabulary_of(short[place])
+        known = any(alike(words, other) for other in told)
+        if len(chosen) < _MOST_CHANGES and _weight(short[place]) > 0 and cost <= room and not known:
             chosen.append(place)
+            told.append(words)
             room -= cost
     return join("; ", (_open(short[place]) for place in sorted(chosen)))
 

@@ -164,7 +164,8 @@ def authored(text: str, origin: Origin = UNSAID) -> Said:
         return Said("system", "local-command-output", text)
     if origin.by == "machine":
         return Said("system", origin.subtype, text)
-    if text.startswith(_PLANS) and (origin.by != "person" or planned_in(text)):
+    handed_over = not origin.by or (origin.by == "person" and planned_in(text))
+    if handed_over and text.startswith(_PLANS):
         return Said("prompt", PLAN, text)
     if origin.by != "person":
         if origin.by == "program" or text.startswith(_PROGRAMS) or _OBSERVED.search(text):

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from memory_assets.errors import ConfigurationError
+from memory_assets.errors import ConfigurationError, StoreError
 from memory_assets.settings import load_settings
+from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets_tests.agent_memory.chat_model import ChatModel, served_model
 from memory_assets_tests.agent_memory.conftest import TOKEN, Agents
 from memory_assets_tests.conftest import REPOSITORY
@@ -32,7 +33,8 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Any:
 def _chat(app: Any, agents: Agents, url: str) -> Any:
     gateway = app.open_memory(agents.components)
     builder = app.open_builder(agents.components, gateway)
-    return app.Chat(gateway, builder, app.Model(url, "any", None), "c1")
+    outbox = app.Outbox.of(agents.components)
+    return app.Chat(gateway, builder, app.Model(url, "any", None), "c1", outbox)
 
 
 def test_a_message_is_kept_whatever_the_model_does(
@@ -58,6 +60,37 @@ def test_a_message_is_kept_whatever_the_model_does(
     assert "user, " in model.prompts[-1] and ": two" in model.prompts[-1]
 
 
+def test_a_line_that_memory_cannot_take_is_kept_and_sent(
+    app: Any, agents: Agents, model: ChatModel
+) -> None:
+    """Before the next line that it takes, in order, by another process, too; without its secrets
+    meanwhile."""
+    _chat(app, agents, model.url).say("one")
+    journal = agents.data_dir / FILE_NAME
+    for path in agents.data_dir.glob(f"{FILE_NAME}*"):
+        path.rename(path.with_name(f"away-{path.name}"))
+    journal.mkdir()
+    down = Agents(agents.data_dir, agents.engines)
+    with pytest.raises(StoreError):
+        _chat(app, down, model.url)
+    chat = _chat(app, agents, model.url)
+    agents.components.journal.close()
+    said = list(app.answers(chat, [f"two {TOKEN}", "three"]))
+    assert all("The line is kept" in each for each in said)
+    waiting = [each["text"] for each in chat._outbox.waiting.entries()]
+    assert len(waiting) == 2 and TOKEN not in waiting[0]
+    journal.rmdir()
+    for path in agents.data_dir.glob("away-*"):
+        path.rename(path.with_name(path.name.removeprefix("away-")))
+    again = Agents(agents.data_dir, agents.engines)
+    _chat(app, again, model.url).say("four")
+    asked = [
+        str(each.text)[:5] for each in again.gateway().tail_history("c1", 9) if each.role == "user"
+    ]
+    assert asked == ["one", "two <", "three", "four"]
+    assert chat._outbox.waiting.entries() == []
+
+
 def test_what_a_model_wants_remembered_is_stored_as_the_policy_allows(
     app: Any, agents: Agents, model: ChatModel
 ) -> None:
@@ -68,7 +101,7 @@ def test_what_a_model_wants_remembered_is_stored_as_the_policy_allows(
         "REMEMBER fact 0.5: Bob may own the rest.\nREMEMBER rumour 0.9: Nobody does."
     ]
     assert chat.say("Ana owns billing.") == "Noted.\nREMEMBER rumour 0.9: Nobody does."
-    other = app.Chat(chat._gateway, chat._builder, chat._model, "c2")
+    other = app.Chat(chat._gateway, chat._builder, chat._model, "c2", chat._outbox)
     other.say("Who is responsible for invoices?")
     assert "- Ana owns the billing service. (fact, " in model.prompts[-1]
     assert "Bob" not in model.prompts[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,11 +13,17 @@ from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.requests.arguments import declared
 from memory_assets.serving.pages.search_page import address_of
 from memory_assets.serving.pages.site import build_site
+from memory_assets.settings import Settings
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 
 _SHOP = "-home-ada-shop"
 _HOSTILE = '<img src=x onerror="alert(1)"> {{ 7 * 7 }}'
+
+
+def _with_dagster(settings: Settings) -> Settings:
+    """Of another machine, so that nobody looks whether it answers."""
+    return replace(settings, dagster_url="https://dagster.example")
 
 
 @pytest.fixture
@@ -27,7 +34,9 @@ def client(agents: Agents) -> TestClient:
     gateway.memory.write(f"Prices have no cents. {_HOSTILE}", "decision", 0.95, NOW, "talk-2")
     gateway.history.append("talk-1", "user", f"npm or pnpm? {_HOSTILE}", 0, NOW, channel="chat")
     assert agents.components.catalog.projects() == set()  # made, so that there is a memory
-    return TestClient(build_site(agents.components.settings), base_url="http://127.0.0.1:8765")
+    return TestClient(
+        build_site(_with_dagster(agents.components.settings)), base_url="http://127.0.0.1:8765"
+    )
 
 
 def _texts(client: TestClient, **query: str) -> list[str]:
@@ -77,7 +86,7 @@ def test_pages_about_nothing_make_no_journal(agents: Agents) -> None:
     """Its presence says that an agent wrote something."""
     assert agents.components.catalog.projects() == set()  # made, so that there is a memory
     settings = agents.components.settings
-    client = TestClient(build_site(settings), base_url="http://127.0.0.1:8765")
+    client = TestClient(build_site(_with_dagster(settings)), base_url="http://127.0.0.1:8765")
     for path in ("memories", "memory/memory::none", "conversation/none"):
         client.get(f"/page/{path}")
     assert not (settings.data_dir / FILE_NAME).exists()

@@ -123,7 +123,10 @@ def test_a_conversation_goes_on_the_next_day(settings: Settings) -> None:
     assert [each.is_error for each in monday] == [False] * 3
     (tuesday,) = _one_day(
         settings,
-        ("context", {"conversation_id": "c1", "latest_user_text": "Ask them about the invoices."}),
+        (
+            "context",
+            {"conversation_id": "c1", "latest_user_text": "Ask them about the billing of May."},
+        ),
     )
     lines = tuesday.content[0].text.splitlines()
     assert lines[0].startswith("<recalled-memory v1 ")
@@ -134,7 +137,7 @@ def test_a_conversation_goes_on_the_next_day(settings: Settings) -> None:
         "user, 2026-11-23 17:00Z: Who owns billing?",
         "assistant, 2026-11-23 17:00Z: Ana does.",
     ]
-    assert lines[-1] == "Ask them about the invoices."
+    assert lines[-1] == "Ask them about the billing of May."
 
 
 @pytest.fixture

@@ -106,6 +106,19 @@ def test_what_is_there_with_the_same_text_is_done(deployment: Deployment) -> Non
 
 
 @pytest.mark.long
+def test_collections_of_version_03_are_renamed(deployment: Deployment) -> None:
+    """When they are first used, with what is in them; other names stay."""
+    before = deployment.store(deployment.chroma_mcp(), prefix="old.agents.")
+    before.append_turn(turn(1))
+    before.add("memory", [memory(1)])
+    before.close()
+    store = deployment.store(deployment.chroma_mcp(), prefix="old.")
+    assert (store.count("c1"), store.get("memory")) == (1, [memory(1)])
+    assert store.list_collections() == ["history", "memory"]
+    store.close()
+
+
+@pytest.mark.long
 def test_a_chroma_that_is_away_is_a_clear_refusal(deployment: Deployment) -> None:
     """Nothing of a text is in it, and afterwards all goes on."""
     store = deployment.store(deployment.chroma_mcp(), prefix="away.")

@@ -132,6 +132,20 @@ def test_there_is_no_context_of_nothing() -> None:
     assert built(Told([], [])) == Context("", 0)
 
 
+def test_a_message_takes_what_is_near_and_not_the_nearest(agents: Agents) -> None:
+    """So that nothing is remembered where nothing is about it; without vectors, a word counts, and
+    without a message the newest are taken."""
+    agents.gateway().write_memory("Ana owns the billing service.", "fact", 0.9, NOW)
+    agents.gateway().write_memory("The user lives in Lisbon.", "fact", 0.9, NOW)
+    wordy = Agents(agents.data_dir, agents.engines, given={"embedder": "none"})
+    for gateway in (agents.gateway(), wordy.gateway()):
+        assert "Remembered" not in built(gateway, "Write a haiku about autumn.").text
+        near = built(gateway, "Who looks after billing?").text
+        assert "Ana" in near and "Lisbon" not in near
+        assert built(gateway).text.count("\n- ") == 2
+    assert "Ana" in built(agents.gateway(), "Ask them about the invoices.").text
+
+
 def test_memories_are_bullets_and_turns_are_in_order(agents: Agents) -> None:
     """With type, date and confidence; a contradiction is said, the newer first."""
     gateway = agents.gateway()
@@ -144,7 +158,7 @@ def test_memories_are_bullets_and_turns_are_in_order(agents: Agents) -> None:
     assert lines[1:4] == [
         "Remembered:",
         "- The user prefers spaces for indentation. (preference, 2026-11-24, confidence 0.8, "
-        "newer than and contrary to one below)",
+        "newer than and contrary to one below: spaces instead of tabs)",
         "- The user prefers tabs for indentation. (preference, 2026-11-23, confidence 1)",
     ]
     assert lines[4:8] == [

@@ -11,10 +11,12 @@ from subprocess import CompletedProcess
 import pytest
 
 from memory_assets.cli import exit_codes
+from memory_assets.paths import user_config_dir
 from memory_assets.requests.agent_memory import AppendRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME
+from memory_assets_tests.agent_memory.conftest import TOKEN
 from memory_assets_tests.command_line import run_here
 
 Run = Callable[..., CompletedProcess[str]]
@@ -47,6 +49,15 @@ def test_a_memory_is_listed_in_the_context_and_forgotten(run: Run, tmp_path: Pat
     assert run("forget", memory_id, "--yes").returncode == exit_codes.FINE
     assert "pnpm" not in run("memories").stdout
     assert b"pnpm" not in (tmp_path / "memory" / FILE_NAME).read_bytes()
+
+
+def test_a_contradiction_names_its_reason(run: Run) -> None:
+    """When it is stored, and in the list."""
+    run("remember", "The gateway waits for production 30 seconds.")
+    older = json.loads(run("memories", "--json").stdout)["memories"][0]["memory_id"]
+    stored = run("remember", "The gateway waits for production 5 seconds.")
+    assert f"says otherwise than {older}, which stays: 5 instead of 30" in stored.stdout
+    assert f"contrary to {older}: 5 instead of 30" in run("memories").stdout
 
 
 def test_what_is_refused_says_why_and_fails(run: Run) -> None:
@@ -125,3 +136,40 @@ def test_upkeep_needs_no_dagster(run: Run, tmp_path: Path) -> None:
     assert "1 promoted of what users said" in run("upkeep", "--promote").stdout
     assert said in run("memories").stdout
     assert "none promoted (MEMORY_PROMOTE is off)" in run("upkeep").stdout
+
+
+def test_what_is_typed_while_memory_is_away_is_kept_and_stored_later(
+    run: Run, tmp_path: Path
+) -> None:
+    """Where its directory is not there: redacted, in order, about the project it was about, three
+    memories at most; the next command that can store, ingest or forget sends it."""
+    memory = tmp_path / "memory"
+    memory.write_text("not a directory")
+    for text in ("We use pnpm.", f"The token is {TOKEN}.", "Logs go to Loki."):
+        waits = run("remember", text, "--project", "app", "--conversation", "c1", "--json")
+        assert waits.returncode == exit_codes.FINE, waits.stderr
+        assert json.loads(waits.stdout)["outcome"] == "waits"
+    assert run("remember", "One too many.").returncode == exit_codes.ERROR
+    assert "below" in run("remember", "Perhaps.", "--confidence", ".1").stdout
+    (kept,) = user_config_dir().glob("waiting-*.jsonl")
+    assert TOKEN not in kept.read_text() and kept.stat().st_mode & 0o77 == 0
+    memory.unlink()
+    assert run("remember", "The user likes tea.").returncode == exit_codes.FINE
+    listed = json.loads(run("memories", "--json").stdout)["memories"]
+    assert [each["project"] for each in listed] == ["", "app", "app", "app"]
+    assert not kept.exists()
+
+
+def test_a_locked_memory_lets_turns_wait(run: Run, tmp_path: Path) -> None:
+    """Under the id that the client gets at once, so that the same turn again is the same."""
+    settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
+    run("remember", "We use pnpm.")
+    given = {"conversation": "c1", "role": "user", "text": f"Use {TOKEN}.", "turn_index": 0}
+    asked = AppendRequest.given("mcp", given)
+    lock = sqlite3.connect(settings.data_dir / FILE_NAME, isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    waits = AgentMemory(settings, busy_seconds=0.1).answer(asked)
+    assert "locked" in waits["waits"]
+    lock.close()
+    again = AgentMemory(settings).answer(asked)
+    assert again == {"message_id": waits["message_id"], "new": False, "waits": ""}

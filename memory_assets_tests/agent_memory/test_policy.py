@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import memory_pairs
 from memory_assets.agent_memory.policy import MemoryPolicy, in_utc
-from memory_assets.agent_memory.similarity import relation
+from memory_assets.agent_memory.similarity import difference, relation
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.settings import load_settings
 
@@ -83,6 +83,7 @@ def test_a_setting_that_is_nonsense_is_refused_by_its_name(
     [
         pytest.param(name, marks=() if name == "blind" else pytest.mark.long)
         for name in memory_pairs.SETS
+        if name != "numbers"
     ],
 )
 def test_no_contrary_pair_is_merged(name: str) -> None:
@@ -91,6 +92,28 @@ def test_no_contrary_pair_is_merged(name: str) -> None:
     precision, _ = memory_pairs.scores(judgements, "same")
     assert precision == 1
     assert memory_pairs.scores(judgements, "contradiction")[1] >= 0.75
+
+
+def test_numbers_of_two_subjects_are_no_contradiction() -> None:
+    """On pairs that the rule was not chosen on; numbers of one subject are."""
+    judgements = memory_pairs.judged(memory_pairs.pairs("numbers")[26:])
+    assert memory_pairs.scores(judgements, "contradiction") == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "said"),
+    [
+        ("The timeout is 5 seconds.", "The timeout is 30 seconds.", "5 instead of 30"),
+        ("The broker is Kafka.", "The broker is RabbitMQ.", "Kafka instead of RabbitMQ"),
+        ("Never push to main.", "Push to main.", "only one of them negates it"),
+        ("Spaces over tabs.", "Tabs over spaces.", "the same words in another order"),
+        ("The API has 3 replicas.", "The database has 5 replicas.", ""),
+        ("The API has 3 replicas.", "The API has 2 databases.", ""),
+    ],
+)
+def test_a_contradiction_has_a_reason(newer: str, older: str, said: str) -> None:
+    """What one has in place of the other; "" where there is none."""
+    assert difference(newer, older) == said
 
 
 def test_half_of_what_says_the_same_is_merged() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.own_files import own_file
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 _PROMPT = "Why does the tide table of the harbour begin at noon and not at midnight?"
 _SECRET = "export GITHUB_TOKEN=ghp_" + "7Xq2mR9vT4wK1zB8nC5yL3pD6sF0hJ2aGeUi"
@@ -31,20 +31,11 @@ _EVERYTHING = "Everything on record can be found"
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
     """The environment of a memory of one session of Claude Code."""
-    project = tmp_path / "projects" / "-w-harbour"
-    project.mkdir(parents=True)
     lines = [
-        {
-            "type": "user",
-            "uuid": f"u{number}",
-            "sessionId": "s1",
-            "cwd": "/w/harbour",
-            "timestamp": f"2027-01-01T00:00:0{number}Z",
-            "message": {"role": "user", "content": f"{_PROMPT} ({number})"},
-        }
+        claude_line("s1", number, f"{_PROMPT} ({number})", "/w/harbour", role="user")
         for number in range(3)
     ]
-    (project / "s1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(tmp_path / "projects" / "-w-harbour" / "s1.jsonl", lines)
     environment = {
         "HOME": str(tmp_path / "home"),
         "MEMORY_DATA_DIR": str(tmp_path / "memory"),
@@ -144,8 +135,8 @@ def test_a_damaged_file_is_told_until_it_is_whole_and_stops_no_other_project(
     other.mkdir()
     for number, command in enumerate(("ingest", "verify", "ingest", "ingest")):
         lines = (tmp_path / "projects" / "-w-harbour" / "s1.jsonl").read_text()
-        text = lines.replace("/w/harbour", "/w/pier").replace('"s1"', f'"p{number}"')
-        (other / f"p{number}.jsonl").write_text(re.sub(r'"u(\d)"', rf'"p{number}u\1"', text))
+        text = lines.replace("/w/harbour", "/w/pier").replace('"s1', f'"p{number}')
+        (other / f"p{number}.jsonl").write_text(text)
         done = run_here(home, command)
         assert done.returncode not in (exit_codes.FINE, None), (command, done.stdout)
         told = done.stdout + done.stderr
@@ -168,17 +159,8 @@ _TOKEN = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
 
 def test_no_word_is_indexed_of_a_table_that_a_blocking_check_stops(tmp_path: Path) -> None:
     """Another program put a secret into a chunk, and the index is lost: it is not made again."""
-    path = tmp_path / "projects" / PROJECT / f"{SESSION}.jsonl"
-    path.parent.mkdir(parents=True)
-    said = {
-        "type": "user",
-        "uuid": "a",
-        "sessionId": SESSION,
-        "timestamp": "2026-05-04T09:00:00.000Z",
-        "cwd": "/home/ada/tides",
-        "message": {"role": "user", "content": "Which quay is dry?"},
-    }
-    path.write_text(f"{json.dumps(said)}\n")
+    said = claude_line(SESSION, 0, "Which quay is dry?", "/home/ada/tides")
+    write_lines(tmp_path / "projects" / PROJECT / f"{SESSION}.jsonl", [said])
     home = {
         "MEMORY_DATA_DIR": str(tmp_path / "data"),
         "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),

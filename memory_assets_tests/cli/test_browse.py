@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
-import pty
 import re
-import select
-import struct
-import subprocess
-import sys
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from memory_assets_tests.cli.terminal import Terminal
 from memory_assets_tests.cli.test_cli import Cli
 
-MEMORY = Path(sys.executable).with_name("memory")
 QUERY = ("search", "lock_timeout", "migration", "--mode", "keyword", "-n", "5")
-_STYLE = re.compile("\x1b\\[[0-9;?]*[a-zA-Z]")
-_SECONDS = 120
+_PAGING = ("PAGER", "LESS")
 
 
 @pytest.fixture(scope="module")
@@ -34,52 +24,9 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     return cli
 
 
-class _Terminal:
-    """A process on a terminal of 24 lines and 80 columns."""
-
-    def __init__(self, cli: Cli, *arguments: str, **environment: str) -> None:
-        self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        dropped = ("COLUMNS", "LINES", "NO_COLOR", "PAGER", "LESS")
-        own = {name: value for name, value in cli.environment.items() if name not in dropped}
-        own |= {"TERM": "xterm", "NO_COLOR": "1", **environment}
-        self.process = subprocess.Popen(
-            [MEMORY, *arguments],
-            env=own,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C reaches it
-        )
-        os.close(theirs)
-        self._shown = ""
-
-    def press(self, keys: str) -> None:
-        """Type keys."""
-        os.write(self._ours, keys.encode())
-
-    def until(self, wanted: str) -> str:
-        """Return what was shown up to a text, without styles."""
-        while wanted not in self._shown:
-            self._shown += self._read()
-        found, _, self._shown = self._shown.partition(wanted)
-        return found + wanted
-
-    def end(self) -> tuple[int, str]:
-        """Return the exit code, and what was shown last."""
-        while piece := self._read():
-            self._shown += piece
-        os.close(self._ours)
-        return self.process.wait(_SECONDS), self._shown
-
-    def _read(self) -> str:
-        assert select.select([self._ours], [], [], _SECONDS)[0], f"silent after {self._shown!r}"
-        try:
-            return _STYLE.sub("", os.read(self._ours, 65_536).decode("utf-8", "replace"))
-        except OSError as error:  # Linux reports the end of a terminal so
-            assert error.errno == errno.EIO
-            return ""
+def _terminal(cli: Cli, *arguments: str, **more: str) -> Terminal:
+    own = {name: value for name, value in cli.environment.items() if name not in _PAGING}
+    return Terminal({**own, "NO_COLOR": "1", **more}, *arguments)
 
 
 @pytest.fixture
@@ -95,7 +42,7 @@ def test_keys_go_through_the_hits_and_open_them(ingested: Cli, pager: str) -> No
     """The chosen one is marked, Enter opens it in the pager, q ends with the code of a search."""
     listed = ingested.run(*QUERY).stdout
     turns = re.findall(r"^\d+\. (session::[0-9a-f-]+::turn::\d+)", listed, re.M)
-    terminal = _Terminal(ingested, *QUERY, "-i", PAGER=pager)
+    terminal = _terminal(ingested, *QUERY, "-i", PAGER=pager)
     assert f"1 of {len(turns)}" in terminal.until("> 1. ")
     terminal.press("n")
     terminal.until("2 of ")
@@ -119,7 +66,7 @@ def _short(turn_id: str) -> str:
 def test_interrupting_ends_it_too(ingested: Cli) -> None:
     """Ctrl-C, and Escape alone."""
     for key in ("\x03", "\x1b"):
-        terminal = _Terminal(ingested, *QUERY, "-i")
+        terminal = _terminal(ingested, *QUERY, "-i")
         terminal.until("q quit")
         terminal.press(key)
         assert terminal.end()[0] == 0
@@ -135,10 +82,10 @@ def test_show_uses_the_pager_on_a_terminal_alone(ingested: Cli, pager: str) -> N
     """Unless the user wants none; a pager that does not exist is none."""
     hit = re.search(r"session::[0-9a-f-]+::turn::\d+", ingested.run(*QUERY).stdout)
     assert hit is not None
-    code, paged = _Terminal(ingested, "show", hit[0], PAGER=pager).end()
+    code, paged = _terminal(ingested, "show", hit[0], PAGER=pager).end()
     assert code == 0 and "paged: " in paged and "end of pages" in paged
     for arguments, named in (((), ""), ((), "no-such-pager"), (("--no-pager",), pager)):
-        code, plain = _Terminal(ingested, "show", hit[0], *arguments, PAGER=named).end()
+        code, plain = _terminal(ingested, "show", hit[0], *arguments, PAGER=named).end()
         assert code == 0 and _short(hit[0]) in plain and "paged: " not in plain
     ingested.own["PAGER"] = pager
     assert "paged: " not in ingested.run("show", hit[0]).stdout

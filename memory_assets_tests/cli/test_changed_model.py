@@ -23,7 +23,7 @@ _KINDS = ("sessions", "workspace", "memory")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a memory of sessions, a workspace and what an agent wrote."""
     home = tmp_path_factory.mktemp("home")
-    project = "-home-mara-code-harbor-api"
+    project = "-Users-jonas-work-tidepool-web"
     shutil.copytree(SAMPLE_DIR / "claude" / "projects" / project, home / "projects" / project)
     (home / "harbor").mkdir()
     (home / "harbor" / "guide.md").write_text("# Guide\n\nThe flaky test waits for the tide.\n")

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import http.server
 import json
 import os
-import pty
 import re
-import select
 import shutil
 import signal
 import subprocess
-import termios
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from functools import partial
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -33,6 +29,7 @@ from memory_assets.paths import SAMPLE_DIR
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.runs.names import INGEST_JOB
+from memory_assets_tests.cli.terminal import Terminal
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.dagster.live_dagster import (
     BIN,
@@ -71,14 +68,47 @@ def in_address(key: str) -> str:
 
 @pytest.fixture(scope="module")
 def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dagster]:
-    """`memory dev` on a memory without transcripts, so that its sensor starts no runs."""
-    directory = tmp_path_factory.mktemp("guarded")
+    """`memory dev` on a terminal, on a memory without transcripts, so that its sensor starts no
+    runs. Its first line is the address, and it says nothing else; when the terminal is closed, it
+    ends with all its processes."""
+    with on_a_terminal(tmp_path_factory.mktemp("guarded")) as (running, terminal):
+        wait_for("webserver", lambda: bool(running.ask("query { version }")))
+        yield running
+        data_dir = Path(running.environment["MEMORY_DATA_DIR"])
+        assert len(processes_in(data_dir)) >= 3, processes_in(data_dir)
+        assert terminal.since() == ""
+        terminal.close()
+        assert running.process.wait(60) == 0
+        assert _are_gone(data_dir)
+
+
+@contextmanager
+def on_a_terminal(
+    directory: Path, projects: Path | None = None
+) -> Iterator[tuple[Dagster, Terminal]]:
+    """`memory dev` over these projects of Claude Code, once it has said where it is."""
     nothing = directory / "nothing"
     nothing.mkdir()
-    variables = ("MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR")
-    with memory_dev(directory, **dict.fromkeys(variables, str(nothing))) as running:
-        yield running
-        _ends_with_all_its_processes(running, signal.SIGKILL)
+    environment = {
+        **{name: value for name, value in os.environ.items() if "MEMORY_" not in name},
+        "HOME": str(directory),
+        "MEMORY_DATA_DIR": str(directory / "memory"),
+        "MEMORY_PROJECTS_DIR": str(projects or nothing),
+        "MEMORY_CODEX_DIR": str(nothing),
+        "MEMORY_PI_DIR": str(nothing),
+    }
+    terminal = Terminal(environment, "dev", "--port", "0", columns=200)
+    try:
+        said = terminal.until("Dagster is at ") + terminal.until("\n")
+        begins = r"Dagster is starting at (http://127\.0\.0\.1:\d+) \(Ctrl-C ends it\)\s+"
+        told = re.fullmatch(rf"{begins}Dagster is at \1\s+", said)
+        assert told is not None, said
+        yield Dagster(told[1], environment, Path(), terminal.process), terminal
+    finally:
+        if terminal.process.poll() is None:
+            terminal.process.terminate()
+            terminal.process.wait(60)
+        chroma_server.stop(directory / "memory")
 
 
 def partitions(dagster: Dagster) -> set[str]:
@@ -313,83 +343,38 @@ def _are_gone(data_dir: Path) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
 @pytest.mark.long
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_it_ends_with_all_its_processes(number: signal.Signals, tmp_path: Path) -> None:
-    """When it is told to, and when its terminal is closed: no daemon is left that would go on
-    launching runs. That of the tests above is killed at their end."""
+    """When it is told to, also by whoever closes its terminal, and when it is killed: no daemon is
+    left that would go on launching runs."""
     nothing = tmp_path / "nothing"
     nothing.mkdir()
     variables = ("MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR")
     with memory_dev(tmp_path / "live", **dict.fromkeys(variables, str(nothing))) as running:
-        _ends_with_all_its_processes(running, number)
+        data_dir = Path(running.environment["MEMORY_DATA_DIR"])
+        assert len(processes_in(data_dir)) >= 3, processes_in(data_dir)
+        running.process.send_signal(number)
+        assert running.process.wait(60) == (-number if number == signal.SIGKILL else 0)
+        assert _are_gone(data_dir)
 
 
-def _ends_with_all_its_processes(running: Dagster, number: signal.Signals) -> None:
-    data_dir = Path(running.environment["MEMORY_DATA_DIR"])
-    assert len(processes_in(data_dir)) >= 3, processes_in(data_dir)
-    running.process.send_signal(number)
-    assert running.process.wait(60) == (-number if number == signal.SIGKILL else 0)
-    assert _are_gone(data_dir)
-
-
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
-@pytest.mark.parametrize(
-    ("way", "waits_for"),
-    [
-        ("closed", "address"),
-        pytest.param("closed", "Chroma", marks=pytest.mark.long),
-        pytest.param("ctrl-c", "Chroma", marks=pytest.mark.long),
-    ],
-)
-def test_on_a_terminal_it_says_its_address_alone_and_ends_with_it(
-    way: str, waits_for: str, tmp_path: Path
-) -> None:
-    """The first line is the address; runs print nothing. A Chroma server that a run started is
-    gone afterwards as are all others."""
-    data_dir = tmp_path / "memory"
+@pytest.mark.parametrize("way", ["closed", "ctrl-c"])
+def test_a_chroma_server_that_a_run_started_ends_with_it(way: str, tmp_path: Path) -> None:
+    """When the terminal is closed, or by Ctrl-C; and runs print nothing."""
     claude = tmp_path / "transcripts"
     shutil.copytree(SAMPLE_DIR / "claude" / "projects" / TIDEPOOL, claude / TIDEPOOL)
-    own = {"HOME": str(tmp_path), "MEMORY_DATA_DIR": str(data_dir), "TERM": "xterm"}
-    others = {name: value for name, value in os.environ.items() if "MEMORY_" not in name}
-    environment = {**others, **own, "MEMORY_PROJECTS_DIR": str(claude)}
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [BIN / "memory", "dev", "--port", "0"],
-        env=environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        preexec_fn=partial(_lead_terminal, theirs),
-        start_new_session=True,
-    )
-    os.close(theirs)
-    said: list[bytes] = []
-
-    def is_there() -> bool:
-        while select.select([ours], [], [], 0)[0]:
-            said.append(os.read(ours, 65_536))
-        if waits_for == "address":
-            return b"Dagster is at" in b"".join(said)
-        return chroma_server.running(data_dir) is not None
-
-    wait_for(waits_for, is_there)
-    lines = b"".join(said).decode().splitlines()
-    if way == "closed":
-        os.close(ours)
-    else:
-        os.write(ours, b"\x03")
-    assert process.wait(120) == 0
-    assert _are_gone(data_dir)
-    address = r"http://127\.0\.0\.1:\d+"
-    assert re.fullmatch(rf"Dagster is starting at {address} \(Ctrl-C ends it\)", lines[0])
-    assert re.fullmatch(rf"Dagster is at {address}", lines[1]) and lines[2:] == []
+    with on_a_terminal(tmp_path, claude) as (running, terminal):
+        data_dir = tmp_path / "memory"
+        wait_for("Chroma", lambda: chroma_server.running(data_dir) is not None)
+        assert terminal.since() == ""
+        terminal.close() if way == "closed" else terminal.press("\x03")
+        assert running.process.wait(120) == 0
+        assert _are_gone(data_dir)
 
 
-def _lead_terminal(terminal: int) -> None:
-    """In a new session: take a terminal as its own, which hangs up when it is closed."""
-    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
-
-
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
 def test_it_cleans_up_when_it_is_told_to_end_while_it_starts(tmp_path: Path) -> None:
     """Before the page is there; nothing that was started goes on."""

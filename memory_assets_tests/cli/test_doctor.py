@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from memory_assets.cli.doctor_command import diagnose
+from memory_assets.cli.doctor_command import Finding, diagnose
 from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.gateway_usage import FILE_NAME, spent_since
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.embedding.model_endpoint import KEY, served
 
 
 def test_an_installation_in_order_has_nothing_to_mend(sample_settings: Settings) -> None:
@@ -66,3 +70,54 @@ def test_what_onnxruntime_left_is_said(
     (found,) = [each for each in diagnose(settings) if each.name == "telemetry"]
     assert found.ok and str(left) in found.found and "Delete `deviceid`" in found.remedy
     assert left.is_dir()
+
+
+NOBODY = "http://127.0.0.1:9"
+"""Where nothing listens."""
+
+
+def _found(name: str, **given: Any) -> Finding:
+    """What the doctor finds of one part."""
+    (finding,) = [each for each in diagnose(load_settings(**given)) if each.name == name]
+    return finding
+
+
+def test_models_that_the_settings_name_are_asked(tmp_path: Path) -> None:
+    """Each endpoint once, and what each says; the requests are among the costs."""
+    with served() as endpoint:
+        names = {
+            "embedder": f"openai:all-minilm@{endpoint.url},{NOBODY}/v1",
+            "summarizer": f"openai:gpt@{endpoint.url}",
+            "embedder_key": KEY,
+            "summarizer_key": KEY,
+        }
+        vectors = _found("embedding model", data_dir=tmp_path, **names)
+        host = f"127.0.0.1:{endpoint.server_port}"
+        assert vectors.found.startswith(f"all-minilm: {host} answers in ")
+        assert not vectors.ok and "127.0.0.1:9 does not answer" in vectors.found
+        (spent,) = [each for each in spent_since(tmp_path / FILE_NAME, 0) if not each.failed][:1]
+        assert (spent.consumer, spent.route, spent.requests) == ("doctor", "chat/completions", 1)
+        summaries = _found("summaries", data_dir=tmp_path, **names | {"summarizer_key": "wrong"})
+        assert not summaries.ok and "refuses the key (HTTP 401)" in summaries.found
+        assert summaries.remedy.startswith("Start it, or correct MEMORY_SUMMARIZER")
+
+
+def test_servers_of_collections_are_asked(tmp_path: Path) -> None:
+    """A Chroma, its token and what is no Chroma; a qdrant that is away."""
+    chroma_server.ensure_running(tmp_path / "server", 60.0)
+    try:
+        running = chroma_server.running(tmp_path / "server")
+        assert running is not None
+        given = {"data_dir": tmp_path / "memory", "embedder": "none", "chroma_url": running.url}
+        token = chroma_server.token(tmp_path / "server")
+        well = _found("Chroma", **given, chroma_token=token)
+        assert well.ok and well.found.endswith(": 0 collections"), well
+        refused = _found("Chroma", **given, chroma_token="another token")
+        assert (refused.ok, refused.remedy) == (False, "Correct MEMORY_CHROMA_TOKEN.")
+    finally:
+        chroma_server.stop(tmp_path / "server")
+    away = _found("Chroma", **given)
+    assert not away.ok and f"{running.url} does not answer" in away.found
+    given = {"vector_backend": "qdrant", "qdrant_url": NOBODY, "embedder": "none"}
+    qdrant = _found("qdrant", data_dir=tmp_path / "memory", **given)
+    assert (qdrant.ok, qdrant.remedy) == (False, "Start it, or correct QDRANT_URL.")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from memory_assets.cli.cli import EXAMPLES, app
 from memory_assets.cli.ingesting.report import question_of, words_of
-from memory_assets_tests.cli.terminal import STYLE, on_real_terminal
+from memory_assets_tests.cli.terminal import Terminal
 from memory_assets_tests.cli.test_cli import Cli
 
 
@@ -19,18 +19,25 @@ def test_memory_alone_says_what_to_type_first(tmp_path: Path) -> None:
     """Before anything was ingested that is one thing; afterwards what can be asked. It fits a small
     terminal, and every command in it exists."""
     cli = Cli(tmp_path / "first")
-    before = [STYLE.sub("", line) for line in on_real_terminal(cli, columns=80)]
+    before = _alone(cli)
     assert "memory ingest" in "\n".join(before) and "Nothing is in memory" in "\n".join(before)
     cli.own["MEMORY_EMBEDDER"] = "none"
     ingested = cli.run("ingest")
     assert ingested.returncode == 0
-    after = [STYLE.sub("", line) for line in on_real_terminal(cli, columns=80)]
+    after = _alone(cli)
     assert "sessions in memory" in "\n".join(after)
     for lines in (before, after):
         assert len(lines) <= 24 and all(len(line) < 80 for line in lines)
         named = [line.split()[1] for line in lines if line.startswith("  memory ")]
         assert named and set(named) <= EXAMPLES.keys()
     _says_what_came_from_where_and_what_to_ask(cli, ingested.stdout)
+
+
+def _alone(cli: Cli) -> list[str]:
+    own = {name: value for name, value in cli.environment.items() if name != "NO_COLOR"}
+    code, shown = Terminal({**own, "PAGER": ""}).end()
+    assert code == 0, shown
+    return shown.splitlines()
 
 
 def _says_what_came_from_where_and_what_to_ask(cli: Cli, report: str) -> None:

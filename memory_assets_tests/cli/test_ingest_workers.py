@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from dataclasses import replace
 from multiprocessing import active_children
@@ -25,6 +24,7 @@ from memory_assets.stores.chroma.files import has_database
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.under_way.ingest import under_way
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 PROJECTS = ("-home-mara-code-mill", "-home-mara-code-oven", "-home-mara-code-yard")
 
@@ -32,19 +32,8 @@ PROJECTS = ("-home-mara-code-mill", "-home-mara-code-oven", "-home-mara-code-yar
 def _say(root: Path, project: str, *texts: str) -> None:
     """A session of one project; the smallest, for what counts here is the processes."""
     path = root / project / f"dddddddd-0000-4000-8000-{PROJECTS.index(project):012d}.jsonl"
-    path.parent.mkdir(parents=True)
-    with path.open("w") as file:
-        for number, text in enumerate(texts):
-            role = "assistant" if number % 2 else "user"
-            record = {
-                "type": role,
-                "uuid": f"{project}-{number}",
-                "sessionId": path.stem,
-                "timestamp": f"2026-03-01T08:00:0{number}.000Z",
-                "cwd": "/home/mara/code",
-                "message": {"role": role, "content": [{"type": "text", "text": text}]},
-            }
-            file.write(json.dumps(record) + "\n")
+    said = enumerate(texts)
+    write_lines(path, [claude_line(path.stem, at, text, "/home/mara/code") for at, text in said])
 
 
 @pytest.fixture

@@ -99,7 +99,7 @@ def test_an_interrupt_at_any_moment_is_one_line(
         chroma_server.stop(data_dir)
     chroma_server.stop(tmp_path / "whole")
     assert stopped, "each had ended before it was to be stopped"
-    last = {**common, "MEMORY_DATA_DIR": str(data_dir)}
+    last = {**common, "MEMORY_DATA_DIR": str(data_dir), "MEMORY_INGEST_WORKERS": "1"}
     assert run_here(last, "ingest").returncode == 0
     assert "Everything on record can be found" in run_here(last, "status").stdout
     chroma_server.stop(data_dir)

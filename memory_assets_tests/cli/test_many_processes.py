@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, replace
 from multiprocessing import active_children
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,9 +25,8 @@ from memory_assets.cli.ingesting.ingest import IngestResult, run_plans
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.ingest import passes, workers
-from memory_assets.pipeline.ingest.passes import PASSES, Batch, Outcome, Pass
-from memory_assets.pipeline.ingest.steps import Failed, Made
-from memory_assets.pipeline.ingest.workers import Workers
+from memory_assets.pipeline.ingest.passes import Outcome, Pass
+from memory_assets.pipeline.ingest.steps import Made
 from memory_assets.pipeline.plan.plan import plan
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
@@ -44,6 +42,7 @@ from memory_assets.stores.lake.schemas import (
     USER_PROMPTS,
 )
 from memory_assets_tests.own_files import own_file
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 PROJECT = "-home-mara-code-mill"
 _KEY = "sk-ant-api03-" + "Kf7Qz2" * 15 + "-Ab3Cd4AA"
@@ -64,25 +63,13 @@ _TABLES = (
 def _session(root: Path, number: int, *texts: str, begins_with: int | None = None) -> Path:
     """A session, whose records begin with those of another one if it is its fork."""
     path = root / PROJECT / f"eeeeeeee-0000-4000-8000-{number:012d}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
     origin = number if begins_with is None else begins_with
     lines = []
     for at, text in enumerate(texts):
-        role = "assistant" if at % 2 else "user"
-        of = origin if at < 2 else number
-        lines.append(
-            json.dumps(
-                {
-                    "type": role,
-                    "uuid": f"record-{of}-{at}",
-                    "sessionId": path.stem,
-                    "timestamp": f"2026-03-01T08:{number:02d}:{at:02d}.000Z",
-                    "cwd": "/home/mara/code/mill",
-                    "message": {"role": role, "content": [{"type": "text", "text": text}]},
-                }
-            )
-        )
-    path.write_text("\n".join(lines) + "\n")
+        when = f"2026-03-01T08:{number:02d}:{at:02d}.000Z"
+        uuid = f"record-{origin if at < 2 else number}-{at}"
+        lines.append(claude_line(path.stem, at, text, "/home/mara/code/mill", when, uuid=uuid))
+    write_lines(path, lines)
     os.utime(path, (1_772_000_000 + number,) * 2)
     return path
 
@@ -174,11 +161,23 @@ def _indexed(settings: Settings) -> dict[str, set[str]]:
         return index.ids_of("sessions", PROJECT, sorted(index.sessions("sessions", PROJECT)))
 
 
-def test_two_processes_make_what_one_makes(settings: Settings, by_one: ByOne) -> None:
-    """Every row of every table, the words and the totals are equal, and every check passes."""
+def test_two_processes_make_what_one_makes(
+    settings: Settings, by_one: ByOne, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every row of every table, the words and the totals are equal, and every check passes. Each
+    session is worked on by another process in each pass; this one makes the fork again, when it is
+    known as one."""
     settings = replace(settings, embedder=Settings().embedder)
-    by_two = list[Outcome | Pass]()
-    assert _ingest(settings, by_two).failed == {}
+    by_two, jobs, submit = list[Outcome | Pass](), list[str](), Processes.submit
+
+    def counted(processes: Processes, run: Any, make: Any) -> Future[Any]:
+        jobs.append(repr(make.keywords.get("wanted", "words")))
+        return submit(processes, run, make)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Processes, "submit", counted)
+        assert _ingest(settings, by_two).failed == {}
+    assert Counter(Counter(jobs).values()) == {9: 5}  # words, what follows, and three of vectors
     assert _rows(settings) == by_one.rows
     assert all(by_one.rows[table.name] for table in _TABLES)
     assert _indexed(settings) == by_one.indexed
@@ -201,34 +200,6 @@ def test_two_processes_make_what_one_makes(settings: Settings, by_one: ByOne) ->
     assert counts(by_two) == counts(by_one.seen)
 
 
-def test_every_session_is_worked_on_by_another_process(settings: Settings) -> None:
-    """This process makes the fork again, when it is known as one, and nothing else."""
-    components = Components(settings)
-    sources = find_sources(components)
-    with closing(Workers(components, _Counted)) as workers:
-        _Counted.sessions.clear()
-        batch = Batch.of(components, [PROJECT], sources)
-        for part in PASSES:
-            _Counted.part = part.name
-            assert not [each for each in workers.run(batch.tasks(part)) if isinstance(each, Failed)]
-    assert {part: len(names) for part, names in _Counted.sessions.items()} == {
-        "words": 9,
-        "summaries": 9,
-    }
-
-
-class _Counted(Processes):
-    """Processes, with the number of jobs that they were given in each pass."""
-
-    sessions: ClassVar[defaultdict[str, list[object]]] = defaultdict(list)
-    part = ""
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Count a job."""
-        self.sessions[self.part].append(args)
-        return super().submit(fn, *args, **kwargs)
-
-
 def _killing_once(settings: Settings) -> Callable[[Outcome | Pass], None]:
     """Return a listener that kills one of the processes at the first thing that was made."""
     killed: list[int] = []
@@ -243,6 +214,7 @@ def _killing_once(settings: Settings) -> Callable[[Outcome | Pass], None]:
     return kill
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_loses_nothing(settings: Settings, by_one: ByOne) -> None:
     """Another one takes its place, and what it was at is done again."""
     components = Components(settings)
@@ -264,9 +236,10 @@ _REAL = workers._taken_in
 
 
 def test_a_session_that_ends_every_process_is_held_back(
-    own: Settings, monkeypatch: pytest.MonkeyPatch
+    own: Settings, by_one: ByOne, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the reason, until its file changes; the others are done in the same run."""
+    """With the reason, until its file changes; the others are done in the same run, and what the
+    ended processes were at is done again: nothing is lost."""
     with monkeypatch.context() as patch:
         patch.setattr(workers, "_taken_in", _taken_in_but_one)
         assert _ingest(own).failed == {}
@@ -278,7 +251,7 @@ def test_a_session_that_ends_every_process_is_held_back(
     os.utime(next((own.transcript_roots()["claude-code"][0] / PROJECT).glob(f"{_ENDS_PROCESSES}*")))
     assert _ingest(replace(own, ingest_workers=1)).failed == {}
     assert components.catalog.quarantine.entries(PROJECT) == []
-    assert len(components.lake.sessions(TURN_CHUNKS, PROJECT)) == 9
+    assert _rows(own) == by_one.but_vectors and _indexed(own) == by_one.indexed
 
 
 def test_no_turn_is_made_when_a_blocking_check_finds_something(own: Settings) -> None:

@@ -115,7 +115,8 @@ def test_what_cannot_be_asked_is_said(read_only: Cli) -> None:
             (directory / name).unlink(missing_ok=True)
         directory.chmod(0o500)
         assert _run(read_only, "memories").returncode == remembered
-        assert "read-only" in _run(read_only, "remember", "Use it.", "--confidence", "1").stderr
+        waits = _run(read_only, "remember", "Use it.", "--confidence", "1").stdout
+        assert waits.startswith("waits: cannot") and "read-only" in waits
 
 
 def test_agents_are_answered_over_stdio(read_only: Cli) -> None:

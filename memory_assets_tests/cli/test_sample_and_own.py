@@ -16,6 +16,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
 from memory_assets.status import status
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 OWN = "-home-mara-own"
 
@@ -28,17 +29,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def _work(home: Path) -> Path:
     """A session of the user's own, where Claude Code keeps it; return Claude Code's home."""
-    path = home / ".claude" / "projects" / OWN / "dddddddd-0000-4000-8000-000000000001.jsonl"
-    path.parent.mkdir(parents=True)
-    record = {
-        "type": "user",
-        "uuid": "u1",
-        "sessionId": path.stem,
-        "timestamp": "2026-03-01T08:00:00.000Z",
-        "cwd": "/home/mara/own",
-        "message": {"role": "user", "content": "what turns the mill?"},
-    }
-    path.write_text(json.dumps(record) + "\n")
+    session = "dddddddd-0000-4000-8000-000000000001"
+    said = claude_line(session, 0, "what turns the mill?", "/home/mara/own")
+    write_lines(home / ".claude" / "projects" / OWN / f"{session}.jsonl", [said])
     return home / ".claude"
 
 

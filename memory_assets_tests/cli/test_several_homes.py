@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from memory_assets.paths import project_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
 from memory_assets.status import status
@@ -17,6 +18,7 @@ from memory_assets.watching.directories import Directories
 from memory_assets.watching.followed import Transcripts
 from memory_assets.watching.pending import Changes
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.transcript_files import claude_line, write_codex, write_lines
 
 WORK, PRIVATE = "aaaaaaaa-0000-4000-8000-00000000000", "bbbbbbbb-0000-4000-8000-00000000000"
 
@@ -28,35 +30,14 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def _claude(home: Path, session: str, said: str) -> Path:
-    folder = f"-home-mira-{home.name.strip('.')}"
-    path = home / "projects" / folder / f"{session}.jsonl"
-    record = {
-        "type": "user",
-        "uuid": f"u-{session}",
-        "sessionId": session,
-        "timestamp": "2026-03-01T08:00:00.000Z",
-        "cwd": f"/home/mira/{home.name.strip('.')}",
-        "message": {"role": "user", "content": said},
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record) + "\n")
+    cwd = f"/home/mira/{home.name.strip('.')}"
+    path = home / "projects" / project_of(cwd) / f"{session}.jsonl"
+    write_lines(path, [claude_line(session, 0, said, cwd)])
     return home
 
 
 def _codex(home: Path, number: int, said: str) -> Path:
-    thread = f"019b8f1{number}-1111-7aaa-8bbb-00000000220{number}"
-    stem = f"rollout-2026-09-0{number + 1}T09-15-00-{thread}"
-    path = home / "sessions" / "2026" / "09" / f"0{number + 1}" / f"{stem}.jsonl"
-    meta = {"id": thread, "cwd": "/home/mira/kiln", "timestamp": "2026-09-01T09:15:00.000Z"}
-    content = [{"type": "input_text", "text": said}]
-    lines = [
-        {"type": "session_meta", "payload": meta},
-        {"type": "response_item", "payload": {"type": "message", "role": "user"}},
-    ]
-    lines[1]["payload"] |= {"content": content}  # type: ignore[operator]
-    path.parent.mkdir(parents=True)
-    stamp = {"timestamp": "2026-09-01T09:15:00.000Z"}
-    path.write_text("".join(f"{json.dumps(stamp | line)}\n" for line in lines))
+    write_codex(home, number, "/home/mira/kiln", said)
     return home
 
 

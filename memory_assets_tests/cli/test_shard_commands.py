@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 SAID = {"laptop": "where does the lighthouse keeper sleep", "desk": "who painted the harbour crane"}
 SESSION = "{}0000000-0000-4000-8000-000000000001"
@@ -32,17 +33,8 @@ class Machine:
 
     def write(self, session: str, said: str) -> None:
         """Write a transcript of one prompt."""
-        record = {
-            "type": "user",
-            "uuid": f"u-{session}",
-            "sessionId": session,
-            "timestamp": "2026-03-01T08:00:00.000Z",
-            "cwd": "/home/mira/pier",
-            "message": {"role": "user", "content": said},
-        }
         path = self.home / "projects" / "-home-mira-pier" / f"{session}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(record) + "\n")
+        write_lines(path, [claude_line(session, 0, said, "/home/mira/pier")])
 
     def run(self, *arguments: str, code: int = 0, **more: str) -> tuple[str, str]:
         """Run a command; return what it printed."""

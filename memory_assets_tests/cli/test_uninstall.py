@@ -100,9 +100,14 @@ def test_hooks_alone_can_go(run: Run, tmp_path: Path) -> None:
     """With --keep-data the memory stays."""
     run("remember", "We use pnpm.")
     run("install-hooks", "--agent", "codex")
+    other = tmp_path / "elsewhere"  # a checkout that nothing else on record names
+    subprocess.run(["git", "init", "--quiet", other], check=True)
+    assert run("install-hooks", str(other)).returncode == exit_codes.FINE
+    assert f"{other}/.git/hooks/post-merge" in run("uninstall").stdout
     assert run("uninstall", "--keep-data", "--yes").returncode == exit_codes.FINE
     assert not (tmp_path / "project" / ".codex" / "hooks.json").exists()
     assert "We use pnpm." in run("memories").stdout
+    assert not (other / ".git" / "hooks" / "post-merge").exists()
 
 
 def test_nothing_goes_while_a_process_writes(run: Run, tmp_path: Path) -> None:

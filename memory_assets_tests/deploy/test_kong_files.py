@@ -96,6 +96,7 @@ def test_the_ai_gateway_asks_models_as_their_providers_want_it() -> None:
         prompts = _plugin(service, "ai-prompt-decorator").get("prompts", {}).get("prepend", [])
         assert [each["role"] for each in prompts] == (["system"] if chat else [])
         assert all(len(each["content"]) <= 500 for each in prompts)
+        assert all("search before you read" in each["content"] for each in prompts)
         model = proxy["model"]
         needs_version = model["provider"] == "anthropic"
         assert ("anthropic_version" in model.get("options", {})) == needs_version

@@ -50,10 +50,40 @@ def test_a_text_is_read_as_what_it_is(encoding: str, text: str) -> None:
     assert decoded(text.encode(encoding)) == (text, "")
 
 
+_CODE = "def total(orders):\n    # {}\n    return sum(each.price for each in orders)\n" + "\n" * 3
+_SETTINGS = "# {}\nhost = localhost\nport = 5432\nretries = 3\nlog_path = /var/log/app.log\n"
+_NOTES = "# Notes\n\nRun `make build` first. {}\n\nSee https://example.com/docs for more.\n"
+
+
+@sweep(
+    "encoding, said",
+    [
+        ("shift_jis", "送料を計算し、四捨五入する"),
+        ("shift_jis", "ここは後で書き直す"),
+        ("shift_jis", "税込"),
+        ("euc_jp", "ユーザー名は必須"),
+        ("gbk", "计算运费，四舍五入"),
+        ("gbk", "用户名不能为空"),
+        ("gbk", "含税"),
+        ("euc_kr", "배송비를 계산하고 반올림한다"),
+        ("euc_kr", "사용자 이름은 필수"),
+        ("euc_kr", "세금 포함"),
+        ("big5", "每隔五分鐘同步一次庫存"),
+        ("latin-1", "frais d'expédition arrondis à l'unité"),
+    ],
+)
+def test_a_comment_in_code_is_read_as_what_it_is(encoding: str, said: str) -> None:
+    """Where nearly all is ASCII, by the other characters alone."""
+    for file in (_CODE, _SETTINGS, _NOTES):
+        text = file.format(said)
+        assert decoded(text.encode(encoding)) == (text, "")
+
+
 @sweep(
     "content",
     [
         "初始化".encode("gbk"),  # may as well be Japanese or Korean
+        b"# \xb5\xce\xc4\xbd\nport = 1\n",
         bytes(random.Random(7).choices(range(1, 256), k=3_000)),
     ],
 )

@@ -22,7 +22,8 @@ Answers = Callable[[dict[str, Any]], dict[str, Any]]
 class ModelEndpoint(ThreadingHTTPServer):
     """Answers `/v1/embeddings`, and `/v1/chat/completions` with `reply`. `asked` has the bodies
     of all requests; `failures` are statuses and headers of the next answers; `alter` changes what
-    is answered."""
+    is answered; `begun` is when each request came, by the monotonic clock, `most_under_way` how
+    many were being answered at once."""
 
     daemon_threads = True
 
@@ -32,6 +33,8 @@ class ModelEndpoint(ThreadingHTTPServer):
         self.failures: list[tuple[int, dict[str, str]]] = []
         self.alter: Answers = lambda answer: answer
         self.silent_seconds = 0.0
+        self.begun = list[float]()
+        self.under_way = self.most_under_way = 0
         self.reply = "written by a model"
 
     @cached_property
@@ -57,6 +60,15 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(asked)
+        self.server.begun.append(time.monotonic())
+        self.server.under_way += 1
+        self.server.most_under_way = max(self.server.most_under_way, self.server.under_way)
+        try:
+            self._answer_to(asked)
+        finally:
+            self.server.under_way -= 1
+
+    def _answer_to(self, asked: dict[str, Any]) -> None:
         if self.headers.get("Authorization") != f"Bearer {KEY}":
             self._answer(401, {}, {"error": {"message": str(asked)}})
         elif self.path not in ("/v1/embeddings", "/v1/chat/completions"):

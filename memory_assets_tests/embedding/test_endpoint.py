@@ -15,6 +15,7 @@ from memory_assets.embedding.endpoint import BATCH, EndpointEmbedder
 from memory_assets.errors import EmbedderUnavailable
 from memory_assets.http.client import HttpServer
 from memory_assets.http.endpoint_use import EndpointUse
+from memory_assets.http.model_endpoint import RateLimit
 from memory_assets_tests.embedding.model_endpoint import KEY, ModelEndpoint, served
 
 SECRET_LOOKING = "the text of a session"
@@ -52,6 +53,26 @@ def test_vectors_are_those_of_the_model_in_batches_of_fifty(endpoint: ModelEndpo
     vectors = _Client(endpoint.url).embedder.embed(texts)
     assert [len(asked["input"]) for asked in endpoint.asked] == [50, 50, 3]
     assert np.allclose(vectors, endpoint.model.embed(texts), atol=1e-6)
+
+
+def test_requests_are_made_at_once_and_within_the_limit(endpoint: ModelEndpoint) -> None:
+    """Of many texts, in their order; evenly spread over the minute, and all wait for as long as the
+    endpoint asks one of them to."""
+    texts = [f"text {number}" for number in range(4 * BATCH)]
+    endpoint.silent_seconds = 0.1
+    servers = [HttpServer(endpoint.url, KEY, 30.0)]
+    vectors = EndpointEmbedder("all-minilm", servers, parallel=4).embed(texts)
+    assert endpoint.most_under_way == 4
+    assert np.allclose(vectors, endpoint.model.embed(texts), atol=1e-6)
+    endpoint.begun.clear()
+    limit = RateLimit(600)
+    EndpointEmbedder("all-minilm", servers, parallel=4, limit=limit).embed(texts)
+    assert min(np.diff(endpoint.begun)) > 0.07  # .1 s apart, but for the time of a connection
+    endpoint.begun.clear()
+    endpoint.failures = [(429, {"Retry-After": "1"})]
+    EndpointEmbedder("all-minilm", servers, parallel=2, limit=RateLimit()).embed(texts)
+    first, *others = endpoint.begun
+    assert sum(at < first + 0.9 for at in others) <= 2 < len(others)
 
 
 def test_a_name_says_model_and_endpoints(endpoint: ModelEndpoint) -> None:

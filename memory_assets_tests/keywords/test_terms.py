@@ -125,6 +125,16 @@ def test_a_day_is_that_of_the_users_clock(
     assert terms == (next(text_terms("November" if day[5:7] == "11" else "October")), "2025", day)
 
 
+def test_the_last_part_of_a_compound_finds_it_in_german_alone() -> None:
+    """Of texts in other languages no term is added; nor is an end that no word begins like."""
+    said = "Der Rechnungslauf ist fertig, die Fehlermeldung kam vom Druckertreiber."
+    added = set(indexed_terms(said)) - set(text_terms(said))
+    assert {*text_terms("Meldung"), *text_terms("Treiber")} <= added
+    assert not added & {"gslauf", "rtreiber", "ngslauf"}
+    english = "The configuration of the subdirectory breaks the misunderstanding."
+    assert list(indexed_terms(english)) == list(text_terms(english))
+
+
 def test_terms_are_bounded() -> None:
     """A key of a thousand characters is no word; a million of anything takes no ages."""
     assert max(map(len, text_terms("x" * 1_000 + " " + "a/" * 500))) <= 64

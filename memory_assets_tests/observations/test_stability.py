@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from memory_assets.chunking import build_turns
-from memory_assets.models import RedactedRecord
 from memory_assets.observations import CONCEPTS, OBSERVATION_TYPES, observe
-from memory_assets.session_analysis import SessionTurns, session_turns
+from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.statements import withdrawn
-from memory_assets.transcripts import discover, read_session
-from memory_assets_tests.redacted_sessions import unredacted
-
-ROOTS = {"claude-code": "claude/projects", "codex": "codex", "pi": "pi"}
-EVERY = 9
-_HEAD = 8_000
-
-
-def _sessions(root: Path) -> Iterator[SessionTurns]:
-    for repository in sorted(root.iterdir()):
-        roots = {agent: repository / below for agent, below in ROOTS.items()}
-        records: dict[tuple[str, str], list[RedactedRecord]] = defaultdict(list)
-        for source in discover({a: (path,) for a, path in roots.items() if path.is_dir()}):
-            if sum(source.session_id.encode()) % EVERY == 0:
-                records[source.agent, source.session_id] += (
-                    unredacted(replace(record, text=record.text[:_HEAD]), source.project)
-                    for record in read_session(source.path, source=source)
-                )
-        for own in records.values():
-            if own:
-                yield session_turns(own, build_turns(own))
+from memory_assets_tests.redacted_sessions import real_sessions
 
 
 @pytest.fixture(scope="module")
 def real(dev_transcripts: Path) -> list[SessionTurns]:
     """Some of the real sessions."""
-    return list(_sessions(dev_transcripts))
+    return list(real_sessions(dev_transcripts, every=9, longest=8_000))
 
 
 def test_appended_turns_change_no_observation_that_stays(real: list[SessionTurns]) -> None:

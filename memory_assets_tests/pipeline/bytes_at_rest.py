@@ -4,7 +4,7 @@ in any spelling, as vectors at any alignment."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.redacted_text import seal
 from memory_assets.settings import Settings
-from memory_assets.stores.lake.schemas import TABLES
+from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, TABLES
 from memory_assets_tests.nested import strings_in
+from memory_assets_tests.pipeline.retaining import is_of
 
 _PIECE = 64
 """Floats of a vector that are looked for together; the whole may be split over pages."""
@@ -35,19 +37,13 @@ def rows_at_rest(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield name, row
 
 
-def _of(session_ids: set[str], row: dict[str, Any]) -> bool:
-    if "session_id" in row:
-        return row["session_id"] in session_ids
-    return any(session_id in row["id"] for session_id in session_ids)
-
-
 def words_only_of(settings: Settings, session_ids: set[str]) -> set[str]:
     """The lines and ids of these sessions that stand in no other one."""
     own: set[str] = set()
     others: list[str] = []
     for _, row in rows_at_rest(settings):
         texts = list(strings_in(row, without=_OF_OTHERS))
-        if _of(session_ids, row):
+        if is_of(session_ids, row):
             own.update(line.strip() for text in texts for line in text.splitlines())
         else:
             others += texts
@@ -61,7 +57,7 @@ def vectors_only_of(settings: Settings, session_ids: set[str]) -> Vectors:
     others: list[list[float]] = []
     for name, row in rows_at_rest(settings):
         if name.endswith("_embeddings"):
-            (own if _of(session_ids, row) else others).append(row["vector"])
+            (own if is_of(session_ids, row) else others).append(row["vector"])
     mine, rest = np.array(own, dtype=np.float32), np.array(others, dtype=np.float32)
     alone: Vectors = mine[(mine @ rest.T).max(axis=1) < 0.99]
     return alone
@@ -71,18 +67,18 @@ def _files(root: Path) -> list[Path]:
     return [path for path in sorted(root.rglob("*")) if path.is_file()]
 
 
-def _contents(path: Path) -> Iterator[str]:
-    """A file's name and bytes, and what its Parquet pages hold."""
+def _contents(path: Path, without: Set[str]) -> Iterator[str]:
+    """A file's name and bytes, and what its Parquet pages hold, without some columns."""
     yield str(path)
     content = path.read_bytes()
     yield content.decode("latin-1")
     if content[:4] == b"PAR1":
         file = pq.ParquetFile(path)
-        yield "\n".join(strings_in(file.read().to_pylist(), without=_OF_OTHERS))
+        yield "\n".join(strings_in(file.read().to_pylist(), without=without))
         yield repr(file.metadata.metadata)
 
 
-def found_words(root: Path, words: set[str]) -> dict[str, set[str]]:
+def found_words(root: Path, words: set[str], without: Set[str] = _OF_OTHERS) -> dict[str, set[str]]:
     """Which files hold which of the words, as they are, in JSON, or in UTF-16."""
     forms = {
         word: {
@@ -95,7 +91,7 @@ def found_words(root: Path, words: set[str]) -> dict[str, set[str]]:
     }
     found: dict[str, set[str]] = {}
     for path in _files(root):
-        for content in _contents(path):
+        for content in _contents(path, without):
             for word, spelled in forms.items():
                 if any(form in content for form in spelled):
                     found.setdefault(str(path.relative_to(root)), set()).add(word)
@@ -108,8 +104,6 @@ def vectors_found(root: Path, vectors: Vectors) -> set[str]:
     found = set()
     for path in _files(root):
         content = path.read_bytes()
-        if content[:4] == b"PAR1":
-            continue
         for shift in range(4):
             if _has_piece(content[shift:], pieces):
                 found.add(str(path.relative_to(root)))
@@ -127,3 +121,17 @@ def _has_piece(content: bytes, pieces: Vectors) -> bool:
                 if len(window) == _PIECE and np.allclose(window, piece, rtol=1e-3, atol=1e-6):
                     return True
     return False
+
+
+_SAVED_AFTER = 1_100
+"""Rows after which Chroma has written a collection's HNSW files (its default: 1,000)."""
+
+
+def let_chroma_save_its_vectors(components: Components) -> None:
+    """Write more rows than it keeps in its queue alone, and delete them."""
+    collection = components.vectors.get("claude-code-sessions")
+    random = np.random.default_rng(0).normal(size=(_SAVED_AFTER, EMBEDDING_DIMENSION))
+    ids = [f"filler {number}" for number in range(_SAVED_AFTER)]
+    vectors = (random / np.linalg.norm(random, axis=1, keepdims=True)).astype(np.float32)
+    collection.upsert(ids, vectors, [seal(name) for name in ids], [{"filler": True}] * len(ids))
+    collection.delete(ids)

@@ -7,7 +7,7 @@ import json
 import pickle
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from memory_assets.pipeline.stages import STAGES as STAGES_OF_TABLES
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets_tests.conftest import copy_memory, forget_own_settings, made_once
+from memory_assets_tests.conftest import copy_memory, copy_sample, forget_own_settings, made_once
 from memory_assets_tests.loaded_engines import give
 
 Stage = Callable[[Components, str], StageReport]
@@ -49,6 +49,13 @@ EMBEDDINGS = {of.embeddings.name: of.table.name for of in INDEXES}
 COLLECTIONS = {of.stage: of.table.name for of in INDEXES}
 WITHOUT_VECTORS = tuple(name for name in STAGES if name not in (*EMBEDDINGS, *COLLECTIONS))
 BEFORE_CHROMA = tuple(name for name in STAGES if name not in (*COLLECTIONS, keywords.STAGE))
+UP_TO_SUMMARIES = (
+    "raw_sessions",
+    "redacted_records",
+    "turn_chunks",
+    "user_prompts",
+    "session_summaries",
+)
 NEW_TURN = (
     "what about the zanzibar clock?",
     [{"type": "tool_use", "id": "toolu_clock", "name": "Read", "input": {"file_path": "clock.py"}}],
@@ -56,6 +63,13 @@ NEW_TURN = (
     "The root cause is that the zanzibar clock has no summer time.",
 )
 """A turn of which each stage makes something: it looks, and states a cause."""
+
+
+def run_stages(components: Components, stages: Iterable[str], *projects: str) -> None:
+    """Run stages by name over these projects, or over all on disk."""
+    for project in projects or sorted(on_disk.find_sources(components)):
+        for stage in stages:
+            STAGES[stage](components, project)
 
 
 @dataclass
@@ -121,6 +135,13 @@ class SampleMemory:
         self.vectors = False
         self.components = self._opened()
         return self
+
+    def lose_the_catalogue(self) -> None:
+        """Delete it, and start over as a new process would."""
+        self.close()
+        for path in self.data_dir.glob("catalog.db*"):
+            path.unlink()
+        self.components = self._opened()
 
     def close(self) -> None:
         """Close what is open in this process."""
@@ -236,6 +257,17 @@ class SampleMemory:
                     assert found.metadata["content_hash"] == row["content_hash"]
 
 
+class Renamed:
+    """An engine under another name: same work, another version."""
+
+    def __init__(self, inner: Any, **names: str) -> None:
+        self._inner = inner
+        vars(self).update(names)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
 def _in_source_order(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Sort key that leaves the order of rows within a file as it is."""
     session = (row.get("project", ""), row.get("session_id", ""))
@@ -266,7 +298,7 @@ def finished(
     its Chroma server is stopped: see `memory`."""
 
     def make(root: Path) -> None:
-        _copy_sample(root)
+        copy_sample(root / "transcripts")
         (root / "home").mkdir()
         with pytest.MonkeyPatch.context() as patch:
             forget_own_settings(patch, root / "home")
@@ -304,7 +336,7 @@ def _copied(original: Path, root: Path, engines: Mapping[str, Any]) -> SampleMem
 def fresh(tmp_path: Path, engines: dict[str, Any]) -> Iterator[SampleMemory]:
     """The transcripts of the sample, and nothing made of them yet."""
     root = tmp_path / "fresh"
-    _copy_sample(root)
+    copy_sample(root / "transcripts")
     made = SampleMemory(root, engines)
     yield made
     chroma_server.stop(made.data_dir)
@@ -315,11 +347,6 @@ def fresh(tmp_path: Path, engines: dict[str, Any]) -> Iterator[SampleMemory]:
 def wordy(memory: SampleMemory) -> SampleMemory:
     """A copy of `finished` that has no vectors any more and makes none."""
     return memory.without_vectors()
-
-
-def _copy_sample(root: Path) -> None:
-    for name in ("claude", "codex", "pi"):
-        shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.transcript_files import claude_line
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 HOME = "-home-ada-engine"
@@ -44,19 +45,9 @@ class Files:
             self.clock += 1
             text = f"{role} says in {path.stem[-4:]} what number {self.clock} of all is"
             at = START + timedelta(minutes=self.clock)
-            self.lines[path].append(
-                {
-                    "type": role,
-                    "uuid": str(UUID(int=0xE000_0000 + self.clock)),
-                    "parentUuid": None,
-                    "isSidechain": False,
-                    "sessionId": path.stem,
-                    "timestamp": at.isoformat().replace("+00:00", "Z"),
-                    "cwd": "/home/ada/engine",
-                    "version": "2.1.129",
-                    "message": {"role": role, "content": text},
-                }
-            )
+            own = {"uuid": str(UUID(int=0xE000_0000 + self.clock)), "role": role}
+            line = claude_line(path.stem, self.clock, text, "/home/ada/engine", at, **own)
+            self.lines[path].append(line)
 
     def fork(self, original: Path, length: int, style: str, project: str = HOME) -> Path:
         """Begin a session with copies of the first `length` lines of another one."""

@@ -194,9 +194,9 @@ def test_values_across_blocks_are_found_once(tmp_path: Path, shift: int) -> None
 
 
 def test_memory_stays_flat(tmp_path: Path) -> None:
-    """A file of 64 MB, also packed, is read in blocks."""
+    """A file of 40 MB, also packed, is read in blocks."""
     with (tmp_path / "big.log").open("wb") as file:
-        for _ in range(16):
+        for _ in range(10):
             file.write(b"nothing to see here\n" * 200_000)
     (tmp_path / "big.gz").write_bytes(gzip.compress((tmp_path / "big.log").read_bytes(), 1))
     tracemalloc.start()
@@ -205,7 +205,7 @@ def test_memory_stays_flat(tmp_path: Path) -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found.passed and found.searched > 128_000_000
+    assert found.passed and found.searched > 80_000_000
     assert peak < 16 * BLOCK_BYTES
 
 

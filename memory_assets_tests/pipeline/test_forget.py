@@ -114,10 +114,7 @@ def test_a_fork_that_is_forgotten_takes_nothing_from_its_original(wordy: SampleM
 def test_the_catalogue_is_disposable_and_tombstones_are_not(wordy: SampleMemory) -> None:
     """Without the catalogue all is read again, but not what was forgotten."""
     forget_sessions(wordy, session=wordy.flaky)
-    wordy.close()
-    for path in wordy.data_dir.glob("catalog.db*"):
-        path.unlink()
-    wordy.reopen()
+    wordy.lose_the_catalogue()
     assert wordy.behind() != []
     wordy.run(projects=[wordy.harbor])
     assert wordy.flaky not in _sessions(wordy)

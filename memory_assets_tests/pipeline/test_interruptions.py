@@ -134,13 +134,6 @@ def test_the_time_of_first_writing_survives_an_interruption(
     assert when() == written
 
 
-def _lose_the_catalogue(memory: SampleMemory) -> None:
-    memory.close()
-    for path in memory.data_dir.glob("catalog.db*"):
-        path.unlink()
-    memory.reopen()
-
-
 @pytest.mark.parametrize(
     "planned",
     [True, pytest.param(False, marks=pytest.mark.long)],
@@ -152,7 +145,7 @@ def test_without_the_catalogue_everything_is_read_again(
     """It is disposable: the lake ends the same, vectors and times are taken from it, and
     nothing is embedded twice."""
     before = memory.lake_state()
-    _lose_the_catalogue(memory)
+    memory.lose_the_catalogue()
     if planned:
         assert len(memory.behind()) == 3
     reports = memory.run()
@@ -171,7 +164,7 @@ def test_without_the_catalogue_vanished_sessions_are_still_there(memory: SampleM
         path.unlink()
     shutil.rmtree(memory.transcripts / "claude" / "projects" / memory.harbor / memory.flaky)
     memory.run(["raw_sessions"])
-    _lose_the_catalogue(memory)
+    memory.lose_the_catalogue()
     shutil.rmtree(memory.components.chroma_dir)
     projects = {row["project"] for row in before["turn_chunks"]}
     assert {work.project for work in memory.behind()} == projects
@@ -191,7 +184,7 @@ def test_without_the_catalogue_a_vanished_subagent_is_still_there(memory: Sample
     """Its session is on disk and goes on; what the subagent did is only in the lake."""
     before = memory.rows("redacted_records", memory.harbor)
     shutil.rmtree(memory.path(memory.flaky).with_suffix(""))
-    _lose_the_catalogue(memory)
+    memory.lose_the_catalogue()
     memory.behind()
     memory.append(memory.flaky, "a new question", "a new answer")
     memory.run(STAGES[:3], [memory.harbor])

@@ -130,10 +130,7 @@ def test_what_is_known_outlives_the_catalogue(memory: SampleMemory) -> None:
     and nothing of them is plaintext."""
     known = memory.components.catalog.known_secrets.rules()
     assert known
-    memory.close()
-    for path in memory.data_dir.glob("catalog.db*"):
-        path.unlink()
-    memory.reopen()
+    memory.lose_the_catalogue()
     assert memory.behind()
     assert memory.components.catalog.known_secrets.rules().keys() == known.keys()
 

@@ -9,8 +9,7 @@ import pytest
 
 from memory_assets.pipeline.plan.plan import plan_each, project_fingerprint
 from memory_assets.pipeline.scan.on_disk import find_sources
-from memory_assets.pipeline.tables.turn_chunks import CHUNKED
-from memory_assets_tests.pipeline.conftest import NEW_TURN, SampleMemory
+from memory_assets_tests.pipeline.conftest import NEW_TURN, Renamed, SampleMemory
 
 UNTIL_EMBEDDED = (
     "raw_sessions",
@@ -27,17 +26,6 @@ UNTIL_EMBEDDED = (
     "summary_embeddings",
     "observation_embeddings",
 )
-
-
-class Renamed:
-    """An engine under another name: same work, another version."""
-
-    def __init__(self, inner: Any, **names: str) -> None:
-        self._inner = inner
-        vars(self).update(names)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
 
 
 def _fingerprint(memory: SampleMemory) -> str:
@@ -112,16 +100,6 @@ def test_a_new_version_of_an_engine_is_work_for_every_project(
         project: reason.format(len(facts["sessions"]))
         for project, facts in expected["projects"].items()
     }
-    assert _fingerprint(memory) != before
-
-
-def test_a_new_chunker_is_work_for_every_project(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its version counts like an engine's."""
-    before = _fingerprint(memory)
-    monkeypatch.setitem(vars(CHUNKED), "code_version", "another")
-    assert {work.reason for work in memory.behind()} == {"turn_chunks behind redacted_records"}
     assert _fingerprint(memory) != before
 
 

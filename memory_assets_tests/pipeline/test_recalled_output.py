@@ -6,15 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memory_assets.pipeline.redact import redacted_records as redact
-from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.tables import turn_chunks as chunk
-from memory_assets.pipeline.tables import whole_sessions as summarise
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TURN_CHUNKS
 from memory_assets.stores.lake.schemas import USER_PROMPTS as PROMPTS
+from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
 
 HARBOR = "-home-mara-code-harbor-api"
 SESSION = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -87,11 +84,7 @@ def test_recalled_text_is_in_the_archive_and_in_nothing_that_is_searched(
     path = sample_roots["claude"] / HARBOR / f"{SESSION}.jsonl"
     _appended(path)
     components = Components(sample_settings)
-    scan.scan_project(components, HARBOR)
-    redact.redact_project(components, HARBOR)
-    chunk.chunk_project(components, HARBOR)
-    chunk.extract_prompts(components, HARBOR)
-    summarise.summarise_project(components, HARBOR)
+    run_stages(components, UP_TO_SUMMARIES, HARBOR)
     assert components.catalog.quarantine.entries() == []
 
     def texts(table: Any) -> str:

@@ -140,25 +140,6 @@ def test_a_session_whose_records_and_transcript_are_gone_is_held_back(wordy: Sam
     assert wordy.behind() == []
 
 
-def test_a_lost_catalogue_is_adopted_from_the_lake(memory: SampleMemory) -> None:
-    """Sessions whose files are gone are in memory as before, and nothing is embedded."""
-    before = memory.lake_state()
-    memory.path(memory.flaky).unlink()
-    memory.run(projects=[memory.harbor])
-    memory.components.catalog.close()
-    for name in ("catalog.db", "catalog.db-wal", "catalog.db-shm"):
-        (memory.data_dir / name).unlink(missing_ok=True)
-    memory.reopen()
-    assert memory.behind()
-    reports = memory.run().values()
-    assert memory.behind() == []
-    assert memory.lake_state() == before
-    assert sum(int(report.details.get("texts_embedded", 0)) for report in reports) == 0
-    held = memory.components.catalog.products.of_stage(REDACTED_RECORDS.name)
-    assert (memory.harbor, memory.flaky) in held
-    memory.assert_collections_equal_the_lake()
-
-
 def _file_for_each_session(memory: SampleMemory) -> int:
     """Store every session as former versions did, and return the number of files."""
     lake = memory.components.lake

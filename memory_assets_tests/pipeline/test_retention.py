@@ -9,12 +9,10 @@ import re
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets import status as overview
@@ -24,15 +22,19 @@ from memory_assets.pipeline.removal import forget, retention
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.recall import open_memory
 from memory_assets.record_identity import RecordIdentity, mark
-from memory_assets.redacted_text import seal
 from memory_assets.redaction import RedactionSettings, load_redactor, value_hash
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Lake
-from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, REDACTED_RECORDS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import read_session
 from memory_assets_tests.kills import killed_at
 from memory_assets_tests.nested import strings_in
 from memory_assets_tests.own_files import own_file
+from memory_assets_tests.pipeline.bytes_at_rest import (
+    found_words,
+    let_chroma_save_its_vectors,
+    vectors_found,
+)
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.retaining import (
     DAYS,
@@ -45,6 +47,7 @@ from memory_assets_tests.pipeline.retaining import (
     retained,
     run,
 )
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 KEPT = {"user_prompts", "prompt_embeddings", "session_summaries", "summary_embeddings"}
 
@@ -164,10 +167,7 @@ def test_it_outlives_the_catalogue_and_its_file(wordy: SampleMemory) -> None:
     retained(memory)
     after = memory.lake_state()
     memory.path("71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3").unlink()
-    memory.close()
-    for path in memory.data_dir.glob("catalog.db*"):
-        path.unlink()
-    reopened(memory)
+    memory.lose_the_catalogue()
     run(memory)
     assert memory.lake_state() == after
     assert_all_holds(memory)
@@ -239,7 +239,7 @@ def test_killed_in_the_middle_it_is_completed_by_the_next_time(
     assert_all_holds(memory)
     chroma_server.stop(memory.data_dir)
     memory.close()
-    assert _found(memory.data_dir, whole) == {}
+    assert found_words(memory.data_dir, whole, set()) == {}
 
 
 def _archive(memory: SampleMemory) -> dict[str, Any]:
@@ -265,22 +265,22 @@ def test_no_byte_of_the_rest_is_left(memory: SampleMemory) -> None:
         for line in row["text"].splitlines()
         if len(line) > 30
     }
-    _let_chroma_save_its_vectors(memory)
+    let_chroma_save_its_vectors(memory.components)
     chroma_server.stop(memory.data_dir)
     memory.close()
     assert len(lines) > 40 and len(kept) > 5 and len(vectors) > 5
     shutil.copytree(memory.data_dir / "chroma", memory.data_dir / "chroma.broken-20260301T000000")
-    before = _found(memory.data_dir, lines)
+    before = found_words(memory.data_dir, lines, set())
     assert set().union(*before.values()) == lines
     assert {name.split("/")[0] for name in before} >= {"lake", "chroma", "keywords.db"}
-    assert any(name.endswith(".bin") for name in _found_vectors(memory.data_dir, vectors))
+    assert any(name.endswith(".bin") for name in vectors_found(memory.data_dir, vectors))
     report = retained(memory)
     assert report.collection_rows > 0 and report.keyword_rows > 0
     chroma_server.stop(memory.data_dir)
     memory.close()
-    assert _found(memory.data_dir, lines) == {}
-    assert _found_vectors(memory.data_dir, vectors) == set()
-    assert set().union(*_found(memory.data_dir, kept).values()) == kept
+    assert found_words(memory.data_dir, lines, set()) == {}
+    assert vectors_found(memory.data_dir, vectors) == set()
+    assert set().union(*found_words(memory.data_dir, kept).values()) == kept
 
 
 def _of_prompts(memory: SampleMemory) -> set[str]:
@@ -326,65 +326,8 @@ def _removed_vectors(memory: SampleMemory) -> Any:
     return removed[(removed @ others.T).max(axis=1) < 0.98]
 
 
-def _contents(path: Path) -> Iterator[str]:
-    content = path.read_bytes()
-    yield content.decode("latin-1")
-    if content[:4] == b"PAR1":
-        yield "\n".join(strings_in(pq.ParquetFile(path).read().to_pylist()))
-
-
-def _files(root: Path) -> list[Path]:
-    return [path for path in sorted(root.rglob("*")) if path.is_file()]
-
-
-def _found(root: Path, lines: set[str]) -> dict[str, set[str]]:
-    """Which files hold which of the lines, as they are or in JSON."""
-    found: dict[str, set[str]] = {}
-    for path in _files(root):
-        for content in _contents(path):
-            for line in lines:
-                spelled = {line, line.encode().decode("latin-1"), json.dumps(line)[1:-1]}
-                if any(form in content for form in spelled):
-                    found.setdefault(str(path.relative_to(root)), set()).add(line)
-    return found
-
-
-def _found_vectors(root: Path, vectors: Any) -> set[str]:
-    """The files in which the beginning of one of the vectors stands, to four digits."""
-    found = set()
-    for path in _files(root):
-        content = path.read_bytes()
-        for shift in range(4):
-            floats = np.frombuffer(content[shift : shift + (len(content) - shift) // 4 * 4], "<f4")
-            for start in vectors[:, :8]:
-                with np.errstate(invalid="ignore", over="ignore"):
-                    at = np.flatnonzero(np.abs(floats - start[0]) < 1e-4)
-                    at = at[at + 8 <= len(floats)]
-                    near = np.abs(floats[at[:, None] + np.arange(8)] - start) < 1e-4
-                if near.all(axis=1).any():
-                    found.add(str(path.relative_to(root)))
-    return found
-
-
-def _let_chroma_save_its_vectors(memory: SampleMemory) -> None:
-    """Write more rows than it keeps in its queue alone, and delete them."""
-    collection = memory.components.vectors.get("claude-code-sessions")
-    random = np.random.default_rng(0).normal(size=(1_100, EMBEDDING_DIMENSION))
-    ids = [f"filler {number}" for number in range(len(random))]
-    vectors = (random / np.linalg.norm(random, axis=1, keepdims=True)).astype(np.float32)
-    collection.upsert(ids, vectors, [seal(name) for name in ids], [{"filler": True}] * len(ids))
-    collection.delete(ids)
-
-
 MUTE = "0d9e4b52-6a1c-4f07-9b38-c5e17a2d8f64"
 """A session in which nobody asked anything."""
-
-
-def _lose_the_catalogue(memory: SampleMemory) -> None:
-    memory.close()
-    for path in memory.data_dir.glob("catalog.db*"):
-        path.unlink()
-    reopened(memory)
 
 
 def _subagent(memory: SampleMemory) -> Path:
@@ -399,7 +342,7 @@ def test_a_fork_does_not_bring_back_what_was_let_go_of(wordy: SampleMemory) -> N
     retained(memory)
     after = memory.lake_state()
     memory.path(memory.flaky).unlink()
-    _lose_the_catalogue(memory)
+    memory.lose_the_catalogue()
     run(memory)
     assert memory.lake_state() == after
     assert_all_holds(memory)
@@ -439,7 +382,7 @@ def test_a_subagents_file_that_is_left_does_not_undo_it(wordy: SampleMemory) -> 
     assert mine == [row for row in after["redacted_records"] if is_of({memory.flaky}, row)]
     assert_all_holds(memory)
     before = memory.lake_state()
-    _lose_the_catalogue(memory)
+    memory.lose_the_catalogue()
     run(memory)
     assert memory.lake_state() == before
     assert_all_holds(memory)
@@ -459,7 +402,7 @@ def test_a_session_without_prompts_keeps_its_summary(wordy: SampleMemory) -> Non
     assert_all_holds(memory)
     memory.path(MUTE).unlink()
     run(memory)
-    _lose_the_catalogue(memory)
+    memory.lose_the_catalogue()
     run(memory)
     assert memory.lake_state() == after
     assert (memory.harbor, MUTE) in memory.components.catalog.products.of_stage("redacted_records")
@@ -469,21 +412,6 @@ def test_a_session_without_prompts_keeps_its_summary(wordy: SampleMemory) -> Non
 def _write_mute(memory: SampleMemory) -> None:
     path = memory.path(memory.flaky).with_name(f"{MUTE}.jsonl")
     said = ("The ledger is off by one.", "I fixed the rounding in src/ledger.py; all tests pass.")
-    with path.open("w") as file:
-        for number, text in enumerate(said):
-            record = {
-                "type": "assistant",
-                "uuid": f"00000000-0000-4000-8000-00000000000{number}",
-                "parentUuid": None,
-                "isSidechain": False,
-                "sessionId": MUTE,
-                "timestamp": f"2026-03-20T10:00:0{number}.000Z",
-                "cwd": "/home/mara/code/harbor-api",
-                "version": "2.1.129",
-                "message": {
-                    "role": "assistant",
-                    "content": [{"type": "text", "text": text}],
-                    "id": f"msg_{number}",
-                },
-            }
-            file.write(json.dumps(record) + "\n")
+    cwd, when = "/home/mara/code/harbor-api", "2026-03-20T10:00:00.000Z"
+    lines = [claude_line(MUTE, at, text, cwd, when) for at, text in zip((1, 3), said, strict=True)]
+    write_lines(path, lines)

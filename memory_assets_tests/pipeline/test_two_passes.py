@@ -155,10 +155,7 @@ def test_a_lost_catalogue_believes_no_audit_of_other_records(
         lake.write(
             REDACTION_AUDIT, *key, rows[:-1], footer=lambda: {**footer, "records_hash": "other"}
         )
-    memory.close()
-    for path in memory.data_dir.glob("catalog.db*"):
-        path.unlink()
-    memory.reopen()
+    memory.lose_the_catalogue()
     memory.behind()
     memory.run(["raw_sessions"])
     reasons = {work.project: work.reason for work in memory.behind()}

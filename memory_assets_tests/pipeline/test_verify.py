@@ -29,7 +29,7 @@ from memory_assets.stores.lake.schemas import (
     Table,
 )
 from memory_assets_tests.own_files import own_file
-from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.pipeline.conftest import Renamed, SampleMemory
 
 Edit = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 TEXT_TABLES = (REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, SESSION_SUMMARIES)
@@ -129,16 +129,10 @@ def test_a_secret_at_rest_is_found_in_any_column(
 
 def test_clean_files_are_scanned_again_when_the_rules_change(memory: SampleMemory) -> None:
     """What older rules found clean says nothing about newer ones."""
-
-    class Newer:
-        ruleset_version = "newer"
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(memory.engines["redactor"], name)
-
     for version, scanned in (("same", 4), ("same", 0), ("newer", 4)):
         if version == "newer":
-            memory.reopen(redactor=Newer())
+            newer = Renamed(memory.engines["redactor"], ruleset_version=version)
+            memory.reopen(redactor=newer)
         verdict = verify.no_secrets_remain(memory.components, memory.harbor, TURN_CHUNKS)
         assert (verdict.passed, verdict.counts["files_scanned"]) == (True, scanned)
 
@@ -304,14 +298,7 @@ def test_vectors_of_another_embedder_are_found(memory: SampleMemory) -> None:
 
 def test_a_collection_of_another_embedder_is_found(memory: SampleMemory) -> None:
     """The settings ask for another model than the rows were made with."""
-
-    class Other:
-        embedder_id = "another"
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(memory.engines["embedder"], name)
-
-    memory.reopen(embedder=Other())
+    memory.reopen(embedder=Renamed(memory.engines["embedder"], embedder_id="another"))
     verdict = verify.embedder_consistent(memory.components, memory.harbor, SESSIONS_INDEX)
     assert not verdict.passed
     assert verdict.counts["vectors"] == 0

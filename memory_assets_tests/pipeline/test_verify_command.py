@@ -7,8 +7,6 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,6 @@ from memory_assets.pipeline.checks.independent_scan import independent_scanner_f
 from memory_assets.pipeline.checks.verify import no_secrets_remain
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.settings import load_settings
-from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, TURN_CHUNKS, Table
 from memory_assets.stores.lake.segments import SEGMENT
 from memory_assets_tests.own_files import own_file
@@ -267,29 +264,3 @@ def test_a_wrong_question_is_answered_with_the_right_one(
         ask(memory.settings, canary_file=canaries)
     with pytest.raises(NotFound, match="run `memory ingest`"):
         ask(load_settings(data_dir=tmp_path / "empty"))
-
-
-def test_verifying_loads_neither_dagster_nor_great_expectations(wordy: SampleMemory) -> None:
-    """The proof does not rest on what ran the pipeline, and the command says it all by its
-    exit code."""
-    wordy.close()
-    code = (
-        "import sys\nfrom memory_assets.cli import cli\n"
-        "sys.argv = ['memory', 'verify', '--deep']\n"
-        "try:\n    cli.main()\nfinally:\n"
-        "    print(sorted({'dagster', 'great_expectations'} & set(sys.modules)))"
-    )
-    environment = {
-        "HOME": os.environ["HOME"],
-        "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
-        "MEMORY_DATA_DIR": str(wordy.data_dir),
-        "MEMORY_EMBEDDER": "none",
-        "PATH": "",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
-    )
-    chroma_server.stop(wordy.data_dir)
-    assert done.returncode == exit_codes.FINE, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "[]"
-    assert "0 failed" in done.stdout and "0 found" in done.stdout

@@ -14,25 +14,27 @@ import chromadb
 import pytest
 from chromadb.api import ClientAPI
 
-from memory_assets.paths import SAMPLE_DIR
-from memory_assets.pipeline.indexes import collections as index
-from memory_assets.pipeline.indexes import indexed_tables, keywords
-from memory_assets.pipeline.redact import redacted_records as redact
-from memory_assets.pipeline.scan import on_disk
-from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stages import STAGES
 from memory_assets.recall import Memory, open_memory
-from memory_assets.settings import Settings, load_settings
+from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets_tests.conftest import copy_memory, forget_own_settings, made_once
+from memory_assets_tests.conftest import (
+    copy_memory,
+    copy_sample,
+    forget_own_settings,
+    made_once,
+    settings_of_copy,
+)
+from memory_assets_tests.pipeline.conftest import STAGES, run_stages
+from memory_assets_tests.transcript_files import claude_line
 from memory_assets_tests.workspaces.conftest import Indexed, write
 
 HARBOR = "-home-mara-code-harbor-api"
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
 RETRIEVING = "bbbbbbbb-0000-4000-8000-000000000001"
 _PARAGRAPHS = 70
+_CWD = "/home/mara/code/harbor-api"
 CORPUS = "context-vigilance-corpus"
 DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "harbor-api::docs/reports.md::0": (
@@ -88,27 +90,15 @@ def _long_session() -> list[dict[str, Any]]:
         for number in range(_PARAGRAPHS)
     )
     said = [
-        ("user", "how does one keep a lighthouse?", "2026-02-01T08:00:00.000Z"),
-        ("assistant", answer, "2026-02-01T08:01:00.000Z"),
-        ("user", "and who paints the lighthouse door?", "2026-02-02T08:00:00.000Z"),
-        ("assistant", "The keeper's cousin paints it.", "2026-02-02T08:01:00.000Z"),
-        ("user", "is a lighthouse timeless?", None),
-        ("assistant", "This one has no clock.", None),
+        ("how does one keep a lighthouse?", "2026-02-01T08:00:00.000Z"),
+        (answer, "2026-02-01T08:01:00.000Z"),
+        ("and who paints the lighthouse door?", "2026-02-02T08:00:00.000Z"),
+        ("The keeper's cousin paints it.", "2026-02-02T08:01:00.000Z"),
+        ("is a lighthouse timeless?", ""),
+        ("This one has no clock.", ""),
     ]
     return [
-        {
-            "type": role,
-            "uuid": f"00000000-0000-4000-8000-{number:012}",
-            "sessionId": LONG,
-            "cwd": "/home/mara/code/harbor-api",
-            "message": {
-                "id": f"msg_{number}",
-                "role": role,
-                "content": text if role == "user" else [{"type": "text", "text": text}],
-            },
-            **({"timestamp": moment} if moment else {}),
-        }
-        for number, (role, text, moment) in enumerate(said)
+        claude_line(LONG, number, text, _CWD, moment) for number, (text, moment) in enumerate(said)
     ]
 
 
@@ -128,23 +118,16 @@ def _retrieving_session() -> list[dict[str, Any]]:
         ("get_documents", {"collection_name": "another"}, json.dumps({"ids": [reports]})),
         ("list_collections", {}, json.dumps([CORPUS])),
     ]
-    said: list[tuple[str, Any]] = [("user", "what do our documents say about locks?")]
+    said: list[Any] = ["what do our documents say about locks?"]
     for number, (tool, given, answer) in enumerate(calls):
         name, call = f"mcp__chroma__chroma_{tool}", f"toolu_{number}"
-        said.append(("assistant", [{"type": "tool_use", "id": call, "name": name, "input": given}]))
+        said.append([{"type": "tool_use", "id": call, "name": name, "input": given}])
         result = [{"type": "text", "text": answer}]
-        said.append(("user", [{"type": "tool_result", "tool_use_id": call, "content": result}]))
-    said.append(("assistant", [{"type": "text", "text": "Set a lock timeout."}]))
+        said.append([{"type": "tool_result", "tool_use_id": call, "content": result}])
+    said.append("Set a lock timeout.")
     return [
-        {
-            "type": role,
-            "uuid": f"00000000-0000-4000-8000-1{number:011}",
-            "sessionId": RETRIEVING,
-            "cwd": "/home/mara/code/harbor-api",
-            "timestamp": f"2026-03-01T08:{number:02}:00.000Z",
-            "message": {"id": f"msg_r{number}", "role": role, "content": content},
-        }
-        for number, (role, content) in enumerate(said)
+        claude_line(RETRIEVING, at, each, _CWD, f"2026-03-01T08:{at:02}:00.000Z")
+        for at, each in enumerate(said)
     ]
 
 
@@ -152,29 +135,6 @@ def components_of(memory: Memory) -> Components:
     """The stores and engines of a memory, for tests that change it."""
     assert isinstance(memory.settings, Settings)
     return Components(memory.settings)
-
-
-def _settings(root: Path, **given: Any) -> Settings:
-    return load_settings(
-        data_dir=root / "data",
-        projects_dir=root / "transcripts" / "claude" / "projects",
-        codex_dir=root / "transcripts" / "codex",
-        pi_dir=root / "transcripts" / "pi",
-        chroma_idle_seconds=60.0,
-        **given,
-    )
-
-
-def ingest(components: Components) -> None:
-    """Run every stage over every project."""
-    for project in on_disk.find_sources(components):
-        scan.scan_project(components, project)
-        redact.redact_project(components, project)
-        for stage in STAGES:
-            stage.run(components, project)
-        for of in indexed_tables.INDEXES:
-            index.index_project(components, project, of)
-        keywords.index_keywords(components, project)
 
 
 @pytest.fixture(scope="session")
@@ -185,7 +145,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory, of_all_workers: Path) -> Ite
     copy_memory(original, root)
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
-        components = _with_the_key(_settings(root))
+        components = _with_the_key(settings_of_copy(root))
         assert components.redactor and components.embedder  # loaded while nothing else is known
         made = Asked(open_memory(components.settings), components, components.settings)
     yield made
@@ -193,15 +153,14 @@ def asked(tmp_path_factory: pytest.TempPathFactory, of_all_workers: Path) -> Ite
 
 
 def _make_asked(root: Path) -> None:
-    for name in ("claude", "codex", "pi"):
-        shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
+    copy_sample(root / "transcripts")
     for name, records in ((LONG, _long_session()), (RETRIEVING, _retrieving_session())):
         lines = "".join(json.dumps(record) + "\n" for record in records)
         (root / "transcripts" / "claude" / "projects" / HARBOR / f"{name}.jsonl").write_text(lines)
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
-        components = _with_the_key(_settings(root))
-        ingest(components)
+        components = _with_the_key(settings_of_copy(root))
+        run_stages(components, STAGES)
     chroma_server.stop(root / "data")
     components.catalog.close()
 
@@ -219,7 +178,7 @@ def copied(asked: Asked, tmp_path: Path) -> Iterator[Callable[..., Memory]]:
     shutil.copytree(asked.settings.data_dir, tmp_path / "copy" / "data")
 
     def opened(**given: Any) -> Memory:
-        return open_memory(_settings(tmp_path / "copy", **given))
+        return open_memory(settings_of_copy(tmp_path / "copy", **given))
 
     yield opened
     chroma_server.stop(tmp_path / "copy" / "data")
@@ -239,7 +198,7 @@ def documented(asked: Asked, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     domains = {"workspace_domains": ("svc-mail=post",)}
     indexed = Indexed(workspace, root / "data", engines, domains)
     indexed.index()
-    yield open_memory(_settings(root))
+    yield open_memory(settings_of_copy(root))
     indexed.close()
 
 

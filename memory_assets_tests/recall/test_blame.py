@@ -18,14 +18,10 @@ import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.paths import project_of
-from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
-from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import session_commits as commits
-from memory_assets.pipeline.tables import turn_chunks as chunk
-from memory_assets.pipeline.tables import whole_sessions as summarise
 from memory_assets.pipeline.tables.commit_links import link_commit, links_of, unlink_commit
 from memory_assets.recall.files.blame import blame
 from memory_assets.recall.files.names import only_file
@@ -36,17 +32,13 @@ from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.loaded_engines import give
 from memory_assets_tests.own_files import own_file
+from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 NOW = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
 FIRST, SECOND = "1f6b1f04-27d5-4c38-b0e9-f14d2a7c5e60", "2a6b1f04-27d5-4c38-b0e9-f14d2a7c5e61"
 LINES = [f"def gate_of_oak_{n}(key): return open_with(key, {n})" for n in range(4)]
-STAGES = (
-    scan.scan_project,
-    redact.redact_project,
-    chunk.chunk_project,
-    summarise.summarise_project,
-    commits.attribute_project,
-)
+STAGES = (*UP_TO_SUMMARIES, "session_commits")
 
 
 @dataclass
@@ -95,8 +87,7 @@ class Shop:
 
     def ingest(self) -> None:
         """Run the stages."""
-        for stage in STAGES:
-            stage(self.components, self.project)
+        run_stages(self.components, STAGES, self.project)
 
     def memory(self) -> Memory:
         """The memory as a reader has it."""
@@ -115,38 +106,19 @@ class Shop:
         self, session_id: str, *calls: tuple[datetime, str, dict[str, str], str]
     ) -> None:
         """Write a session: a prompt, then calls at their times."""
-        lines = [_record(session_id, 0, "user", NOW, f"Work in {session_id}", self.repository)]
+        cwd = str(self.repository)
+        lines = [claude_line(session_id, 0, f"Work in {session_id}", cwd, NOW)]
         for number, (at, name, given, output) in enumerate(calls, 1):
             use = {"type": "tool_use", "id": f"t{number}", "name": name, "input": given}
             answer = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output}
             later = at + timedelta(seconds=2)
-            lines.append(_record(session_id, 2 * number, "assistant", at, [use], self.repository))
-            lines.append(
-                _record(session_id, 2 * number + 1, "user", later, [answer], self.repository)
-            )
-        path = self.root / "projects" / self.project / f"{session_id}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            lines.append(claude_line(session_id, 2 * number - 1, [use], cwd, at))
+            lines.append(claude_line(session_id, 2 * number, [answer], cwd, later))
+        write_lines(self.root / "projects" / self.project / f"{session_id}.jsonl", lines)
 
 
 _Call = tuple[datetime, str, dict[str, str], str]
 _WHO = {"NAME": "Mara", "EMAIL": "mara@example.com"}
-
-
-def _record(
-    session_id: str, number: int, role: str, at: datetime, content: Any, cwd: Path
-) -> dict[str, Any]:
-    return {
-        "type": role,
-        "uuid": f"{session_id}-{number}",
-        "parentUuid": None,
-        "isSidechain": False,
-        "sessionId": session_id,
-        "timestamp": at.isoformat().replace("+00:00", "Z"),
-        "cwd": str(cwd),
-        "version": "2.1.129",
-        "message": {"role": role, "content": content, "id": f"msg_{number}"},
-    }
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,12 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from memory_assets.cli import exit_codes
+from memory_assets.requests.actions import ExportRequest
 from memory_assets.requests.questions import SessionsRequest
 from memory_assets.serving.exports import COLUMNS, exported, sessions_csv
 from memory_assets.serving.pages.site import build_site
 from memory_assets_tests.command_line import run_here
-from memory_assets_tests.recall.conftest import HARBOR, Asked
+from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
 
 
 def test_a_list_has_each_session_once(asked: Asked) -> None:
@@ -55,6 +56,14 @@ def test_a_project_is_one_file(asked: Asked) -> None:
     assert len(ids) == len(set(ids)) > len(sessions)
     for each in sessions:
         assert each["session_id"] in text
+
+
+def test_one_session_is_exported_by_its_id(asked: Asked) -> None:
+    """By a beginning that no other one has, in any form."""
+    one = ExportRequest(session=LONG[:8]).sessions
+    (row,) = csv.DictReader(StringIO("".join(exported(asked.memory, one, "csv"))))
+    assert row["session_id"] == LONG
+    assert "".join(exported(asked.memory, one, "markdown")).count("\n# ") <= 1
 
 
 def test_a_file_is_written_once(asked: Asked, tmp_path: Path) -> None:

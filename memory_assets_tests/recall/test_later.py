@@ -143,3 +143,48 @@ def test_every_surface_tells_it(tmp_path: Path) -> None:
     shown = terminal_lines(memory, answer, width=100, colours=False)
     for lines in (search_lines(answer), shown, answer_tool(memory, "recall", asked)[1].split("\n")):
         assert any(each.strip() == line for each in lines)
+
+
+def test_a_commit_is_reverted_by_a_later_session(tmp_path: Path) -> None:
+    """By a command that names it, or in words that do, and not where it is shown, where it might
+    be, or where another one is; the hit that made it names the turn by its id."""
+    from memory_assets.pipeline.indexes.keywords import index_keywords
+    from memory_assets.pipeline.stage.components import Components
+    from memory_assets.requests.search import SearchRequest
+    from memory_assets.serving.answer_lines import search_lines
+    from memory_assets_tests.recall.worked import Call, Worked, shell
+
+    worked, kiln = Worked(tmp_path), "/home/mara/kiln"
+    made: dict[str, str] = {}
+    for name, part, sha in (
+        ("a", "hinge", "b81e40d"),
+        ("b", "grate", "77aa01c"),
+        ("c", "chimney", "9c0ffee"),
+        ("d", "bellows", "1bad5ee"),
+    ):
+        said = Call(said=f"The kiln has a new {part}.\n\nCommitted as `{sha}`.")
+        made[part] = worked.session(name, said, cwd=kiln)
+    later = [
+        (shell("git revert --no-edit b81e40d"), "Reverted it, because the damper fell out.", 1),
+        (shell("make back"), "Reverted 77aa01c2, because no ash fell.", 2),
+        (shell("git show 9c0ffee"), "I could revert 9c0ffee if you like.", 3),
+        (shell("git revert --no-edit 1bad5ee"), "Reverted it.", -1),
+    ]
+    ids = [
+        worked.session(f"e{place}", call, Call(said=said), cwd=kiln, days=days)
+        for place, (call, said, days) in enumerate(later)
+    ]
+    memory = worked.memory()
+    index_keywords(Components(memory.settings), memory.catalog.projects().pop())
+    came = {}
+    for part, session in made.items():
+        answer = memory.ask(SearchRequest(f"new {part}", n=8))
+        hit = next(
+            one for one in answer["hits"] if one["turn_id"] == f"session::{session}::turn::0"
+        )
+        came[part] = hit["later"] and (hit["later"]["how"], hit["later"]["turn_id"])
+        if came[part]:
+            line = f"Reverted in {hit['later']['turn_id']}: {hit['later']['text']}"
+            assert any(each.strip() == line for each in search_lines(answer))
+    reverted = [("reverted", f"session::{one}::turn::0") for one in ids[:2]]
+    assert came == {"hinge": reverted[0], "grate": reverted[1], "chimney": None, "bellows": None}

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from memory_assets.embedding.endpoint import BATCH
+from memory_assets.http.endpoint_use import EndpointUse
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.recall import open_memory
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.gateway_usage import FILE_NAME, GatewayUsage
 from memory_assets_tests import command_line
 from memory_assets_tests.cli.test_cli import Cli, Done
 from memory_assets_tests.embedding.model_endpoint import KEY, ModelEndpoint, served
+from memory_assets_tests.workspaces.conftest import write
 
 PROJECT = "-Users-jonas-work-tidepool-web"
 TOKEN = "ghp_" + "k3Jq9ZtY7bWx2LmN5pRs8VuC4dFgH6aE1oXi"
@@ -49,6 +55,25 @@ def _run(cli: Cli, *arguments: str) -> Done:
     return command_line.run_here(cli.own, *arguments)
 
 
+def test_requests_are_filled_across_documents(tmp_path: Path, endpoint: ModelEndpoint) -> None:
+    """As few as the texts need, each text once; a second run asks nothing."""
+    documents = {
+        f"docs/{number}.md": f"# Berth {number}\n\nShip {number} waits for the tide at noon.\n"
+        for number in range(120)
+    }
+    write(tmp_path / "harbor", documents)
+    cli = Cli(tmp_path / "cli")
+    name = f"openai:all-minilm@{endpoint.url}"
+    cli.own |= {"MEMORY_EMBEDDER": name, "MEMORY_EMBEDDER_KEY": KEY}
+    cli.own |= {"MEMORY_VECTOR_BACKEND": "none", "MEMORY_EMBEDDER_PARALLEL": "2"}
+    endpoint.asked.clear()
+    for _ in range(2):
+        done = _run(cli, "index", str(tmp_path / "harbor"))
+        assert done.returncode == 0, done.stderr
+        assert len(endpoint.texts) == len(set(endpoint.texts)) >= 120
+        assert len(endpoint.asked) == -(-len(endpoint.texts) // BATCH)
+
+
 def test_questions_are_embedded_there_and_redacted_before(
     ingested: Cli, endpoint: ModelEndpoint
 ) -> None:
@@ -74,6 +99,20 @@ def test_costs_are_listed_by_who_asked(ingested: Cli) -> None:
         assert each["cost_usd"] == pytest.approx(0.0001 * answered)
     assert "ingest: all-minilm at 127.0.0.1:" in _run(ingested, "costs", "--since", "1h").stdout
     assert _run(ingested, "costs", "--since", "soon").returncode == 2
+
+
+def test_a_price_stands_in_for_what_the_endpoint_does_not_say(tmp_path: Path) -> None:
+    """Of the tokens alone whose cost is unknown; without a price it stays so."""
+    usage = GatewayUsage(tmp_path / FILE_NAME)
+    small = "text-embedding-3-small"
+    for model, cost in ((small, 0.5), (small, None), ("other", None)):
+        asked = (time.time(), "gateway", model, 1_000_000, 0, 9, cost, 200)
+        usage.note(EndpointUse("embeddings", *asked), consumer="ingest")
+    own = {"MEMORY_DATA_DIR": str(tmp_path)}
+    for prices, expected in ({}, 0.5), ({"MEMORY_MODEL_PRICES": f"{small}=0.02/0/0"}, 0.52):
+        found = json.loads(command_line.run_here(own | prices, "costs", "--json").stdout)["usage"]
+        costs = {each["model"]: each["cost_usd"] for each in found}
+        assert costs == {small: pytest.approx(expected), "other": None}
 
 
 def test_without_the_endpoint_words_still_answer(ingested: Cli, endpoint: ModelEndpoint) -> None:

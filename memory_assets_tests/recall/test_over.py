@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -32,6 +31,7 @@ from memory_assets.stores.shard.shard import Shard
 from memory_assets.stores.tombstones import FILE_NAME, Tombstones
 from memory_assets_tests.conftest import forget_own_settings
 from memory_assets_tests.loaded_engines import give
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 PLANTED = {
     "alice/laptop": [
@@ -81,22 +81,10 @@ def _memory(root: Path, turns: Sequence[tuple[str, str]], engines: dict[str, Any
     """Return a memory of one session."""
     session = f"{abs(hash(str(root))) % 10**8:08d}-0000-4000-8000-000000000001"
     lines = []
-    for at, (asked, answered) in enumerate(turns):
-        for role, text in (("user", asked), ("assistant", answered)):
-            content = text if role == "user" else [{"type": "text", "text": text}]
-            lines.append(
-                {
-                    "type": role,
-                    "uuid": f"{at:08d}-{len(role):04d}-4000-8000-000000000000",
-                    "sessionId": session,
-                    "cwd": "/home/mara/code/site",
-                    "timestamp": f"2026-03-01T{at // 60 + 8:02}:{at % 60:02}:00.000Z",
-                    "message": {"id": f"m{at}", "role": role, "content": content},
-                }
-            )
-    folder = root / "projects" / "-home-mara-code-site"
-    folder.mkdir(parents=True)
-    (folder / f"{session}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    for at, text in enumerate(text for turn in turns for text in turn):
+        when = f"2026-03-01T{at // 120 + 8:02}:{at // 2 % 60:02}:00.000Z"
+        lines.append(claude_line(session, at, text, "/home/mara/code/site", when))
+    write_lines(root / "projects" / "-home-mara-code-site" / f"{session}.jsonl", lines)
     components = Components(
         load_settings(
             data_dir=root / "data",
@@ -247,6 +235,8 @@ def test_a_hit_can_be_shown_from_its_memory(team: Settings) -> None:
     hit = memory.search("kangaroo", over=("all",), n=1).hits[0]
     (shown,) = memory.ask(ShowRequest(hit.id))["rows"]
     assert "lamp room" in str(shown)
+    place = str(hit.metadata["project"]), str(hit.metadata["session_id"])
+    assert memory.titles([place])[place[1]], "a title that only the other memory knows"
     structured, text = answer_tool(memory, "get", GetRequest((hit.id,)))
     assert "lamp room" in text
     structured, text = answer_tool(memory, "recall", SearchRequest("kangaroo", n=1, over=("all",)))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from html import unescape
 from pathlib import Path
@@ -30,6 +32,8 @@ from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
 LOCAL = "http://127.0.0.1:8765"
+DAGSTER = "https://dagster.example"
+"""On another machine, so that nobody looks whether it answers."""
 
 
 @pytest.fixture(scope="module")
@@ -90,11 +94,23 @@ def test_projects_are_listed_and_each_has_a_page(asked: Asked, client: TestClien
     one = client.get("/page/project/harbor-api").text
     assert "<h1>harbor-api</h1>" in one and f"/page/session/{REPORTS}" in one
     assert changed_files(asked.memory, HARBOR, 1)[0][0] in one
-    assert (
-        f"http://127.0.0.1:3000/assets/redacted_records?view=partitions&amp;partition={HARBOR}"
-        in one
-    )
     assert client.get("/page/project/nowhere").status_code == 404
+
+
+def test_pages_lead_to_dagster_while_it_answers(asked: Asked) -> None:
+    """Links of their own are left out where it does not; the words of others stay."""
+    leads = f"/assets/redacted_records?view=partitions&amp;partition={HARBOR}"
+    with socket.create_server(("127.0.0.1", 0)) as answering:
+        answers = f"http://127.0.0.1:{answering.getsockname()[1]}"
+        for url, links in ((answers, True), ("http://127.0.0.1:1", False)):
+            settings = replace(asked.settings, dagster_url=url)
+            with TestClient(build_site(settings), base_url=LOCAL) as client:
+                project, health = (
+                    client.get(path).text for path in ("/page/project/harbor-api", "/page/health")
+                )
+            assert (f"{url}{leads}" in project) is ("Lineage in Dagster" in project) is links
+            assert (f"{url}/assets/" in health) is links
+            assert ("harbor-api" in health and "Report in Dagster" not in health) or links
 
 
 def test_the_overview_says_what_was_done_when_and_what_it_took(
@@ -183,7 +199,7 @@ def test_observations_are_filtered_by_type_and_concept(client: TestClient) -> No
 def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memory]) -> None:
     """With coverage, lag by project, redactions by rule and project, and sizes over time."""
     memory = copied()
-    client = TestClient(build_site(memory.settings), base_url=LOCAL)
+    client = TestClient(build_site(replace(memory.settings, dagster_url=DAGSTER)), base_url=LOCAL)
     text = client.get("/page/health").text
     assert "Everything on record can be found." in text and "<p>Nothing.</p>" in text
     assert "Nothing yet of" in text and ">0</td>" not in text

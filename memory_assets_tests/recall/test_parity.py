@@ -30,7 +30,7 @@ from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.record_lines import record_lines
 from memory_assets.settings import Settings
-from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, Asked
+from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, WORKSPACE, Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -49,7 +49,14 @@ SEARCHES: list[dict[str, Any]] = [
     {"query": "stale lock file", "agent": "codex", "n": 2},
     {"query": "nothing is as old as this", "until": "2000-01-01"},
     {"query": "lighthouse", "session": "aaaaaaaa", "mode": "semantic"},
-    {"query": "lighthouse", "recent": True, "full": True, "machine": True, "n": 200},
+    {
+        "query": "lighthouse",
+        "recent": True,
+        "full": True,
+        "machine": True,
+        "hidden": True,
+        "n": 200,
+    },
     {"query": "redirect loop", "type": "bugfix", "concept": "problem-solution"},
     {"concept": "gotcha", "since": "2026-01-01", "n": 3},
     {"kinds": "observations", "n": 4},
@@ -248,11 +255,11 @@ def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
         "interactive",  # of a terminal
         "least",  # of searches over several memories, offered nowhere
         "page",  # of agents, for whom answers are cut
-        *OF_DOCUMENTS,  # of workspaces, asked below
+        *(*OF_DOCUMENTS, "workspace"),  # asked below
     }
     assert {name for case in SEARCHES for name in case} == names
     assert {name for case in NONSENSE for name in case} == names - {
-        *("recent", "full", "fallback", "machine", "exact")
+        *("recent", "full", "fallback", "machine", "hidden", "exact")
     }
 
 
@@ -285,6 +292,7 @@ def test_a_search_finds_the_same_everywhere(
         {},
         {"file_type": "ADR"},
         {"service": "svc-mail", "n": 3},
+        {"workspace": WORKSPACE.name},
         {"domain": "post"},
         {"file_type": "python", "service": "svc-mail", "domain": "post", "mode": "keyword"},
     ],
@@ -299,7 +307,8 @@ def test_documents_are_found_and_filtered_alike_everywhere(
     assert documents_everywhere.cli("search", *_options(given)) == library
     assert documents_everywhere.http_search(**_named(given, "http")) == library
     if {"domain", "mode"}.isdisjoint(given):
-        filters = {name: given[name] for name in ("file_type", "service") if name in given}
+        known = ("file_type", "service", "workspace")
+        filters = {name: given[name] for name in known if name in given}
         told = documents_everywhere.mcp(
             "workspace_search", query=given["query"], top_k=given["n"], **filters
         )
@@ -309,7 +318,7 @@ def test_documents_are_found_and_filtered_alike_everywhere(
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"file_type": "cobol"}, {"service": "svc-none"}, {"domain": "none"}, {"kinds": "sessions"}],
+    [{"file_type": "cobol"}, {"service": "svc-none"}, {"domain": "none"}, {"kinds": "prompts"}],
     ids=str,
 )
 def test_unknown_kinds_of_documents_are_refused_alike_everywhere(
@@ -329,7 +338,7 @@ def test_unknown_kinds_of_documents_are_refused_alike_everywhere(
 
 def test_every_argument_of_a_cross_query_is_asked_everywhere() -> None:
     """An argument that is added must be added to the cases."""
-    names = {each.name for each in declared(CrossQueryRequest)}
+    names = {each.name for each in declared(CrossQueryRequest)} - {"workspace"}
     assert {name for case in CROSS_QUERIES for name in case} == names
 
 

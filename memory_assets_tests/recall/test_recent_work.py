@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from memory_assets.errors import ConfigurationError
 from memory_assets.paths import project_of
 from memory_assets.recall.sessions.recent_work import recent_work
+from memory_assets.requests.agent_memory import ContextRequest, RememberRequest
+from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.worked import Call, Worked, shell
@@ -22,7 +25,7 @@ PROJECT = project_of(HERE)
 
 def lines_of(worked: Worked) -> str:
     """The lines of the project as one text."""
-    return "\n".join(recent_work(worked.memory(), PROJECT))
+    return "\n".join(recent_work(worked.memory(), [PROJECT]))
 
 
 def commit(subject: str, *, push: str = "") -> Call:
@@ -165,7 +168,8 @@ def test_lines_that_a_message_needs_come_before_others(tmp_path: Path) -> None:
     worked = Worked(tmp_path)
     for day, name in enumerate(("anvil", "bevel", "chisel")):
         worked.session(name, commit(f"Change {name}"), cwd=HERE, days=day)
-    needed = recent_work(worked.memory(), PROJECT, lambda lines: len(lines) <= 3, "and the anvil?")
+    message = "and the anvil?"
+    needed = recent_work(worked.memory(), [PROJECT], lambda lines: len(lines) <= 3, message)
     assert "Change anvil" in needed[1]
 
 
@@ -176,12 +180,12 @@ def test_less_is_told_until_it_fits(tmp_path: Path) -> None:
         worked.session(name, commit(f"Change {name}"), cwd=HERE, days=day)
     worked.session("f", Call(text="hello"), cwd=HERE, days=9)
     memory = worked.memory()
-    whole = recent_work(memory, PROJECT)
+    whole = recent_work(memory, [PROJECT])
     assert [line.partition("Change ")[2][:1] for line in whole[1:4]] == ["e", "d", "c"]
-    fewer = recent_work(memory, PROJECT, lambda lines: len(lines) <= 3)
+    fewer = recent_work(memory, [PROJECT], lambda lines: len(lines) <= 3)
     assert fewer == [whole[0], whole[1], whole[-1]]
-    assert recent_work(memory, PROJECT, lambda lines: False) == []
-    assert recent_work(memory, "-home-mara-code-nowhere") == []
+    assert recent_work(memory, [PROJECT], lambda lines: False) == []
+    assert recent_work(memory, ["-home-mara-code-nowhere"]) == []
 
 
 def test_a_context_tells_of_the_project_without_a_memory_of_agents(tmp_path: Path) -> None:
@@ -246,3 +250,26 @@ def test_the_hook_of_a_session_loads_no_numpy(tmp_path: Path) -> None:
     assert "pyarrow.parquet" in imported
     heavy = {"numpy", "pyarrow.compute", "pydantic", "typer", "http.client"}
     assert not imported & heavy
+
+
+def test_a_name_of_several_directories_means_all_of_them(tmp_path: Path) -> None:
+    """Sessions and memories of each are told, and which they are; to write, one must be meant."""
+    worked = Worked(tmp_path)
+    clones = [f"/home/{who}/code/kiln" for who in ("mara", "ada")]
+    for name, clone in zip(("anvil", "bevel"), clones, strict=True):
+        worked.session(name, commit(f"Change {name}"), cwd=clone)
+    memory = worked.memory()
+    agents = AgentMemory(memory.settings)
+    for clone in clones:
+        agents.answer(
+            RememberRequest(
+                f"{clone.split('/')[2].title()} fires at dawn.", project=project_of(clone)
+            )
+        )
+    told = agents.answer(ContextRequest(project="kiln"))["text"]
+    for clone, name in zip(clones, ("anvil", "bevel"), strict=True):
+        assert project_of(clone) in told and f"Change {name}" in told
+    assert "several projects of that name" in told
+    assert "Mara fires at dawn." in told and "Ada fires at dawn." in told
+    with pytest.raises(ConfigurationError, match="can mean"):
+        agents.answer(RememberRequest("The kiln is hot.", project="kiln"))

@@ -99,6 +99,38 @@ def test_the_tools_say_what_they_do_to_the_world() -> None:
         assert not writes or tool.annotations.destructive_hint is False
 
 
+@pytest.mark.parametrize(
+    ("older", "kind", "given"),
+    [
+        ("search_sessions", "sessions", {"query": "daily report", "limit": 2}),
+        ("recall_session", "sessions", {"query": "daily report"}),
+        ("search_user_prompts", "prompts", {"query": "daily report"}),
+        ("search_observations", "observations", {"query": "daily report"}),
+        ("find_by_concept", "observations", {"concept": "what-changed"}),
+        ("find_by_type", "observations", {"type": "change"}),
+        ("find_by_file", "observations", {"file_path": "harbor/reports/"}),
+    ],
+)
+def test_tools_of_older_designs_are_taken_and_not_listed(
+    asked: Asked, older: str, kind: str, given: dict[str, Any]
+) -> None:
+    """Each stands for `recall` of a kind."""
+    told = ask(asked.settings, older, **given)
+    assert older not in NAMES and not told.is_error, told.content
+    same = ask(asked.settings, "recall", kind=kind, **given).structured_content
+    assert told.structured_content["hits"] == same["hits"] and same["hits"]
+
+
+def test_the_timeline_has_an_older_name(asked: Asked) -> None:
+    """With the older names of its arguments."""
+    given = {"anchor": "3d0f6a52:2", "depth_before": 1, "depth_after": 0}
+    told = ask(asked.settings, "get_context_timeline", **given).structured_content
+    assert (
+        told["sessions"]
+        == (ask(asked.settings, "timeline", **given).structured_content["sessions"])
+    )
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_an_answer_comes_structured_and_in_words(asked: Asked, name: str) -> None:
     """With the keys that the tool's output schema promises; recalled text in its frame."""

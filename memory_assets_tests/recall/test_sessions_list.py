@@ -12,7 +12,7 @@ import pytest
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import project_of
 from memory_assets.recall import Memory
-from memory_assets.recall.sessions.listing import list_sessions
+from memory_assets.recall.sessions.listing import list_sessions, newest_sessions
 from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.requests.questions import SessionsRequest
 from memory_assets.serving.answer_lines import sessions_lines, sessions_notes
@@ -103,7 +103,8 @@ def test_a_session_without_a_summary_is_listed_by_its_turns(tmp_path: Path) -> N
     (listed,) = list_sessions(memory, SessionsRequest())["sessions"]
     assert (listed["session_id"], listed["title"], listed["turns"]) == (session_id, "", 1)
     assert listed["agent"] == "claude-code" and listed["started_at"] == listed["ended_at"]
-    assert "too little is said" in "".join(sessions_lines({"sessions": [listed]}))
+    for ingest, said in (("", "too little is said"), ("an ingest is under way", "no title yet")):
+        assert said in "".join(sessions_lines({"sessions": [listed], "ingest": ingest}))
 
 
 def test_sessions_of_programs_are_counted_and_listed_on_request(tmp_path: Path) -> None:
@@ -119,6 +120,7 @@ def test_sessions_of_programs_are_counted_and_listed_on_request(tmp_path: Path) 
     usual = list_sessions(memory, SessionsRequest())
     assert [each["session_id"] for each in usual["sessions"]] == [by_person]
     assert usual["machine"] == 1
+    assert [each["session_id"] for each in newest_sessions(memory, 5)[0]] == [by_person]
     assert "1 session of programs left out; --machine" in " ".join(sessions_notes(usual))
     assert _ids(memory, machine=True) == {by_person, of_program}
 
@@ -137,5 +139,6 @@ def test_a_session_that_a_handed_over_plan_began_is_a_persons(tmp_path: Path) ->
     (listed,) = list_sessions(memory, SessionsRequest())["sessions"]
     assert (listed["session_id"], listed["prompts"]) == (planned, 0)
     assert listed["title"] == "Fire the kiln by its own clock"
+    assert [each["session_id"] for each in newest_sessions(memory, 5)[0]] == [planned]
     assert not {"request", "by_program"} & listed.keys(), "the answer's fields stay as they are"
-    assert listed["title"] in "".join(recent_work(memory, project_of(KILN)))
+    assert listed["title"] in "".join(recent_work(memory, [project_of(KILN)]))

@@ -12,16 +12,14 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import NotFound
-from memory_assets.pipeline.redact import redacted_records as redact
-from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.recall import KINDS, Memory
 from memory_assets.recall.search.answer import coverages
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets.status import chroma_notes, in_words
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
 from memory_assets_tests.recall.conftest import Asked, components_of
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -219,8 +217,7 @@ def test_a_new_turn_makes_coverage_incomplete_until_it_is_indexed(
     line |= {"uuid": "f" * 32, "message": {"role": "user", "content": "and one thing more"}}
     try:
         path.write_text(before + json.dumps(line) + "\n")
-        for stage in (scan.scan_project, redact.redact_project, chunk.chunk_project):
-            stage(components, asked.harbor)
+        run_stages(components, UP_TO_SUMMARIES[:3], asked.harbor)
     finally:
         path.write_text(before)
     covered = coverages(memory.catalog, ("sessions",))[1]

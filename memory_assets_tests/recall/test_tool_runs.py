@@ -30,7 +30,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
     """Three sessions that pushed, two that never migrated, and a tool of an MCP server."""
     worked = Worked(tmp_path_factory.mktemp("how"))
     push = shell("git push -u origin tide")
-    worked.session("1", shell("git push", REFUSED, failed=True), push, cwd=APP)
+    worked.session("1", shell("ls && \\\n git push", REFUSED, failed=True), push, cwd=APP)
     worked.session("2", shell("git add . && git push -u origin reef"), cwd=APP, days=1)
     migrate = shell("./bin/migrate --all", BROKEN, failed=True)
     worked.session("3", migrate, shell("git stash push"), migrate, cwd=SITE, days=2)
@@ -57,6 +57,7 @@ def test_commands_that_worked_are_counted_by_form_with_what_failed_before(memory
     assert before["command"] == "git push" and "no upstream branch" in before["error"]
     assert second["before"] == found["failed"] == []
     assert found["sessions"] == found["sessions_in_all"] == 4
+    assert (first["variants"], second["variants"]) == (2, 1)
 
 
 def test_what_failed_and_never_worked_later_is_told(memory: Memory) -> None:
@@ -117,7 +118,7 @@ def test_the_lines_say_how_often_when_and_after_what(memory: Memory) -> None:
     """Project by project."""
     lines = list(how_lines(_how(memory, "git push")))
     assert lines[:2] == ["# -work-app", "git push -u origin reef"]
-    assert lines[2].startswith("   worked in 2 sessions, last 2026-03-31")
+    assert lines[2].startswith("   worked in 2 sessions (and 1 other like it), last 2026-03-31")
     assert lines[3].startswith("   after git push: fatal: The current branch")
     assert list(how_lines(_how(memory, "nobody"))) == ["Nothing found."]
 

@@ -28,7 +28,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.conftest import forget_own_settings
-from memory_assets_tests.recall.conftest import ingest
+from memory_assets_tests.pipeline.conftest import STAGES, run_stages
 
 SESSION = "bbbbbbbb-0000-4000-8000-000000000001"
 TURN = f"session::{SESSION}::turn::0"
@@ -113,7 +113,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
             pi_dir=root / "pi",
             chroma_idle_seconds=60.0,
         )
-        ingest(Components(settings))
+        run_stages(Components(settings), STAGES)
     yield settings
     chroma_server.stop(settings.data_dir)
 

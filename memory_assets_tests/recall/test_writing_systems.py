@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Iterator
 
@@ -15,7 +14,8 @@ from memory_assets.requests.search import MODES
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import forget_own_settings
-from memory_assets_tests.recall.conftest import ingest
+from memory_assets_tests.pipeline.conftest import STAGES, run_stages
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 SAID = {
     "chinese": ("修改youer服务端的计划，先看日志", "服务端的计划改好了：youer先轮询再写库。"),
@@ -38,6 +38,10 @@ SAID = {
     "emoji": ("Deploy is 🔥🔥 broken since the 🦊 release", "Rolled back the release."),
     "weather": ("何も関係ない話：天気", "晴れです。"),
     "linter": ("Bump the linter to 9", "Bumped."),
+    "compounds": (
+        "Der Zahlungsdienst antwortet nicht",
+        "Ich habe den Zwischenspeicher geleert, weil die Auftragswarteschlange voll war.",
+    ),
     "log": ("로그를 지워줘", "지웠다."),
 }
 """What a person and an agent said in each session, by the session's name."""
@@ -64,6 +68,10 @@ FOUND = [
     ("ОТЧЁТ", "russian"),
     ("ពន្ធ", "khmer"),
     ("天気", "weather"),
+    ("dienst", "compounds"),
+    ("Speicher", "compounds"),
+    ("warteschlange", "compounds"),
+    ("Schlange", "compounds"),
     ("로그", "log"),
 ]
 UNKNOWN = ("🐙", "🚢🚢", "犬", "餃子の作り方", "버그", "цена", "ราคา", "बिल्ली")
@@ -73,22 +81,12 @@ UNKNOWN = ("🐙", "🚢🚢", "犬", "餃子の作り方", "버그", "цена"
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """A memory of these sessions, of one turn each."""
     root = tmp_path_factory.mktemp("scripts")
-    project = root / "projects" / "-home-mira-menu"
-    project.mkdir(parents=True)
     for day, (name, said) in enumerate(SAID.items(), 1):
-        records = [
-            {
-                "type": role,
-                "uuid": f"{name}-{role}",
-                "sessionId": name,
-                "cwd": "/home/mira/menu",
-                "timestamp": f"2026-09-{day:02}T10:00:00.000Z",
-                "message": {"role": role, "content": [{"type": "text", "text": text}]},
-            }
-            for role, text in zip(("user", "assistant"), said, strict=True)
+        when = f"2026-09-{day:02}T10:00:00.000Z"
+        lines = [
+            claude_line(name, at, text, "/home/mira/menu", when) for at, text in enumerate(said)
         ]
-        lines = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in records)
-        (project / f"{name}.jsonl").write_text(lines, "utf-8")
+        write_lines(root / "projects" / "-home-mira-menu" / f"{name}.jsonl", lines)
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
         settings = load_settings(
@@ -101,15 +99,15 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         )
         components = Components(settings)
         components.opened["install_key"] = bytes(range(32))
-        ingest(components)
+        run_stages(components, STAGES)
     yield open_memory(settings)
     chroma_server.stop(settings.data_dir)
 
 
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
 def test_words_find_their_session(memory: Memory, mode: str) -> None:
-    """Composed or decomposed, wide or narrow, with or without accents, and a single character of
-    what is written without blanks."""
+    """Composed or decomposed, wide or narrow, with or without accents, a single character of what
+    is written without blanks, and the last part of a German compound."""
     for asked, session in FOUND:
         answer = memory.search(asked, mode=mode, n=3)
         assert answer.hits and not answer.weak, asked

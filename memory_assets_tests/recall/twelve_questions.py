@@ -24,7 +24,7 @@ from memory_assets.serving.tool_answers import answer_tool
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import forget_own_settings
-from memory_assets_tests.recall.conftest import ingest
+from memory_assets_tests.pipeline.conftest import STAGES, run_stages
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "recall.md"
 MARK = "<!-- answers -->\n"
@@ -88,7 +88,7 @@ def sample_memory(root: Path) -> Iterator[Memory]:
         settings = load_settings(data_dir=root / "data", **dict(directories))
         components = Components(settings)
         components.opened["install_key"] = bytes(range(32))
-        ingest(components)
+        run_stages(components, STAGES)
         try:
             yield open_memory(settings)
         finally:

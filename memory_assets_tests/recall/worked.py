@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,25 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.paths import project_of
-from memory_assets.pipeline.redact import redacted_records as redact
-from memory_assets.pipeline.scan import on_disk
-from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.tables import session_commits as attribute
-from memory_assets.pipeline.tables import turn_chunks as chunk
-from memory_assets.pipeline.tables import whole_sessions as summarise
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
+from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 START = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
-_STAGES = (
-    scan.scan_project,
-    redact.redact_project,
-    chunk.chunk_project,
-    chunk.extract_prompts,
-    summarise.summarise_project,
-    attribute.attribute_project,
-)
 
 
 @dataclass(frozen=True)
@@ -72,15 +59,14 @@ class Worked:
         return its id."""
         session_id = f"{name:0>8}-0000-4000-8000-000000000001"
         at = START + timedelta(days=days)
-        lines = [_line(session_id, 0, "user", at, f"Work on {name}.", str(cwd))]
+        lines = [claude_line(session_id, 0, f"Work on {name}.", str(cwd), at)]
         for number, call in enumerate(calls, 1):
             later = at + timedelta(minutes=number)
             if call.said:
-                said = [{"type": "text", "text": call.said}]
-                lines.append(_line(session_id, 2 * number, "assistant", later, said, str(cwd)))
+                lines.append(claude_line(session_id, 2 * number - 1, call.said, str(cwd), later))
                 continue
             if call.text:
-                lines.append(_line(session_id, 2 * number, "user", later, call.text, str(cwd)))
+                lines.append(claude_line(session_id, 2 * number, call.text, str(cwd), later))
                 continue
             own = {"id": f"toolu_{session_id}_{number}"}
             use = {"type": "tool_use", **own, "name": call.tool, "input": call.given}
@@ -89,34 +75,14 @@ class Worked:
                 **({"is_error": True} if call.failed else {}),
             }
             after = later + timedelta(seconds=5)
-            lines.append(_line(session_id, 2 * number, "assistant", later, [use], str(cwd)))
-            lines.append(_line(session_id, 2 * number + 1, "user", after, [answer], str(cwd)))
-        folder = self.root / "projects" / project_of(str(cwd))
-        folder.mkdir(parents=True, exist_ok=True)
-        text = "".join(json.dumps({**line, "gitBranch": branch}) + "\n" for line in lines)
-        (folder / f"{session_id}.jsonl").write_text(text)
+            lines.append(claude_line(session_id, 2 * number - 1, [use], str(cwd), later))
+            lines.append(claude_line(session_id, 2 * number, [answer], str(cwd), after))
+        path = self.root / "projects" / project_of(str(cwd)) / f"{session_id}.jsonl"
+        write_lines(path, [{**line, "gitBranch": branch} for line in lines])
         return session_id
 
     def memory(self) -> Memory:
         """The memory of what was written."""
         components = Components(load_settings(**self.settings()))
-        for project in on_disk.find_sources(components):
-            for stage in _STAGES:
-                stage(components, project)
+        run_stages(components, (*UP_TO_SUMMARIES, "session_commits"))
         return Memory(components.settings)
-
-
-def _line(
-    session_id: str, number: int, role: str, at: datetime, content: Any, cwd: str
-) -> dict[str, Any]:
-    return {
-        "type": role,
-        "uuid": f"{session_id[:24]}{number:012}",
-        "parentUuid": None,
-        "isSidechain": False,
-        "sessionId": session_id,
-        "timestamp": at.isoformat().replace("+00:00", "Z"),
-        "cwd": cwd,
-        "version": "2.1.129",
-        "message": {"role": role, "content": content, "id": f"msg_{number}"},
-    }

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import cProfile
 import importlib.util
 import os
+import pstats
+import random
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from memory_assets.redaction import Redactor
+from memory_assets.embedding import load_word_pieces
+from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
+from memory_assets.redaction.policy import shell_commands, vault_commands
+from memory_assets.redaction.policy.command_files import files_read, files_shown, written
+from memory_assets_tests.hostile_texts import Shape, Stages, growth, shapes
+from memory_assets_tests.redaction.test_sensitive_files import BODY, CALL, POLICY, after
 from memory_assets_tests.sweep import sweep
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -107,7 +117,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("size", [50_000, pytest.param(150_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("size", [20_000, pytest.param(150_000, marks=pytest.mark.long)])
 @sweep("unit", HOSTILE)
 def test_hostile_repetition_is_scanned_in_linear_time(
     unit: str, size: int, redactor: Redactor
@@ -146,3 +156,117 @@ def test_the_bars_hold_on_labelled_data(redactor: Redactor) -> None:
     assert result.share("recall by context", "linewrap") >= 0.9
     assert result.share("touched", "benign") <= 0.003
     assert result.share("touched", "benign_hard") <= 0.06
+
+
+FOUND = (
+    Shape("", ("`\\",), ""),
+    Shape("", ('\\"', "a>b;"), ""),
+    Shape("", ("[",), ""),
+    Shape("", ("\x1b[0m",), ""),
+    Shape("", ("<recalled-memory v1>",), ""),
+    Shape("", ("a>b|",), ""),
+    Shape("a token\n", ("-",), " x"),
+)
+"""What was quadratic once, or worse."""
+LENGTH = 2_000
+DRAWN = 3
+MOST = 8.0
+"""Times as much for four times the text: 4 is linear, 16 quadratic."""
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Callable[[str], float]]:
+    """All steps by name, without a limit of time; every text is over the size at which contents
+    are cut."""
+    settings = RedactionSettings(record_seconds=600.0, max_file_bytes=500)
+    redactor = load_redactor(settings, key=bytes(32))
+    return Stages(redactor, load_word_pieces(), tmp_path_factory.mktemp("reader")).steps()
+
+
+def test_four_times_the_text_takes_four_times_as_long(
+    steps: dict[str, Callable[[str], float]],
+) -> None:
+    """For what was found to grow faster, and for a draw from all that benchmarks/hostile_texts.py
+    tries: each step reads them within a slope."""
+    steep: list[str] = []
+    everything = list(shapes(60, seed=1))
+    for name, step in steps.items():
+        for shape in (*FOUND, *random.Random(name).sample(everything, DRAWN)):
+            times = growth(step, shape, LENGTH)
+            if times > MOST:
+                steep.append(f"{name}, {shape}: {times:.1f} times")
+    assert steep == []
+
+
+def test_a_slope_is_seen() -> None:
+    """The measure tells quadratic from linear work."""
+
+    def quadratic(text: str) -> float:
+        return len(text) ** 2 / 1e8
+
+    def linear(text: str) -> float:
+        return len(text) / 1e4
+
+    shape = Shape("", ("a",), "")
+    assert growth(quadratic, shape, LENGTH) == pytest.approx(16)
+    assert growth(linear, shape, LENGTH) == pytest.approx(4)
+
+
+REPEATED = (
+    "a>b|",
+    "a|",
+    "a>b;",
+    "echo a>b|",
+    "echo a|tee b|",
+    "a<<E|",
+    "cat .env>b|",
+    "pass x|",
+    "pass x>b|",
+    "X=$(pass x);",
+    "op -a ",
+    "xargs op ",
+    "kubectl -x get -y ",
+    "sudo -u a ",
+    "bash -c 'a' ",
+    "$(a)",
+)
+SIZE = 1_500
+
+
+def _read(command: str) -> None:
+    shell_commands.parsed.cache_clear()
+    list(written(command))
+    list(files_shown(command))
+    files_read(command)
+    vault_commands.opens_vault(command)
+
+
+def _calls(command: str) -> int:
+    profile = cProfile.Profile()
+    profile.runcall(_read, command)
+    return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+
+
+@sweep("repeated", REPEATED)
+def test_four_times_the_command_is_four_times_the_work(repeated: str) -> None:
+    """Counted in calls of functions."""
+    _read(repeated * 10)
+    short, long = (repeated * (size // len(repeated)) for size in (SIZE, 4 * SIZE))
+    assert _calls(long) < 4.5 * _calls(short) + 500
+
+
+def test_many_targets_are_one_stretch() -> None:
+    """With more files than are told apart, one file of secrets takes all that is written."""
+    names = " ".join(f">out{number}" for number in range(40))
+    command = f"echo {BODY} {names} >.env && make"
+    assert BODY not in after(replace(CALL, text=f"command:\n{command}", command=command), POLICY)
+    harmless = f"echo {BODY} {names} && make"
+    call = replace(CALL, text=f"command:\n{harmless}", command=harmless)
+    assert after(call, POLICY) == call.text
+
+
+def test_a_long_pipeline_is_one_stretch() -> None:
+    """A file at the end of a long pipeline holds what was written at its beginning."""
+    command = f"echo {BODY} | {'cat | ' * 40} tee .env"
+    left = after(replace(CALL, text=f"command:\n{command}", command=command), POLICY)
+    assert BODY not in left and left.endswith("tee .env")

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_assets.models import Record
 from memory_assets.redaction import Redactor
 from memory_assets.redaction.propagation import core, may_propagate
+from memory_assets_tests.records import record
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -82,23 +82,6 @@ def caught() -> Items:
     return Items(_caught())
 
 
-def _record(text: str, seq: int) -> Record:
-    return Record(
-        agent="claude-code",
-        session_id="s",
-        agent_id=None,
-        seq=seq,
-        record_uuid="u",
-        parent_uuid=None,
-        byte_start=0,
-        byte_end=1,
-        timestamp=None,
-        role="tool",
-        kind="tool_result",
-        text=text,
-    )
-
-
 def _assert_gone(redactor: Redactor, secret: str, text: str) -> None:
     for spelled in (secret, json.dumps(secret)[1:-1], quote(secret, safe="")):
         assert spelled not in text
@@ -115,7 +98,7 @@ def _redacted(
     given_texts = [*others[:place], told, *others[place:]]
     session = redactor.session("s")
     first = [
-        session.redact_record(_record(text, seq), project="p", project_root="/r")
+        session.redact_record(record(text, seq=seq), project="p", project_root="/r")
         for seq, text in enumerate(given_texts)
     ]
     own = core("", secret)

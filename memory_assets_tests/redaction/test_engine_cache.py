@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import shutil
 import stat
 import subprocess
 import sys
@@ -131,8 +132,10 @@ def test_no_cache_means_memory_only(tmp_path: Path) -> None:
     assert _works(_load(None)[0])
 
 
-def test_kept_triggers_are_those_of_the_rules(tmp_path: Path) -> None:
+def test_kept_triggers_are_those_of_the_rules(tmp_path: Path, compiled_rules: Path) -> None:
     """A second load reads the triggers, with equal clues; a damaged file is derived anew."""
+    for path in (compiled_rules / "memory_assets").glob("*.hsdb"):
+        shutil.copy(path, tmp_path)  # patterns that do not depend on these rules
     text = "export ACME_PASSWORD=Tr0ub4dor\nAuthorization: " + "Basic QWxhZGRpbjpvcGVu\n"
 
     def load() -> tuple[HyperscanTriggers, int]:

@@ -11,6 +11,7 @@ from memory_assets.models import Record
 from memory_assets.redaction import RecordRedaction, RedactionSettings, Redactor, load_redactor
 from memory_assets.redaction.policy.command_files import files_read
 from memory_assets.redaction.policy.sensitive_paths import is_sensitive
+from memory_assets_tests.records import record as plain_record
 from memory_assets_tests.sweep import sweep
 
 LIMIT = 200
@@ -27,23 +28,8 @@ def strict() -> Redactor:
 
 
 def record(text: str, **fields: Any) -> Record:
-    """Return a tool result of Claude Code unless `fields` say otherwise."""
-    given: dict[str, Any] = {
-        "agent": "claude-code",
-        "session_id": "s",
-        "agent_id": None,
-        "seq": 0,
-        "record_uuid": "u",
-        "parent_uuid": None,
-        "byte_start": 0,
-        "byte_end": 1,
-        "timestamp": None,
-        "role": "tool",
-        "kind": "tool_result",
-        "text": text,
-        "cwd": "/home/dev/app",
-    }
-    return Record(**(given | fields))
+    """Return a tool result in the project."""
+    return plain_record(text, **{"cwd": "/home/dev/app", **fields})
 
 
 def redacted(redactor: Redactor, given: Record, root: str = "/home/dev/app") -> RecordRedaction:

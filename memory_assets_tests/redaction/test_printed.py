@@ -6,7 +6,7 @@ import dataclasses
 
 from memory_assets.models import Record
 from memory_assets.redaction import Redactor
-from memory_assets_tests.redaction.test_sessions import record
+from memory_assets_tests.records import record
 from memory_assets_tests.sweep import sweep
 
 TOKEN = "kJ8mN2pQ7rT4vX9zB3cD6fG1"

@@ -15,27 +15,13 @@ from memory_assets.redaction.policy.contents import ContentPolicy, contents_tag
 from memory_assets.redaction.policy.sensitive_paths import (
     is_sensitive,
 )
+from memory_assets_tests.records import record
 from memory_assets_tests.sweep import sweep
 
 BODY = "COLOUR=mauve"
 """No rule would find it: only the path says that it must go."""
 POLICY = ContentPolicy(RedactionSettings())
-RESULT = Record(
-    agent="claude-code",
-    session_id="s",
-    agent_id=None,
-    seq=0,
-    record_uuid="u",
-    parent_uuid=None,
-    byte_start=0,
-    byte_end=1,
-    timestamp=None,
-    role="tool",
-    kind="tool_result",
-    text="",
-    tool_name="Bash",
-    cwd="/home/dev/app",
-)
+RESULT = record(tool_name="Bash", cwd="/home/dev/app")
 CALL = replace(RESULT, kind="tool_use", role="assistant")
 
 
@@ -311,23 +297,23 @@ def test_the_allowlist_and_files_of_secrets() -> None:
     "text",
     [
         "\0.env",
-        "a/" * 2_500 + ".env",
-        "../" * 2_500,
-        "*" * 10_000,
-        "{" * 2_500 + ".env",
-        "$(" * 10_000,
-        '"$(cat ' * 2_500,
-        "cat <<A <<B\n" * 2_500,
-        "<<A\n" * 10_000,
-        "'\"`\\" * 5_000,
-        "bash -c 'bash -c \"bash -c x" * 1_000,
-        "--- a\n+++ b\n" * 5_000,
-        "diff --git a/.env b/.env\n--- a/.env\n+++ b/.env\n" * 2_500,
-        "-1" * 25_000 + "-",
-        ".env-" * 10_000,
-        '"\\' * 10_000,
-        "x:" * 25_000,
-        "*** Update File: .env\n" * 5_000,
+        "a/" * 1_000 + ".env",
+        "../" * 1_000,
+        "*" * 4_000,
+        "{" * 1_000 + ".env",
+        "$(" * 4_000,
+        '"$(cat ' * 1_000,
+        "cat <<A <<B\n" * 1_000,
+        "<<A\n" * 4_000,
+        "'\"`\\" * 2_000,
+        "bash -c 'bash -c \"bash -c x" * 400,
+        "--- a\n+++ b\n" * 2_000,
+        "diff --git a/.env b/.env\n--- a/.env\n+++ b/.env\n" * 1_000,
+        "-1" * 10_000 + "-",
+        ".env-" * 4_000,
+        '"\\' * 4_000,
+        "x:" * 10_000,
+        "*** Update File: .env\n" * 2_000,
     ],
 )
 def test_odd_paths_and_commands(text: str) -> None:
@@ -343,4 +329,4 @@ def test_odd_paths_and_commands(text: str) -> None:
                 cuts = policy.cuts(record, "/home/dev")
                 ends = [position for cut in cuts for position in cut]
                 assert ends == sorted(ends) and all(0 <= end <= len(text) for end in ends)
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 1.5

@@ -24,30 +24,12 @@ from memory_assets.redaction import (
 )
 from memory_assets.redaction.propagation import SessionValues, core, may_propagate
 from memory_assets.redaction.rules.wordlist import words
+from memory_assets_tests.records import record
 from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]
 KEY = bytes(32)
 PASSWORD = "Quartz#V" + 'i"olet/124'
-
-
-def record(text: str, **fields: object) -> Record:
-    """Return a tool's output."""
-    given = Record(
-        agent="claude-code",
-        session_id="0f9a3c5e-1b2d-4c3e-8f7a-6b5c4d3e2f1a",
-        agent_id=None,
-        seq=3,
-        record_uuid="1f9a3c5e-1b2d-4c3e-8f7a-6b5c4d3e2f1a",
-        parent_uuid=None,
-        byte_start=0,
-        byte_end=9,
-        timestamp=None,
-        role="tool",
-        kind="tool_result",
-        text=text,
-    )
-    return dataclasses.replace(given, **fields)  # type: ignore[arg-type]
 
 
 def run(session: SessionRedactor, records: Sequence[Record]) -> list[RecordRedaction]:
@@ -321,7 +303,7 @@ def test_a_failing_second_pass_leaks_nothing(
 
     monkeypatch.setattr(SessionValues, "edits", explode)
     session.redact_record(record("PASSWORD='x9" + PASSWORD + "'"), project="p", project_root="/r")
-    with pytest.raises(RedactionFailed, match="record 3 could not be redacted again") as caught:
+    with pytest.raises(RedactionFailed, match="record 0 could not be redacted again") as caught:
         session.propagate(done)
     assert caught.value.__context__ is None
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))

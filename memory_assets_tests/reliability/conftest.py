@@ -13,21 +13,19 @@ from typing import Any
 
 import pytest
 
-from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.indexes import indexed_tables
-from memory_assets.pipeline.redact import redacted_records as redact
-from memory_assets.pipeline.scan import on_disk
-from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.tables import embeddings as embed
-from memory_assets.pipeline.tables import turn_chunks as chunk
-from memory_assets.pipeline.tables import whole_sessions as summarise
-from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import collections as chroma_collections
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.conftest import forget_own_settings, made_once
+from memory_assets_tests.conftest import (
+    copy_sample,
+    forget_own_settings,
+    made_once,
+    settings_of_copy,
+)
 from memory_assets_tests.loaded_engines import give
+from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
 
 MAIN = "claude-code-sessions"
 SAVED_OFTEN = {
@@ -35,6 +33,11 @@ SAVED_OFTEN = {
     "embedding_function": {"type": "legacy"},
 }
 """Chroma's settings in these tests: an index is saved every 10 rows, not 1,000."""
+STAGES_IN_CHROMA = (
+    *UP_TO_SUMMARIES,
+    *("turn_embeddings", "prompt_embeddings", "summary_embeddings"),
+    *("session_collection", "prompt_collection", "summary_collection"),
+)
 _ALL = ["embeddings", "documents", "metadatas"]
 
 
@@ -112,44 +115,20 @@ class Subject:
         return {name: rows for name, rows in found.items() if rows}
 
 
-def _settings(root: Path, **given: Any) -> Settings:
-    return load_settings(
-        data_dir=root / "data",
-        projects_dir=root / "transcripts" / "claude" / "projects",
-        codex_dir=root / "transcripts" / "codex",
-        pi_dir=root / "transcripts" / "pi",
-        chroma_idle_seconds=60.0,
-        **given,
-    )
-
-
 @pytest.fixture(scope="session")
 def indexed(of_all_workers: Path) -> Subject:
     """The sample after every stage, its index saved often; to be copied."""
     root = made_once(of_all_workers, "indexed", _make)
-    return Subject(root, Components(_settings(root)))
+    return Subject(root, Components(settings_of_copy(root)))
 
 
 def _make(root: Path) -> None:
-    for name in ("claude", "codex", "pi"):
-        shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
+    copy_sample(root / "transcripts")
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
         patch.setattr(chroma_collections, "_CONFIGURATION", SAVED_OFTEN)
-        components = Components(_settings(root))
-        for project in on_disk.find_sources(components):
-            scan.scan_project(components, project)
-            redact.redact_project(components, project)
-            chunk.chunk_project(components, project)
-            chunk.extract_prompts(components, project)
-            summarise.summarise_project(components, project)
-            for of in (
-                indexed_tables.SESSIONS_INDEX,
-                indexed_tables.INDEX_OF["prompts"],
-                indexed_tables.INDEX_OF["summaries"],
-            ):
-                embed.embed_project(components, project, source_table=of.table, table=of.embeddings)
-                index.index_project(components, project, of)
+        components = Components(settings_of_copy(root))
+        run_stages(components, STAGES_IN_CHROMA)
         chroma_server.stop(components.data_dir)
         components.catalog.close()
 
@@ -162,7 +141,7 @@ def subject(indexed: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     shutil.copytree(indexed.data_dir, root / "data")
     shutil.copytree(indexed.root / "transcripts", root / "transcripts")
     shutil.copytree(indexed.root / "home", tmp_path / "home", dirs_exist_ok=True)
-    components = Components(_settings(root))
+    components = Components(settings_of_copy(root))
     names = ("install_key", "redactor", "embedder", "summarizer")
     give(components, {name: getattr(indexed.components, name) for name in names})
     yield Subject(root, components)

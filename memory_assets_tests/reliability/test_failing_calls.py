@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.failing_calls import CALLS, FailingCalls, Fault, NoCompiler
+from benchmarks.failing_calls import CALLS, CHANGE, FailingCalls, Fault, NoCompiler
 
 _PROGRAM = """
 import os, sys
@@ -52,8 +52,9 @@ for number in range(3):
             store.write("CREATE TABLE rows (number)")
         store.put("rows", number=number)
         told.append(number)
-    except StoreError:
-        pass
+    except StoreError as error:
+        if "not known" in str(error):
+            told.append(-1)
 print(told)
 sys.stdout.flush()
 os._exit(0)  # as a process that is killed
@@ -122,14 +123,40 @@ def test_a_commit_that_fails_did_not_happen(failing: FailingCalls, tmp_path: Pat
     """Whoever opens a database next finds what was told as done and nothing else: also where the
     last fsync of a commit fails, when all of it is in the log."""
     failed = 0
-    for nth, lasting in ((1, False), (2, False), (3, False), (4, False), (3, True)):
-        data = tmp_path / f"data-{nth}-{lasting}"
+    for nth in (1, 2, 3, 4):
+        data = tmp_path / f"data-{nth}"
         data.mkdir()
-        failing.arm(data, Fault("fsync", "journal.db", nth, "ENOSPC", lasting))
+        failing.arm(data, Fault("fsync", "journal.db", nth, "ENOSPC"))
         told = json.loads(_run(failing, _COMMITS, data / "journal.db"))
         failed += bool(failing.disarm())
-        with closing(sqlite3.connect(data / "journal.db")) as connection:
-            made = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-            rows = connection.execute("SELECT number FROM rows").fetchall() if made else []
-        assert [number for (number,) in rows] == told, (nth, lasting)
-    assert failed == 5
+        assert _rows(data / "journal.db") == told, nth
+    assert failed == 4
+
+
+def test_a_commit_that_cannot_be_taken_back_says_so(failing: FailingCalls, tmp_path: Path) -> None:
+    """Where nothing can be written any more from its last fsync on, nobody knows what is stored."""
+    counted = tmp_path / "counted"
+    counted.mkdir()
+    failing.list_calls(counted)
+    _run(failing, _COMMITS, counted / "journal.db")
+    failing.disarm()
+    changes = failing.listed()[CHANGE, ""]
+    unknown = set[bool]()
+    for nth in range(changes - 4, changes + 1):
+        data = tmp_path / str(nth)
+        data.mkdir()
+        failing.arm(data, Fault(CHANGE, "journal.db", nth, "EROFS", lasting=True))
+        told = json.loads(_run(failing, _COMMITS, data / "journal.db"))
+        failing.disarm()
+        unknown.add(-1 in told)
+        if -1 not in told:
+            assert _rows(data / "journal.db") == told, nth
+    assert unknown == {False, True}
+
+
+def _rows(path: Path) -> list[int]:
+    """Return the numbers in a database, as whoever opens it next finds them."""
+    with closing(sqlite3.connect(path)) as connection:
+        if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+            return []
+        return [number for (number,) in connection.execute("SELECT number FROM rows")]

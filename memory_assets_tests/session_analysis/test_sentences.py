@@ -17,10 +17,11 @@ def _texts(markdown: str) -> list[str]:
     return [str(sentence.text) for sentence in sentences(seal(markdown))]
 
 
-def test_code_fences_and_tables_fall_away() -> None:
-    """What is not prose is in no sentence."""
-    markdown = "Before it.\n```python\nx = 1\n```\n| a | b |\n|---|---|\n| 1 | 2 |\nAfter it."
-    assert _texts(markdown) == ["Before it.", "After it."]
+def test_code_falls_away_and_the_rows_of_a_table_are_items() -> None:
+    """Without the names of its columns, the row's number and empty cells."""
+    markdown = "Bugs found:\n```sh\nx\n```\n| # | a | b |\n|--|:-:|--|\n| 1 | it | ✅ `up` |\n"
+    assert _texts(f"{markdown}After it.") == ["Bugs found:", "it — up", "After it."]
+    assert [one.item for one in sentences(seal(markdown))] == [False, True]
 
 
 def test_an_unclosed_fence_swallows_the_rest() -> None:

@@ -147,7 +147,7 @@ def _of(*, chunks: int, indexed: int, keywords: int, vectors: bool) -> dict[str,
     kind = SEARCH_KINDS["sessions"]
     rows = {kind.table: chunks, kind.asset: indexed, kind.keywords: keywords}
     stages = {name: {"rows": count} for name, count in rows.items()}
-    return coverage(stages, at_source=0, quarantined=0, vectors=vectors)
+    return coverage(stages, quarantined=0, vectors=vectors)
 
 
 def test_rows_without_vectors_can_be_found_by_words() -> None:

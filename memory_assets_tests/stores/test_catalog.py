@@ -235,7 +235,6 @@ def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
     assert by_agent["claude-code"] == {
         "sessions": 1,
         "files": 2,
-        "prompts": 2,
         "bad_lines": 1,
         "bytes": 101,
         "gone": 1,

@@ -135,7 +135,7 @@ REVIEW = """Reviewed the branch.
 
 def test_a_review_is_learned_by_its_findings(script: Make) -> None:
     """The gravest first, one sentence each; of those without a label, what says that something is
-    amiss. The same list after another request is a list."""
+    amiss. After another request only a heading that says that it was found makes it one."""
     session = script().prompt("can you review the branch?").say(REVIEW)
     learned = session.summary().learned
     assert learned.startswith(
@@ -143,7 +143,30 @@ def test_a_review_is_learned_by_its_findings(script: Make) -> None:
         "flag that is gone. The tide table is read twice without a cache."
     )
     assert "brass" not in learned
-    assert "High" not in script().prompt("merge the branch").say(REVIEW).summary().learned
+    merged = script().prompt("merge the branch").say(REVIEW.replace("Findings", "Ships"))
+    assert "High" not in merged.summary().learned
+    table = (
+        "3 bugs found, all fixed:\n| bug | file |\n|--|--|\n| the gate never asks a ship | g.py |"
+    )
+    assert (
+        script().prompt("hm").say(table).summary().learned == "the gate never asks a ship — g.py."
+    )
+
+
+def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Make) -> None:
+    """ "file — Replaced ..." is a report; one that leads to a list ends before it; where nothing is
+    named, the changed files are."""
+    session = script().prompt("why are ships let in?").touch("Edit", "gate.py")
+    session.say("`gate.py` — Replaced the lamp by a bell that every ship hears.")
+    assert session.summary().completed.startswith("gate.py — Replaced the lamp by a bell")
+    session = script().prompt("why are ships let in?").touch("Edit", "gate.py")
+    session.say("Fixed the gate that let in every ship without a flag by setting:\n- `ask = True`")
+    assert session.summary().completed.startswith("Fixed the gate that let in every ship")
+    assert "setting" not in session.summary().completed
+    session = script().prompt("why are ships let in?").touch("Edit", "gate.py")
+    assert session.say("All of the tests pass now.").summary().completed == (
+        "All of the tests pass now. Changed gate.py."
+    )
 
 
 def test_what_the_next_prompt_takes_back_is_in_no_field(script: Make) -> None:

@@ -128,11 +128,6 @@ def test_a_clause_that_is_short_does_not_stand_for_a_long_sentence(script: Make)
             "let's rewrite the parser of the weave files",
         ),
         (
-            "can you look at the picks of the loom (all of them, not only the first ones) so that "
-            "we know which of them are stalled by the shuttle",
-            "can you look at the picks of the loom (all of them, not only the first ones)",
-        ),
-        (
             "织机模拟在第三百次引纬时停止，"
             * 3
             + "因为计数器只有一个字节，所以它在二百五十六处回绕并且永远等待下去，"
@@ -146,6 +141,55 @@ def test_a_long_request_is_cut_where_a_clause_ends(script: Make, prompt: str, ti
     found = script().prompt(prompt).summary().title
     assert len(found) <= 90 and not found.endswith("…")
     assert prompt.startswith(found) and (found == title or not title)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        (
+            "can you look at the picks of the loom (all of them, not only the first ones) so that "
+            "we know which of them the shuttle stalls",
+            "look at the picks of the loom so that we know which of them the shuttle stalls",
+        ),
+        (
+            "based on the pattern that was woven last week, write a table of all threads which are "
+            "too short",
+            "write a table of all threads which are too short",
+        ),
+        (
+            "turn that flag around. It is --no-weft now.",
+            "turn that flag around. It is --no-weft now",
+        ),
+        ("how does this happen? The bobbin is full.", "how does this happen? The bobbin is full"),
+        ("rename the shuttle to the carrier in the loom", ""),
+    ],
+)
+def test_a_request_is_titled_by_what_it_asks_for(script: Make, prompt: str, title: str) -> None:
+    """Without how it begins and its asides where it is long, with the sentence that it points to
+    where it is short."""
+    assert script().prompt(prompt).summary().title == (title or prompt)
+
+
+def test_the_commits_of_a_session_title_it_together(script: Make) -> None:
+    """The first and the last that is of something else, if both fit; of many the one whose words
+    most of them have."""
+    session = script().prompt("hello")
+    session.run("git commit -am x", "[main 0a2b3c4] feat(loom): count picks in two bytes")
+    session.run("git commit -am x", "[main 0a2b3c5] fix(loom): picks start at one")
+    session.run("git commit -am x", "[main 0a2b3c6] feat: dye the yarn")
+    assert session.summary().title == "loom: count picks in two bytes; dye the yarn"
+    many = script().prompt("hello")
+    for at, what in enumerate(("a gate", "the warp", "warp ends", "warp length", "weft", "docs")):
+        many.run("git commit -am x", f"[main 0a2b3c{at}] Measure {what} of the tapestry by hand")
+    assert "warp" in many.summary().title
+
+
+def test_a_request_that_is_repeated_is_told_once(script: Make) -> None:
+    """A prompt that was queued and sent again is one change of direction."""
+    session = script().prompt("the export is broken in Excel, please fix it").say("Done.")
+    again = "can you use semicolons instead of commas there"
+    session.prompt(again).prompt(f"{again}, please").say("Yes.")
+    assert session.summary().request.count("semicolons") == 1
 
 
 def test_without_a_title_the_first_requests_first_sentence_is_it(script: Make) -> None:

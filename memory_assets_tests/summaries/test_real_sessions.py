@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from memory_assets.chunking import build_turns
-from memory_assets.models import RedactedRecord, Summary
-from memory_assets.session_analysis import SessionTurns, session_turns
+from memory_assets.models import Summary
+from memory_assets.session_analysis import SessionTurns
 from memory_assets.summaries import load_summarizer
-from memory_assets.transcripts import discover, read_session
-from memory_assets_tests.redacted_sessions import unredacted
+from memory_assets_tests.redacted_sessions import real_sessions
 
-ROOTS = {"claude-code": "claude/projects", "codex": "codex", "pi": "pi"}
 FIELDS = ("title", "request", "investigated", "learned", "completed", "next_steps", "notes")
 DEBRIS = re.compile(r"\*\*|```|\]\(|[\n\t│]|  ")
-EVERY = 3
-
-
-def _sessions(root: Path) -> Iterator[SessionTurns]:
-    for repository in sorted(root.iterdir()):
-        roots = {agent: repository / below for agent, below in ROOTS.items()}
-        records: dict[tuple[str, str], list[RedactedRecord]] = defaultdict(list)
-        for source in discover({a: (path,) for a, path in roots.items() if path.is_dir()}):
-            if sum(source.session_id.encode()) % EVERY == 0:
-                records[source.agent, source.session_id] += (
-                    unredacted(record, source.project)
-                    for record in read_session(source.path, source=source)
-                )
-        for own in records.values():
-            if own:
-                yield session_turns(own, build_turns(own))
 
 
 @pytest.fixture(scope="module")
 def summarized(dev_transcripts: Path) -> list[tuple[SessionTurns, Summary]]:
     """A third of the real sessions with their summaries."""
-    summarizer = load_summarizer()
-    return [(session, summarizer.summarize(session)) for session in _sessions(dev_transcripts)]
+    summarizer, sessions = load_summarizer(), real_sessions(dev_transcripts, every=3)
+    return [(session, summarizer.summarize(session)) for session in sessions]
 
 
 def test_fields_are_short_and_free_of_markup(

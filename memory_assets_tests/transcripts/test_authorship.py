@@ -410,12 +410,15 @@ def test_codex_hands_over_plans_too(codex: CodexLines, read: Read) -> None:
 def test_what_a_program_asks_is_marked(
     claude: ClaudeLines, read: Read, fields: dict[str, Any], subtype: str
 ) -> None:
-    """It begins a turn, and nobody typed it; a person at a program's door is a person."""
+    """It begins a turn, and nobody typed it, a plan that it handed over included; a person at a
+    program's door is a person."""
     claude.user("summarise the repository", **fields)
+    claude.user(f"{PLAN}, {fields}", **fields, planContent="# Move the tool inventory")
     claude.user(
         "<command-message>review</command-message><command-name>/review</command-name>", **fields
     )
-    assert [record.subtype for record in read(claude).prompts] == [subtype, subtype or "command"]
+    found = [record.subtype for record in read(claude).prompts]
+    assert found == [subtype, subtype or "plan", subtype or "command"]
 
 
 @pytest.mark.parametrize("delivered", [True, False])

@@ -58,6 +58,7 @@ def test_services_and_domains_follow_the_settings(wordy: Indexed) -> None:
         {"meta/services.json": '{"services": [{"name": "svc-orders", "domain": "sales"}]}'},
         {"a/catalog-info.yaml": "metadata: {name: svc-orders}\nspec: {domain: sales}\n"},
         {"domains.yml": "domains:\n- name: sales\n  services:\n  - id: svc-orders\n"},
+        {"domains.yaml": "sales:\n  color: red\n  services:\n  - svc-orders\n"},
     ],
 )
 def test_domains_are_read_from_the_metadata_of_the_workspace(
@@ -74,10 +75,12 @@ def test_domains_are_read_from_the_metadata_of_the_workspace(
 
 
 def test_metadata_that_cannot_be_read_names_no_domain(wordy: Indexed) -> None:
-    """Nor does it keep the workspace from being indexed."""
+    """Nor does it keep the workspace from being indexed; what was made says so."""
     write(wordy.root, {"domains.yaml": "domains: [", "services.json": '{"a": ' * 5000})
-    wordy.index()
+    details = wordy.index()["workspace_documents"].details
     assert wordy.documents()["services/svc-orders/app.py"]["domain"] == ""
+    unread = [name.rpartition(": ")[2] for name in details if "no domains" in name]
+    assert sorted(unread) == ["domains.yaml", "services.json"]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def _run(name: str, **variables: str) -> None:
 def test_the_extension_calls_the_program_and_shows_its_answers() -> None:
     """Watching, saving, searching, and failing; with a program that notes how it is called."""
     _run("^(?!with the real)")
-    assert len((_EXTENSION / "extension.js").read_text().splitlines()) <= 200
+    assert len((_EXTENSION / "extension.js").read_text().splitlines()) <= 230
 
 
 @pytest.mark.long

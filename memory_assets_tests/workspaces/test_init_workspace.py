@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
+from memory_assets import __version__
 from memory_assets.cli.cli import app
 from memory_assets.cli.installing.init_workspace import files_with_entries
 from memory_assets.cli.installing.jsonc import put, value_at
@@ -204,6 +206,35 @@ def test_the_entry_of_another_program_called_memory_is_not_ours(
     """Ours is `memory` or `memory.exe` with `mcp` or `index` first."""
     write(tmp_path, {".mcp.json": json.dumps({"mcpServers": {"memory": entry}})})
     assert files_with_entries(tmp_path) == []
+
+
+def test_a_repository_gets_targets_and_a_workflow_of_the_released_package(tmp_path: Path) -> None:
+    """Without a path of this machine; written again, they are as they were, of another version they
+    are renewed, and what somebody else wrote stays. They go as they came."""
+    workflow, targets = tmp_path / ".github/workflows/vector-index.yml", tmp_path / "memory.mk"
+    _set_up(tmp_path)
+    assert not targets.exists()  # no repository
+    (tmp_path / ".git").mkdir()
+    _set_up(tmp_path)
+    for path in (workflow, targets):
+        assert f"=={__version__}" in path.read_text() and str(tmp_path) not in path.read_text()
+    (tmp_path / "memory").write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
+    (tmp_path / "memory").chmod(0o755)
+    make = [
+        "make",
+        "--file=memory.mk",
+        f"MEMORY={tmp_path}/memory",
+        "vector-search",
+        "Q=a 'b' $HOME",
+    ]
+    done = subprocess.run(make, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "search|--in|workspace|a 'b' $HOME|"
+    targets.write_text(targets.read_text().replace(__version__, "0.0.1"))
+    workflow.write_text("name: mine\n")
+    assert f"{targets}: written" in (said := _set_up(tmp_path))
+    assert f"{workflow}: as it was" in said and workflow.read_text() == "name: mine\n"
+    assert (targets, b"") in files_with_entries(tmp_path)
+    assert workflow not in dict(files_with_entries(tmp_path))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{'a': 1}", '{"tasks": {}}', '{"a": 1} x', "\x00"])

@@ -16,6 +16,8 @@ from check_jsonschema.builtin_schemas import get_builtin_schema
 from memory_assets_tests.workspaces.conftest import write
 
 ROOT = Path(__file__).resolve().parents[2]
+WRITTEN = ROOT / "memory_assets/cli/installing/repository/vector-index.yml"
+"""What `memory init-workspace` writes into other repositories."""
 
 
 @pytest.mark.parametrize(
@@ -55,9 +57,12 @@ def workflow() -> dict[Any, Any]:
 
 
 def test_it_is_a_workflow_of_github(workflow: dict[Any, Any]) -> None:
-    """By the schema of workflows."""
-    named = {"on" if key is True else key: value for key, value in workflow.items()}
-    jsonschema.validate(named, get_builtin_schema("vendor.github-workflows"))
+    """By the schema of workflows, and so is that of other repositories, with the same job."""
+    written = yaml.safe_load(WRITTEN.read_text())
+    for each in (workflow, written):
+        named = {"on" if key is True else key: value for key, value in each.items()}
+        jsonschema.validate(named, get_builtin_schema("vendor.github-workflows"))
+    assert written["jobs"]["index"]["env"] == workflow["jobs"]["index"]["env"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,24 @@ def test_ignored_files_and_those_that_hold_secrets_are_left_out(tmp_path: Path) 
     """By rules, by a sensitive name; a negation brings one back."""
     write(tmp_path, FILES)
     assert _found(tmp_path) == FILES.keys() - {"build/out.txt", "trace.log", ".env"}
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_what_git_tracks_though_a_rule_names_it_is_counted_apart(
+    tmp_path: Path, version: str
+) -> None:
+    """Whatever the form of Git's index; also where the directory is never entered."""
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
+
+    write(tmp_path, FILES)
+    git("init", "--quiet")
+    git("add", "--force", "build", "trace.log", "README.md", "docs")
+    git("update-index", "--index-version", version)
+    write(tmp_path, {"other.log": "x"})
+    skipped = walk(tmp_path, lambda path: False).skipped
+    assert skipped == {"ignored": 1, "ignored though Git tracks them": 2}
 
 
 def test_rules_of_inner_directories_win(tmp_path: Path) -> None:

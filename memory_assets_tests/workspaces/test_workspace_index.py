@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+import string
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import show
+from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.serving.mcp_server import call_tool, tools
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.stores.lake.schemas import WORKSPACE_EMBEDDINGS
@@ -184,6 +187,17 @@ def test_a_patch_has_the_vector_of_its_name(indexed: Indexed) -> None:
     )
 
 
+def test_the_base64_of_a_drawing_is_no_secret(wordy: Indexed) -> None:
+    """Where a passage begins or ends in the midst of it, what is there can look like a token."""
+    dice = random.Random(3)
+    letters = string.ascii_letters + string.digits + "-_"
+    source = "".join(dice.choices(letters, k=6_000))
+    write(wordy.root, {"flow.svg": f"<svg><g>Pay the order</g><?plantuml-src {source}?></svg>\n"})
+    wordy.index()  # no check may fail
+    passages = [each["text"] for each in wordy.chunks() if each["file_path"] == "flow.svg"]
+    assert len(passages) > 1 and any("<redacted:" in text for text in passages)
+
+
 def test_projects_and_workspaces_do_not_see_each_other(wordy: Indexed) -> None:
     """The plan of the one has no work for the other."""
     wordy.index()
@@ -239,8 +253,60 @@ def test_documents_are_filtered_by_type_service_domain_and_file(wordy: Indexed) 
     assert found(file="services") == {"services/svc-orders/app.py"}
     with pytest.raises(BadArgument, match="there are: adr, markdown, python, text"):
         found(file_type="cobol")
+    (hit,) = memory.search("orders", service="svc-orders").hits  # what filters documents means them
+    assert hit.metadata["file_path"] == "services/svc-orders/app.py"
     with pytest.raises(ConfigurationError, match="--in workspace"):
-        memory.search("orders", service="svc-orders")
+        memory.search("orders", kinds=("prompts",), service="svc-orders")
+
+
+def test_what_states_a_relation_stands_before_what_has_the_name(wordy: Indexed) -> None:
+    """And says by how much."""
+    page = "# order.placed\n\nThe event order.placed says that an order was placed.\n"
+    events = "order.placed:\n  producer: svc-shop\n  consumers:\n  - svc-mail\n"
+    adr = "# Queue\n\n## Status\n\nSuperseded by [Streams](0012.md)\n\n## Decision\n\nNone.\n"
+    files = {"events/order.placed.md": page, "metadata/events.yaml": events, "adr/0007-q.md": adr}
+    write(wordy.root, files)
+    wordy.index()
+    memory = Memory(wordy.components.settings)
+    for query, path in (
+        ("who consumes order.placed", "metadata/events.yaml"),
+        ("what replaced ADR 7", "adr/0007-q.md"),
+    ):
+        hit = memory.search(query, kinds=("workspace",)).hits[0]
+        assert hit.metadata["file_path"] == path and hit.why["relation"]
+
+
+def test_of_several_workspaces_the_one_that_is_named_is_asked(
+    wordy: Indexed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its name or a path in it, on every surface; the tool of agents asks the one that its
+    server was started in. Both have a file of the same path."""
+    other = Indexed(tmp_path / "pier", wordy.data_dir, wordy.engines, wordy.given)
+    write(other.root, {"README.md": "# Pier\n\nThe lock timeout of a migration is a minute.\n"})
+    wordy.index()
+    other.index()
+    memory = Memory(wordy.components.settings)
+    for named in ("pier", str(other.root), str(other.root / "README.md")):
+        (hit,) = memory.search("lock timeout", workspace=named).hits
+        assert hit.id == "pier::README.md::0"
+    both = {hit.id.partition("::")[0] for hit in memory.search("timeout", kinds="workspace").hits}
+    assert both == {"harbor", "pier"}
+    assert memory.search("lock", workspace="pier", mode="exact").hits[0].id.startswith("pier::")
+    asked = CrossQueryRequest("lock timeout", workspace="pier")
+    assert {each["id"] for each in memory.ask(asked)["documents"]} == {"pier::README.md::0"}
+    asked = CrossQueryRequest(document="README.md", workspace="pier")
+    assert {each["id"] for each in memory.ask(asked)["documents"]} == {"pier::README.md::0"}
+    environment = {"MEMORY_DATA_DIR": str(wordy.data_dir), "MEMORY_EMBEDDER": "none"}
+    shown = run_here(environment, "show", "README.md", "--workspace", "pier")
+    assert "pier" in shown.stdout and "harbor" not in shown.stdout
+    found = run_here(environment, "search", "lock timeout", "--workspace", "quay")
+    assert found.returncode == 2 and "there are: harbor, pier" in found.stderr
+    monkeypatch.chdir(other.root)
+    opened = OpenedMemory(wordy.components.settings)
+    told = call_tool(opened, "workspace_search", {"query": "timeout"}).structured_content
+    assert told and [hit["id"] for hit in told["hits"]] == ["pier::README.md::0"]
+    told = call_tool(opened, "workspace_search", {"query": "timeout", "workspace": "harbor"})
+    assert "harbor::README.md" in str(told.structured_content)
 
 
 def test_forgotten_documents_leave_no_byte_and_stay_out(indexed: Indexed) -> None:

@@ -223,15 +223,16 @@ def _shown_progress(what: str, console: Console) -> Iterator[Progress]:
 
 def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
     """Return what is on record of a workspace, and what is left out and why."""
+    from memory_assets.documents.domains import domains_of
     from memory_assets.pipeline.workspace.files import files_of
     from memory_assets.pipeline.workspace.state import STAGE
     from memory_assets.stores.catalog.facts import count
     from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
 
-    products = components.catalog.products
+    products, files = components.catalog.products, files_of(components, workspace)
     documents = products.of_project(STAGE, workspace.partition).values()
     chunks = products.of_project(WORKSPACE_CHUNKS.name, workspace.partition).values()
-    skipped = files_of(components, workspace).skipped
+    skipped = files.skipped.copy()
     skipped.update(filter(None, (each.facts.get("skipped") for each in documents)))
     held = components.catalog.quarantine.entries(workspace.partition)
     return {
@@ -239,6 +240,7 @@ def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
         "chunks": sum(count(each.facts, "chunks") for each in chunks),
         "by_name": sum(count(each.facts, "by_name") for each in chunks),
         "skipped": dict(sorted(skipped.items())),
+        "domains_unread": domains_of(workspace.root, files.files)[1],
         "held_back": [
             {"file": each.session_id, "reason": each.reason, "remedy": each.remedy} for each in held
         ],
@@ -263,9 +265,14 @@ def _lines(report: dict[str, Any]) -> Sequence[str]:
         reasons = ", ".join(f"{number} {why}" for why, number in report["skipped"].items())
         lines.append(f"Left out: {reasons}.")
     lines += named_documents(report["by_name"])
-    for remedy in sorted({each["remedy"] for each in report["held_back"]}):
-        held = [each for each in report["held_back"] if each["remedy"] == remedy]
-        lines += [f"held back {each['file']}: {each['reason']}" for each in held]
+    lines += [
+        f"{path} cannot be parsed, so it names no domains." for path in report["domains_unread"]
+    ]
+    held: dict[str, dict[str, list[str]]] = {}
+    for each in report["held_back"]:
+        held.setdefault(each["remedy"], {}).setdefault(each["reason"], []).append(each["file"])
+    for remedy, by_reason in sorted(held.items()):
+        lines += [f"held back {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
         lines.append(f"To do: {remedy}.")
     lines += [f"failed: {reason}" for reason in report["failed"].values()]
     lines += [

@@ -19,7 +19,7 @@ from memory_assets.agents import AGENTS
 from memory_assets.cli import INTERRUPTED, exit_codes
 from memory_assets.cli.ingesting.report import print_report
 from memory_assets.cli.printing import rendering
-from memory_assets.errors import NotFound, RedactionUnavailable
+from memory_assets.errors import NotFound, RedactionUnavailable, StoreError
 from memory_assets.paths import Roots, is_sample, roots_in_words
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
@@ -36,6 +36,7 @@ from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.recall.names import projects_named
+from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.settings import Settings
 from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.workspaces import is_workspace
@@ -95,6 +96,8 @@ def ingest_once(
     """Bring the memory up to date, report, and return the exit code: 1 if a project failed or
     something is held back that the user can do something about, 4 if a check failed, 130 after
     Ctrl-C, of which standard error has one line."""
+    with suppress(StoreError):  # a journal that is damaged is replaced by the ingest
+        AgentMemory(settings).send_waiting()
     try:
         if settings.shard is None:
             return _ingest_once(settings, limit, projects, full, as_json)
@@ -135,12 +138,7 @@ def _ingest_once(
     require_transcripts(roots, found, on_record)
     for line in empty_directories(settings, found):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
-    if found.forgotten:
-        forgotten = overview.counted(found.forgotten.total(), "forgotten session")
-        console.print(f"{forgotten} skipped.")
-    if found.excluded:
-        excluded = overview.counted(len(found.excluded), "transcript")
-        console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
+    _say_left_out(found, console)
     projects = [
         name for each in projects for name in projects_named(components.catalog, each, sources)
     ]
@@ -173,6 +171,15 @@ def _ingest_once(
     return exit_codes.ERROR if overview.can_be_helped(current) else exit_codes.FINE
 
 
+def _say_left_out(found: TranscriptsOnDisk, console: Console) -> None:
+    if found.forgotten:
+        forgotten = overview.counted(found.forgotten.total(), "forgotten session")
+        console.print(f"{forgotten} skipped.")
+    if found.excluded:
+        excluded = overview.counted(len(found.excluded), "transcript")
+        console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
+
+
 def _load_redactor(components: Components) -> None:
     """Load the redactor while Dagster is imported: its patterns are compiled once a machine, which
     takes seconds, and the worker processes wait for that."""
@@ -182,7 +189,10 @@ def _load_redactor(components: Components) -> None:
 
 def _forget_work(components: Components, projects: Sequence[str]) -> None:
     """Mark every stage of the projects (all if none is given) as not done, but for sessions that
-    cannot be made again."""
+    cannot be made again; delete what an older table brought back of forgotten ones."""
+    from memory_assets.pipeline.removal.forget import remove_forgotten_rows
+
+    remove_forgotten_rows(components)
     everything = (*components.catalog.sources.counts_by("project"), *written(components))
     forget_lost_tables(components, set(projects or everything))
     for project in projects or everything:

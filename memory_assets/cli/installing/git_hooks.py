@@ -27,6 +27,8 @@ from memory_assets.errors import ConfigurationError, GitFailed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.workspaces import Workspaces
 
+CHECKOUTS_FILE = "hooked_checkouts.txt"
+"""Where in the data directory the checkouts with hooks are noted, for `memory uninstall`."""
 _HOOKS = ("post-merge", "post-checkout")
 _NEW = b"#!/bin/sh\n"
 _SHELL = re.compile(rb"#!\s*(\S*/)?(env\s+)?(ba|da|k|z)?sh\b")
@@ -67,6 +69,8 @@ def install_hooks(
     if not uninstall:
         _require_inside(checkout, hooks)
     lines = b"" if uninstall else _lines(load_settings(), checkout, directory)
+    if not uninstall:
+        _note_checkout(load_settings().data_dir, checkout)
     texts = {hooks / name: _with_lines(hooks / name, _mark(checkout), lines) for name in _HOOKS}
     for path, text in texts.items():
         if text:
@@ -75,6 +79,20 @@ def install_hooks(
             remove_emptied(path)
     done = "no longer indexed after" if uninstall else "indexed after"
     typer.echo(f"{checkout} is {done} a pull or a switch of branch ({hooks})")
+
+
+def checkouts_with_hooks(data_dir: Path) -> list[Path]:
+    """Return the checkouts to which hooks were ever added for this memory."""
+    path = data_dir / CHECKOUTS_FILE
+    return [Path(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+
+
+def _note_checkout(data_dir: Path, checkout: Path) -> None:
+    known = checkouts_with_hooks(data_dir)
+    if checkout not in known:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        lines = (f"{each}\n" for each in (*known, checkout))
+        (data_dir / CHECKOUTS_FILE).write_text("".join(lines), "utf-8")
 
 
 def hooks_of(directory: Path) -> list[tuple[Path, bytes]]:

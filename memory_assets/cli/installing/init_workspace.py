@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memory_assets import __version__
 from memory_assets.cli.installing.jsonc import Step, put, value_at, without
 from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError
@@ -26,6 +27,12 @@ _PLACES: dict[Path, list[tuple[Step, ...]]] = {
     Path(".mcp.json"): [("mcpServers", "memory")],
 }
 """Where our entries are in each file."""
+_OF_REPOSITORY = {
+    Path("memory.mk"): "memory.mk",
+    Path(".github", "workflows", "vector-index.yml"): "vector-index.yml",
+}
+"""Files that are all ours, and what they are called in the directory `repository`."""
+_MARK = b"# Written by `memory init-workspace`"
 
 
 def init_workspace(
@@ -34,13 +41,20 @@ def init_workspace(
     """Set up an editor and agents for a workspace.
 
     Adds tasks that watch and index it to `.vscode/tasks.json`, and the MCP server to
-    `.vscode/mcp.json` and `.mcp.json`. What else is in these files stays as it is.
+    `.vscode/mcp.json` and `.mcp.json`; what else is in these files stays as it is. In a Git
+    repository, `memory.mk` has targets for make, and a workflow of GitHub indexes what is pushed:
+    both install the released package, so that they can be committed.
     """
     directory = root.expanduser().resolve()
     if not directory.is_dir():
         raise ConfigurationError(f"{directory} is no directory; give that of a workspace")
     files = {directory / name: each for name, each in _entries(load_settings()).items()}
     contents = {path: _with_entries(path, entries) for path, entries in files.items()}
+    if (directory / ".git").exists():
+        contents |= {
+            directory / name: _of_repository(directory / name, template)
+            for name, template in _OF_REPOSITORY.items()
+        }
     for path, (before, after) in contents.items():
         if before != after:
             replace_file(path, after)
@@ -50,7 +64,7 @@ def init_workspace(
 def files_with_entries(directory: Path) -> list[tuple[Path, bytes]]:
     """Return the files of a directory that have entries of ours, and their contents without them,
     b"" if nothing else is in them."""
-    found = []
+    found = [(path, b"") for path in map(directory.joinpath, _OF_REPOSITORY) if _is_all_ours(path)]
     for name, places in _PLACES.items():
         path = directory / name
         try:
@@ -64,6 +78,20 @@ def files_with_entries(directory: Path) -> list[tuple[Path, bytes]]:
             nothing_else = _is_empty(left, str(places[0][0]))
             found.append((path, b"" if nothing_else else left.encode()))
     return found
+
+
+def _of_repository(path: Path, template: str) -> tuple[bytes, bytes]:
+    """Return the content of a file that is all ours, before and after; one that somebody else wrote
+    stays."""
+    before = path.read_bytes() if path.exists() else b""
+    if before and not _is_all_ours(path):
+        return before, before
+    written = Path(__file__).with_name("repository") / template
+    return before, written.read_bytes().replace(b"@VERSION@", __version__.encode())
+
+
+def _is_all_ours(path: Path) -> bool:
+    return path.is_file() and path.read_bytes().startswith(_MARK)
 
 
 def _is_ours(entry: Any) -> bool:

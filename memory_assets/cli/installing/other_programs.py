@@ -30,8 +30,9 @@ def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     new one has `mode`, because others than its owner may have to read it."""
     path = path.resolve()
     if not path.parent.is_dir():
-        path.parent.mkdir()
-        path.parent.chmod(0o755)
+        for directory in reversed([each for each in path.parents if not each.is_dir()]):
+            directory.mkdir()
+            directory.chmod(0o755)
     staging = path.with_name(f"{path.name}.memory")
     staging.write_bytes(content)
     staging.chmod(path.stat().st_mode if path.exists() else mode)

@@ -19,15 +19,22 @@ import typer
 
 from memory_assets.cli.installing.agent_hooks import hooked_files, without_hook
 from memory_assets.cli.installing.agent_plugin import is_plugin
-from memory_assets.cli.installing.git_hooks import hooks_of
+from memory_assets.cli.installing.git_hooks import checkouts_with_hooks, hooks_of
 from memory_assets.cli.installing.init_workspace import files_with_entries
 from memory_assets.cli.installing.other_programs import remove_emptied, replace_file
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, StoreBusy
 from memory_assets.install_key import KEY_FILE
-from memory_assets.paths import DATA_DIR, SETTINGS_FILE, user_cache_dir, user_config_dir
+from memory_assets.paths import (
+    DATA_DIR,
+    SETTINGS_FILE,
+    tombstones_copy,
+    user_cache_dir,
+    user_config_dir,
+)
 from memory_assets.private_files import OURS
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
+from memory_assets.stores.agents.waiting import waiting_files
 from memory_assets.stores.files.shared import REPLICA_FILE, is_locked
 
 _MARKS = ("agent_memory.db", "catalog.db", "forgotten.db", "lineage.db", "workspaces.json")
@@ -89,7 +96,9 @@ def find(settings: Settings, *, keep_data: bool = False) -> Found:
     key, ours = user_config_dir() / KEY_FILE, list(_of_memory(settings.data_dir))
     of_default = bool(ours) and settings.data_dir == DATA_DIR
     key_goes = of_default and not (DATA_DIR / "tenants").exists()
-    for path in (*ours, user_cache_dir(), *([key] if key_goes else [])):
+    waiting = waiting_files(settings.data_dir)
+    copy = tombstones_copy(settings.data_dir)
+    for path in (*ours, user_cache_dir(), copy, *waiting, *([key] if key_goes else [])):
         if path.exists():
             found.removed[path] = _size(path)
     if key.exists() and not key_goes:
@@ -131,18 +140,20 @@ def remove(settings: Settings, found: Found) -> None:
                 path.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigurationError(f"{error.filename} cannot be removed: {error.strerror}") from None
-    for directory in ([settings.data_dir] if from_data else []) + [user_config_dir()]:
+    copies = tombstones_copy(settings.data_dir).parent
+    for directory in ([settings.data_dir] if from_data else []) + [copies, user_config_dir()]:
         with suppress(OSError):  # something else is in it, which was listed
             directory.rmdir()
 
 
 def _directories(settings: Settings) -> Iterator[Path]:
-    """Yield the directories of the projects and workspaces on record that are on this machine."""
+    """Yield the directories of the projects, workspaces and checkouts with hooks on record that
+    are on this machine."""
     from memory_assets.stores.catalog.catalog import Catalog
     from memory_assets.stores.stores import CATALOG_FILE
     from memory_assets.stores.workspaces import Workspaces
 
-    known: dict[Path, None] = {Path.cwd(): None}
+    known: dict[Path, None] = dict.fromkeys([Path.cwd(), *checkouts_with_hooks(settings.data_dir)])
     with suppress(MemoryAssetsError):
         known |= dict.fromkeys(each.root for each in Workspaces(settings.data_dir).all())
     if (settings.data_dir / CATALOG_FILE).exists():
@@ -160,7 +171,7 @@ def _has_memory(data_dir: Path) -> bool:
 def _of_memory(data_dir: Path) -> Iterator[Path]:
     """Yield what of this program is in a directory: directories whole if nothing else is in them,
     else what is of them."""
-    patterns = OURS if _has_memory(data_dir) else ("claude-plugin",)
+    patterns = OURS if _has_memory(data_dir) else ("claude-plugin", "hooked_checkouts.txt")
     for path in (path for pattern in patterns for path in sorted(data_dir.glob(pattern))):
         if not path.is_dir():
             yield path

@@ -140,7 +140,8 @@ class HitView:
         """Return the project of a hit, where the hits are of several, and its memory."""
         metadata = hit["metadata"]
         of = f"in {metadata['memory']}" if "memory" in metadata else ""
-        project = project_name(metadata) if len(self._projects) > 1 else ""
+        several = len(self._projects) > 1 or "memory" in metadata
+        project = project_name(metadata) if several else ""
         return cut(printable(f"{project} {of}".strip()), _PLACE_MOST)
 
     def _text(self, hit: Mapping[str, Any], room: int, most: int) -> Iterator[str]:

@@ -18,9 +18,12 @@ from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.ids import OF_SESSIONS
 from memory_assets.requests.times import days_named
+from memory_assets.serving.action_lines import uses
 from memory_assets.serving.answer_lines import (
     RECORD_WORDS,
     dollars_in_words,
+    no_title,
+    pin_line,
     project_name,
     run_lines,
     shortened,
@@ -313,10 +316,8 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading(terminal.project(project))
         for each in commands:
             yield from layout.hanging("  ", each["command"], style="cyan")
-            times = f", {each['times']} times" if each["times"] > each["sessions"] else ""
-            worked = f"worked in {counted(each['sessions'], 'session')}{times}"
             last = f"last {when(each['last'])} {terminal.short(each['turn_id'])}"
-            yield from layout.hanging("    ", f"{worked}, {last}")
+            yield from layout.hanging("    ", f"{uses(each)}, {last}")
             for failed in each["before"]:
                 yield from layout.hanging("    after ", f"{failed['command']}: {failed['error']}")
     if answer["failed"]:
@@ -382,11 +383,15 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
     layout = terminal.layout
     for each in answer["memories"]:
         yield from layout.hanging("", each["text"], style="bold")
-        facts = [each["type"], f"{each['confidence']:g} sure", when(each["ts"]), each["project"]]
+        is_note = each["type"] == "note"  # of a person, on what it names
+        sure = f"on {', '.join(each['entities'])}" if is_note else f"{each['confidence']:g} sure"
+        facts = [each["type"], sure, when(each["ts"]), each["project"]]
         facts += [f"archived: {each['archived']}"] if each["archived"] else []
         yield from layout.facts("  ", *facts, each["memory_id"])
         for other in each["also"]:
             yield from layout.hanging("  also: ", other)
+        for other, why in zip(each["contradicts"], each["differences"], strict=True):
+            yield from layout.hanging(f"  contrary to {other}: ", why)
     if not answer["memories"]:
         yield "Nothing is remembered."
 
@@ -395,7 +400,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
     """Yield two lines or more for each session: its title; when, how long and where it was."""
     layout = terminal.layout
     for each in answer["sessions"]:
-        title = each["title"] or "(no title: too little is said in it)"
+        title = each["title"] or no_title(answer)
         yield from layout.hanging(f"{each['short_id']}  ", title, style="bold")
         commits = len(each["commits"])
         facts = [
@@ -409,6 +414,8 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         ]
         indent = " " * (cells(each["short_id"]) + 2)
         yield from layout.facts(indent, *facts)
+        for pinned in each["pinned"]:
+            yield from layout.hanging(indent, pin_line(pinned))
     if not answer["sessions"]:
         yield "No session."
 

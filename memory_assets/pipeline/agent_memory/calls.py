@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memory_assets.agent_memory.history import id_of_turn, named
+from memory_assets.agent_memory.memory import Written
+from memory_assets.agent_memory.policy import MOST_TOKENS
 from memory_assets.agent_memory.ports import ConversationTurn, Summarized
 from memory_assets.errors import NotFound, StoreError
-from memory_assets.pipeline.agent_memory.gateway import open_gateway
+from memory_assets.pipeline.agent_memory.gateway import (
+    limits_of,
+    open_gateway,
+    policy_of,
+    redaction_to_wait,
+)
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal, has_journal
 from memory_assets.stores.agents.partitions import MESSAGE_HEAD, partition_of
+from memory_assets.stores.agents.waiting import Waiting
 from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
@@ -31,17 +42,19 @@ class AgentCalls:
     def __init__(self, settings: Settings, busy_seconds: float) -> None:
         self.engines = Engines(settings)
         self._busy_seconds = busy_seconds
-        self._gateways: dict[str, MemoryGateway] = {}
+        self._gateways: dict[tuple[str, ...], MemoryGateway] = {}
         if has_journal(settings.data_dir):
             self._open_journal()
 
-    def gateway(self, project: str) -> MemoryGateway:
-        """Return the gateway to what is about a project, "" for none."""
+    def gateway(self, project: str, *others: str) -> MemoryGateway:
+        """Return the gateway to what is about a project, "" for none; it reads what is about the
+        others, too."""
         if "journal" not in vars(self.engines):
             self._open_journal()
-        if project not in self._gateways:
-            self._gateways[project] = open_gateway(self.engines, project)
-        return self._gateways[project]
+        key = (project, *others)
+        if key not in self._gateways:
+            self._gateways[key] = open_gateway(self.engines, project, others=others)
+        return self._gateways[key]
 
     def _open_journal(self) -> None:
         path = self.engines.data_dir / FILE_NAME
@@ -49,7 +62,7 @@ class AgentCalls:
 
     def context(
         self,
-        project: str,
+        projects: Sequence[str],
         conversation_id: str,
         latest: str,
         budget: int | None,
@@ -57,17 +70,15 @@ class AgentCalls:
         work: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Return a context as JSON: its text, tokens and budget, and what was left out. `work` are
-        lines on what was done in the project before."""
-        from memory_assets.agent_memory.context import ContextBuilder, ContextLimits
+        lines on what was done in the projects before."""
+        from memory_assets.agent_memory.context import ContextBuilder
 
         settings = self.engines.settings
-        limits = ContextLimits(
-            settings.context_token_budget, settings.history_tail_n, settings.top_k
-        )
+        limits = limits_of(settings)
         limits = replace(limits, budget=budget) if budget else limits
         count = self.engines.tokens.count_tokens
         beside = partial(summaries_beside, self.engines)
-        gateway = self.gateway(project) if has_memory(settings) else None
+        gateway = self.gateway(*(projects or [""])) if has_memory(settings) else None
         builder = ContextBuilder(gateway, count, framed, limits, beside, work)
         made = builder.build_context(conversation_id, latest)
         return {**asdict(made), "budget": limits.budget}
@@ -104,3 +115,45 @@ def has_memory(settings: Settings) -> bool:
 def has_sessions(stores: Stores, project: str) -> bool:
     """Whether a project has sessions on record, without opening the lake, which imports pyarrow."""
     return stores.has_catalog and bool(stores.catalog.products.spans(project))
+
+
+def send_waiting(settings: Settings, send: Callable[[dict[str, Any]], None]) -> int:
+    """Send what waits for this memory, and return how much it was (`Waiting.send`)."""
+    return Waiting(settings.data_dir).send(send)
+
+
+def let_wait(settings: Settings, said: dict[str, Any], error: StoreError) -> dict[str, Any]:
+    """Let a turn or a memory wait until the memory can be written, and return the answer to it.
+    `said` are its values by the names of the request; a turn has a `role`.
+
+    Raises:
+        BadArgument: a name cannot be stored.
+        StoreError: as many memories wait as may be stored in a window, or it is too long.
+    """
+    engines = Engines(settings)
+    redaction, waiting = redaction_to_wait(engines), Waiting(settings.data_dir)
+    for name in ("conversation", "message_id", "channel"):
+        if said.get(name):
+            named(redaction, name, said[name])
+    project = said["project"]
+    if project and (project.startswith((".", "~")) or "/" in project):
+        project = str(Path(project).expanduser().absolute())
+    text = redaction.redact(said["text"])
+    ts = said["ts"] or datetime.now(UTC).isoformat()
+    entry = {**said, "text": text, "ts": ts, "project": project}
+    if "role" in said:
+        place = (said["conversation"], said["turn_index"], said["role"], said["text"])
+        entry["message_id"] = said["message_id"] or id_of_turn(redaction, *place)
+        waiting.keep(entry)
+        return {"message_id": entry["message_id"], "new": True, "waits": str(error)}
+    policy = policy_of(settings)
+    if not policy.should_store_memory(said["confidence"], said["type"]):
+        reason = f"confidence {said['confidence']} is below {policy.confidence_min}"
+        return asdict(Written("refused", reason=reason))
+    memories = sum("role" not in each for each in waiting.entries())
+    if memories >= policy.max_per_window or engines.tokens.count_tokens(text) > MOST_TOKENS:
+        raise error
+    for name in ("entities", "tags"):
+        entry[name] = [*map(redaction.redact, said[name] or ())] or None
+    waiting.keep(entry)
+    return asdict(Written("waits", reason=str(error)))

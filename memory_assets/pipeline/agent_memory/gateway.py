@@ -8,12 +8,13 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from memory_assets.agent_memory.context import ContextLimits
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.history import HistoryService
-from memory_assets.agent_memory.memory import MemoryRouter, MemoryService, Surroundings
+from memory_assets.agent_memory.memory import MemoryService, Surroundings
 from memory_assets.agent_memory.policy import MemoryPolicy
 from memory_assets.agent_memory.ports import AgentStore, Redaction, VectorStore
-from memory_assets.errors import EmbedderUnavailable
+from memory_assets.errors import EmbedderUnavailable, StoreError
 from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.redacted_text import RedactedText
@@ -27,10 +28,14 @@ EVERYWHERE = "agent-memory"
 
 
 def open_gateway(
-    components: Engines, project: str = "", store: AgentStore | None = None
+    components: Engines,
+    project: str = "",
+    store: AgentStore | None = None,
+    *,
+    others: tuple[str, ...] = (),
 ) -> MemoryGateway:
     """Return the gateway to what agents wrote about a project, "" for what is about none; in
-    another store than the journal, if one is given."""
+    another store than the journal, if one is given. What is about `others` is recalled, too."""
     turns = components.journal if store is None else store
     history = HistoryService(turns, partial(redaction_for, components), project)
 
@@ -45,6 +50,7 @@ def open_gateway(
         turns_of=history.count,
         clock=components.clock,
         project=project,
+        others=others,
     )
     vectors: VectorStore
     if store is None:
@@ -53,7 +59,7 @@ def open_gateway(
     else:
         vectors = store  # which keeps no trail
     policy = policy_of(components.settings)
-    service = MemoryService(vectors, policy, MemoryRouter(), around)
+    service = MemoryService(vectors, policy, around)
     return MemoryGateway(history, service)
 
 
@@ -66,6 +72,30 @@ def policy_of(settings: Settings) -> MemoryPolicy:
         window_minutes=settings.window_minutes,
         half_life_days=settings.half_life,
     )
+
+
+def limits_of(settings: Settings) -> ContextLimits:
+    """Return the limits of a context that the settings ask for."""
+    return ContextLimits(
+        settings.context_token_budget,
+        settings.history_tail_n,
+        settings.top_k,
+        near=settings.context_near,
+    )
+
+
+def redaction_to_wait(engines: Engines) -> Redaction:
+    """Return the redaction of what waits: the secrets known from sessions are taken out, too,
+    unless they cannot be read. What waited is redacted once more when it is stored."""
+    whole = redaction_for(engines, EVERYWHERE)
+
+    def redact(text: str) -> RedactedText:
+        try:
+            return whole.redact(text)
+        except StoreError:
+            return engines.redactor.session(EVERYWHERE, frozenset()).redact(text).text
+
+    return replace(whole, redact=redact)
 
 
 def redaction_for(components: Engines, session_id: str) -> Redaction:

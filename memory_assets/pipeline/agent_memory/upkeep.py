@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory_assets.agent_memory.memory import comparable, said_again
+from memory_assets.agent_memory.policy import NOTE
 from memory_assets.agent_memory.ports import StoredMemory, TrailEntry
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.agent_memory.similarity import relation
@@ -90,7 +91,7 @@ def _faded(components: Engines, project: str) -> list[StoredMemory]:
     return [
         each
         for each in components.journal.memories({"project": project}, archived=False)
-        if policy.has_faded(each.confidence, (now - _last_said(each)) / _DAY)
+        if each.type != NOTE and policy.has_faded(each.confidence, (now - _last_said(each)) / _DAY)
     ]
 
 

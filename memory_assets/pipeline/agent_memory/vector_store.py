@@ -47,7 +47,7 @@ class JournalVectorStore:
         else:
             scores = self._by_meaning(embedder, memories, text)
         best = sorted(range(len(memories)), key=lambda at: (-scores[at], memories[at].memory_id))
-        return [Found(memories[at], scores[at]) for at in best[:k]]
+        return [Found(memories[at], scores[at], embedder is None) for at in best[:k]]
 
     def get(
         self,

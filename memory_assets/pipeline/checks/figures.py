@@ -14,6 +14,7 @@ from memory_assets.pipeline.checks.source_turns import PLACES, count_sources
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.versions import note_versions
+from memory_assets.session_analysis.usage import dollars_of, with_prices
 from memory_assets.stores.gateway_usage import FILE_NAME, Spent, spent_since
 
 _LISTED = 20
@@ -27,7 +28,8 @@ def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
     fresh, runs = current["freshness"], current["runs"]
     last = runs.get("last") or {}
     figures: Figures = {
-        "sessions": sum(int(each["sessions"]) for each in current["projects"].values()),
+        "sessions": current["sessions"]["total"],
+        **{f"sessions_{whose}": n for whose, n in current["sessions"].items() if whose != "total"},
         "projects": len(current["projects"]),
         "files": fresh["files"],
         "files_not_taken_in": fresh["pending_files"],
@@ -130,7 +132,8 @@ _COLUMNS = "| asked by | route | model | at | requests | failed | tokens in | ou
 def cost_figures(components: Components, days: int) -> tuple[dict[str, str | int | float], str]:
     """Return sums over the last days, and a table in Markdown by route and model."""
     since = components.clock() - days * 86_400
-    spent = spent_since(components.data_dir / FILE_NAME, since)
+    priced = dollars_of(with_prices(components.settings.model_prices))
+    spent = spent_since(components.data_dir / FILE_NAME, since, priced)
     figures: dict[str, str | int | float] = {
         "since": datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
         "requests": sum(each.requests for each in spent),
@@ -143,7 +146,7 @@ def cost_figures(components: Components, days: int) -> tuple[dict[str, str | int
 
 
 def _as_markdown(spent: Sequence[Spent]) -> str:
-    """Return a table of what was asked; "unknown" where no endpoint said what it cost."""
+    """Return a table of what was asked; "unknown" where no endpoint and no price says the cost."""
     if not spent:
         return "Nothing was asked of an endpoint."
     rows = [

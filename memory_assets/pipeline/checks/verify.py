@@ -72,12 +72,19 @@ class Verdict:
         return "passed" if self.passed else "warning" if self.warning else "failed"
 
 
-def _make_again(partition: str) -> str:
-    """Return the command that makes all of a project, or of the workspaces, again."""
+def _make_again(components: Components, partition: str) -> str:
+    """Return the command that makes all of a project, or of the workspaces, again; of a project
+    that is in the lake and not on record, what else can be done."""
     if is_workspace(partition):
         return "Run `memory index --full`"
     if is_agent_memory(partition):
         return "Run `memory ingest --full`"
+    if not components.catalog.products.has_rows(REDACTED_RECORDS.name, partition):
+        return (
+            "Nothing is on record of this project, as if its files were of another memory: move "
+            "catalog.db away to adopt them, or their directories in the lake to leave them out; "
+            "then run `memory ingest`"
+        )
     return f"Run `memory ingest --full --project={partition}`"
 
 
@@ -140,7 +147,7 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
     return Verdict(
         not reports,
         counts,
-        f"{_make_again(project)}; if it stays, report the rule by name.",
+        f"{_make_again(components, project)}; if it stays, report the rule by name.",
         reports=reports,
     )
 
@@ -179,7 +186,7 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     return Verdict(
         not unbalanced,
         {**totals, "unbalanced": len(unbalanced), "sessions": ", ".join(unbalanced[:_LISTED])},
-        f"{_make_again(project)}.",
+        f"{_make_again(components, project)}.",
     )
 
 
@@ -226,7 +233,7 @@ def _compare(
             "sessions_that_differ": len(differing),
             "sessions": ", ".join(sorted(differing)[:_LISTED]),
         },
-        f"{_make_again(project)}.",
+        f"{_make_again(components, project)}.",
     )
 
 
@@ -339,7 +346,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     return Verdict(
         missing == extra == 0,
         {"rows": rows, "missing": missing, "extra": extra},
-        f"{_make_again(project)}.",
+        f"{_make_again(components, project)}.",
     )
 
 
@@ -394,7 +401,7 @@ def keywords_match(components: Components, project: str) -> Verdict:
     counts = {}
     for kind, (missing, extra) in missing_and_extra(components, project).items():
         counts[f"{kind}_missing"], counts[f"{kind}_extra"] = missing, extra
-    return Verdict(not any(counts.values()), counts, f"{_make_again(project)}.")
+    return Verdict(not any(counts.values()), counts, f"{_make_again(components, project)}.")
 
 
 def _collection(components: Components, name: str) -> Collection | None:

@@ -401,7 +401,7 @@ def keyword_row(row: LakeRow, unit: int, time: str) -> KeywordRow:
     `time` is the column that says when it was.
     A turn's date and facts stand with its first passage."""
     said = Counter(text_terms(row.text))
-    found_by = said if row.text.isascii() else said + Counter(shorter_terms(row.text))
+    found_by = said + Counter(shorter_terms(row.text, said))
     terms = {term: count * TERM_UNIT for term, count in found_by.items()}
     part = int(row.values.get("part", 0))
     moment: datetime | None = row.values[time]

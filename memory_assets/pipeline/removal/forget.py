@@ -19,13 +19,14 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from memory_assets.errors import ConfigurationError, NotFound, StoreError
+from memory_assets.errors import ConfigurationError, DamagedFile, NotFound, StoreError
+from memory_assets.paths import tombstones_copy
 from memory_assets.pipeline.agent_memory.forgetting import (
     forget_written,
     leave_without,
@@ -60,7 +61,7 @@ from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.chroma.rewrite import rewrite_files
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.files.sqlite import compact
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES
 from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones, unfinished
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 
@@ -136,8 +137,22 @@ def forget(
         along = promoted_from(components, keys)
         along += said_too(components, {*keys, *along})
         stones.begin(along, state="leaving")
+        if not leaving:
+            _keep_copy(components, keys, owned)
         stones.begin(keys, owned, "leaving" if leaving else "begun")
         return _complete(components, erase_traces, progress)
+
+
+def _keep_copy(
+    components: Components, keys: Sequence[SessionKey], owned: Sequence[tuple[int, Records]]
+) -> None:
+    """Note sessions in the copy of the tombstones, where that can be written. What agents wrote
+    is not in it, as they may write it again."""
+    sessions = [key for key in keys if not is_agent_memory(key[0])]
+    copy = tombstones_copy(components.data_dir)
+    with suppress(StoreError, OSError):
+        if sessions:
+            Tombstones(copy, components.install_key).begin(sessions, owned)
 
 
 def complete(
@@ -150,6 +165,22 @@ def complete(
     adopt_archive(components)
     with lock_all_writers(components, []):
         return _complete(components, erase_traces, progress)
+
+
+def remove_forgotten_rows(components: Components) -> None:
+    """Delete what the lake has of sessions that were forgotten: a table that was put back from
+    before the forgetting brought them along. Reads the footers of all files, where anything was
+    forgotten."""
+    forgotten, lake = tombstones(components).forgotten("done"), components.lake
+    for table in TABLES.values() if forgotten else ():
+        for project in lake.projects(table):
+            if is_workspace(project) or is_agent_memory(project):
+                continue
+            with suppress(DamagedFile):  # which whoever reads it names
+                there = {(project, session) for session in lake.sessions(table, project)}
+                if selected := {key for key in there if key in forgotten}:
+                    with components.project_lock(project):
+                        _remove_files(components, selected, set())
 
 
 @contextmanager
@@ -231,8 +262,9 @@ def _remove_workspaces(
 
 
 def _remove_rows(components: Components, selected: Set[SessionKey], names: Names) -> int:
-    """Delete the rows of sessions from the catalogue, and what names them or gone projects from
-    the ledger of runs; return the number of the catalogue's."""
+    """Delete the rows of sessions from the catalogue, that they are hidden, and what names them or
+    gone projects from the ledger of runs; return the number of the catalogue's."""
+    components.hidden.remove(selected)
     if selected:
         components.runs.forget(names.projects, names.session_ids)
     return remove_sessions(components.catalog.path, selected, names.projects)

@@ -16,6 +16,7 @@ from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.embedding import Embedder, load_embedder
 from memory_assets.errors import StoreBusy
 from memory_assets.http.endpoint_use import EndpointUse, is_endpoint
+from memory_assets.http.model_endpoint import RateLimit
 from memory_assets.pipeline.stage.engines import Engines, redaction_settings
 from memory_assets.pipeline.stage.pending_checks import (
     PendingSession,
@@ -151,7 +152,15 @@ class Components(Engines):
         name, key = self.settings.embedder, self.settings.embedder_key
         if not is_endpoint(name):
             return self._model
-        return load_embedder(name, key=key, note=self._note)
+        parallel = self.settings.embedder_parallel
+        return load_embedder(
+            name, key=key, note=self._note, parallel=parallel, limit=self._rate_limit
+        )
+
+    @opened_once
+    def _rate_limit(self) -> RateLimit:
+        """When requests for vectors may begin, of all runs."""
+        return RateLimit(self.settings.embedder_per_minute)
 
     @opened_once
     def _model(self) -> Embedder:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from memory_assets.embedding import DEFAULT_EMBEDDER, embed_redacted
+from memory_assets.embedding import DEFAULT_EMBEDDER, Embedder, embed_redacted
+from memory_assets.embedding.endpoint import BATCH, EndpointEmbedder
 from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.http.endpoint_use import is_endpoint
 from memory_assets.models import Embedding
@@ -22,7 +23,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table, expected_input
-from memory_assets.redacted_text import RedactedText
+from memory_assets.redacted_text import RedactedText, require_redacted
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.catalog.vectors import VectorPlace
 from memory_assets.stores.lake.schemas import (
@@ -33,6 +34,8 @@ from memory_assets.stores.lake.schemas import (
 )
 
 Vector = npt.NDArray[np.float32]
+_MOST_KEPT = 20_000
+"""Vectors of an endpoint (30 MB) that wait for the sessions of their texts."""
 _Texts = list[tuple[str, str, RedactedText]]
 
 
@@ -77,6 +80,53 @@ def embedded_ahead(components: Components, derived: DerivedTable, source: Produc
     return {(derived.table.name, expected): (work.new_vectors(source), work.seconds)}
 
 
+class _FilledRequests:
+    """A model at an endpoint whose requests are filled across sessions: with what one of them
+    leaves of a request go texts of those that follow."""
+
+    in_process = False
+
+    def __init__(self, embedder: EndpointEmbedder, following: Iterator[list[RedactedText]]) -> None:
+        """Take a model, and the texts of the sessions that will be asked for, in their order."""
+        self.embedder_id, self.family = embedder.embedder_id, embedder.family
+        self.dimension, self.knows = embedder.dimension, embedder.knows
+        self._embedder, self._following = embedder, following
+        self._vectors: dict[str, Vector] = {}
+        self._waiting: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return an array (len(texts), dimension) of rows of length 1.
+
+        Raises:
+            EmbedderUnavailable: as the model.
+        """
+        while missing := [text for text in texts if text not in self._vectors]:
+            self._ask(missing)
+        vectors = np.stack([self._vectors[text] for text in texts])
+        if len(self._vectors) > _MOST_KEPT:
+            for text in texts:
+                self._vectors.pop(text, None)
+        return vectors
+
+    def _ask(self, missing: Sequence[str]) -> None:
+        """Ask for as many whole requests as are under way at once, these texts first; what is left
+        waits, unless nothing follows."""
+        waiting = dict.fromkeys((*missing, *self._waiting))
+        for texts in self._following:
+            require_redacted(texts)
+            waiting |= dict.fromkeys(text for text in texts if text not in self._vectors)
+            if len(waiting) >= self._embedder.at_once:
+                break
+        else:
+            self._following = iter(())
+        chosen, whole = list(waiting), len(waiting) // BATCH * BATCH
+        if len(waiting) < self._embedder.at_once:
+            whole = len(waiting)
+        vectors = self._embedder.embed(chosen[:whole])
+        self._vectors |= zip(chosen[:whole], vectors, strict=True)
+        self._waiting = chosen[whole:]
+
+
 class _Embedding:
     """Makes the vectors of one project's sessions; `embedded` and `reused` count them, `seconds`
     is how long the embedder took."""
@@ -89,6 +139,9 @@ class _Embedding:
         self._source_table = source_table
         self._table = table
         self._vectors: dict[str, Vector] = {}
+        self._embedder: Embedder = components.embedder
+        if isinstance(self._embedder, EndpointEmbedder):
+            self._embedder = _FilledRequests(self._embedder, self._following())
         self.embedded = self.reused = 0
         self.seconds = 0.0
 
@@ -144,21 +197,39 @@ class _Embedding:
             return []
         start = time.perf_counter()
         try:
-            return self._asked(session_id, new, text_of)
+            return embed_redacted(self._embedder, *self._parts(session_id, new, text_of))
         finally:
             self.seconds += time.perf_counter() - start
 
-    def _asked(
+    def _parts(
         self, session_id: str, new: Sequence[str], text_of: Mapping[str, RedactedText]
-    ) -> npt.NDArray[np.float32]:
-        lake, embedder = self._components.lake, self._components.embedder
+    ) -> tuple[list[RedactedText], tuple[RedactedText, ...]]:
+        """Return the texts that are embedded, and their contexts, none if there are none."""
+        lake, texts = self._components.lake, [text_of[name] for name in new]
         context_of = lake.read_contexts(self._source_table, self._project, session_id)
-        texts = [text_of[name] for name in new]
         if not context_of:
-            return embed_redacted(embedder, texts)
+            return texts, ()
         lengths, contexts = zip(*map(context_of.__getitem__, new), strict=True)
         parts = [text.cut(0, length) for text, length in zip(texts, lengths, strict=True)]
-        return embed_redacted(embedder, parts, contexts)
+        return parts, contexts
+
+    def _following(self) -> Iterator[list[RedactedText]]:
+        """Yield what is embedded of each session that is out of date, in the order in which they
+        are made."""
+        products, version = self._components.catalog.products, self._components.embedder.embedder_id
+        made = products.of_project(self._table.name, self._project)
+        sources = products.of_project(self._source_table.name, self._project)
+        for session_id, source in sorted(sources.items()):
+            known = made.get(session_id)
+            if known and known.input_hash == expected_input(source.output_hash, version):
+                continue
+            try:
+                text_of = {name: text for _, name, text in self._texts(source)}
+                new = self._without_vectors(session_id, text_of)
+                texts, contexts = self._parts(session_id, new, text_of) if new else ([], ())
+            except (NotFound, DamagedFile):  # it is reported when the session is made
+                continue
+            yield [text for text in (*texts, *contexts) if text]
 
     def _add(self, vectors: Iterable[tuple[str, Vector]]) -> None:
         for content_hash, vector in vectors:

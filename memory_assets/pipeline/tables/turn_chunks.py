@@ -84,7 +84,11 @@ class _TableOfTurns:
         turns = list(turns_of(source, sorted(records, key=by_source_file)))
         whole = self._whole_outputs(source)
         stored = self._stored(source)
-        facts: ProductFacts = {"turns": len(turns)}
+        facts: ProductFacts = {
+            "turns": len(turns),
+            "asked": sum(turn.asked for turn in turns),
+            "typed": sum(turn.typed is not None for turn in turns),
+        }
         if source.rows <= _FEW_RECORDS and not stored:
             return [row for turn in turns for row in self._rows_of(turn, whole)], facts
         rows: list[Any] = []

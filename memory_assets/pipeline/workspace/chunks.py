@@ -15,6 +15,7 @@ from memory_assets.documents.embedded import embedded_by_name, embedded_length
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
+from memory_assets.redaction import keep_lines
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
 
@@ -45,6 +46,10 @@ def _name(document: WorkspaceDocument) -> str:
     return PurePosixPath(document.session_id).name
 
 
+def _is_within_a_word(text: str, place: int) -> bool:
+    return 0 < place < len(text) and not (text[place - 1].isspace() or text[place].isspace())
+
+
 def _passages(
     components: Components,
     document: WorkspaceDocument,
@@ -65,6 +70,9 @@ def _passages(
     spans = split_passages(whole, components.tokens, MAX_TOKENS)
     for part, (start, end) in enumerate(spans):
         text = whole.cut(start, end)
+        if _is_within_a_word(whole, start) or _is_within_a_word(whole, end):
+            # The end of a drawing's base64 looks like a token where the rest of it is not there.
+            text = keep_lines(text, redact(text))
         embedded = 0 if by_name else embedded_length(document.file_type, text, components.tokens)
         first = section.line_start + whole.count("\n", 0, start)
         yield WorkspaceChunk(

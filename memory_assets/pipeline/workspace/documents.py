@@ -52,9 +52,8 @@ def read_documents(components: Components, partition: str) -> StageReport:
         catalog.kept_vectors.expire(partition, version)
         products = catalog.products.of_project(STAGE, partition)
         held = held_back(components, partition)
-        reader = _Reader(
-            components, workspace, version, known, domains_of(workspace.root, found.files)
-        )
+        domains, unread = domains_of(workspace.root, found.files)
+        reader = _Reader(components, workspace, version, known, domains)
         batch, made = Batch(components.lake, partition, WORKSPACE_DOCUMENTS), list[Product]()
         newest = sorted(found.files.values(), key=lambda file: (-file.mtime_ns, file.path))
         for file in newest:
@@ -85,6 +84,8 @@ def read_documents(components: Components, partition: str) -> StageReport:
         report.add_products(list(products.values()))
         report.quarantined = len(held_back(components, partition))
         _add_details(report, products, found)
+        for path in unread:
+            report.details[f"names no domains, cannot be parsed: {path}"] = 1
     return report
 
 

@@ -80,15 +80,15 @@ def document_source(memory: Searchable, asked: CrossQueryRequest) -> DocumentSou
         StoreMismatch: it was, or may have been, embedded with another model.
         StoreError: Chroma cannot be reached.
     """
-    name = asked.collection
+    name = WORKSPACE if asked.workspace else asked.collection
     indexed = bool(memory.catalog.products.totals().get(WORKSPACE_DOCUMENTS.name))
     if name == WORKSPACE and indexed:
-        return _Workspaces(memory, asked.n)
+        return _Workspaces(memory, asked)
     try:
         names = other_collections(memory)
     except (NotFound, StoreError) as error:
         if name is None and indexed:
-            return _Workspaces(memory, asked.n)
+            return _Workspaces(memory, asked)
         if name is None and isinstance(error, StoreReadOnly):
             raise ConfigurationError(_NONE_TO_READ) from error
         raise
@@ -106,7 +106,7 @@ def document_source(memory: Searchable, asked: CrossQueryRequest) -> DocumentSou
     if name == WORKSPACE:
         if not indexed:
             raise NotFound(NO_DOCUMENTS)
-        return _Workspaces(memory, asked.n)
+        return _Workspaces(memory, asked)
     if name in OURS:
         raise ConfigurationError(f"{name} holds sessions, which are asked anyway; {there}")
     if name not in names:
@@ -154,9 +154,10 @@ class _Workspaces:
 
     name = WORKSPACE
 
-    def __init__(self, memory: Searchable, n: int) -> None:
+    def __init__(self, memory: Searchable, asked: CrossQueryRequest) -> None:
         self._memory = memory
-        self._n = n
+        self._n = asked.n
+        self._only = memory.workspace_named(asked.workspace).name if asked.workspace else None
         self.space = Space(memory.settings.embedder, "workspace")
 
     def documents(self, ids: Sequence[str]) -> list[Document]:
@@ -168,7 +169,7 @@ class _Workspaces:
         """
         rows = []
         for text in ids:
-            named = document_named(self._memory, text)
+            named = document_named(self._memory, f"{self._only}::{text}" if self._only else text)
             if named is None and (full := only_file(text, self._by_path())) is not None:
                 named = document_named(self._memory, full)
             if named is not None:
@@ -185,7 +186,8 @@ class _Workspaces:
                 f"are: {', '.join(OF_DOCUMENTS)}"
             )
         query = query[:_MOST_ASKED]
-        hits = self._memory.search(query, kinds=(WORKSPACE,), n=n, **(where or {})).hits
+        asked = {"kinds": (WORKSPACE,), "n": n, "workspace": self._only, **(where or {})}
+        hits = self._memory.search(query, **asked).hits
         found = [Document(hit.id, str(hit.text), hit.metadata, _NO_VECTOR) for hit in hits]
         return list(zip(self._with_vectors(found), (hit.score for hit in hits), strict=True))
 
@@ -210,6 +212,7 @@ class _Workspaces:
         return {
             f"{each.name}/{path}": f"{each.name}::{path}"
             for each in Workspaces(self._memory.data_dir).all()
+            if self._only in (None, each.name)
             for path in products.of_project(WORKSPACE_DOCUMENTS.name, each.partition)
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RAW_SESSIONS, REDACTED_RECORDS = "raw_sessions", "redacted_records"
 """Stages of which all that is searched is made."""
-_MOST_HELD_BACK = 20
+MOST_HELD_BACK = 20
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def together(answers: Sequence[Answer], most: int) -> Answer:
     coverage = replace(
         answers[0].coverage,
         quarantined=sum(one.coverage.quarantined for one in answers),
-        held_back=tuple(held_back[:_MOST_HELD_BACK]),
+        held_back=tuple(held_back[:MOST_HELD_BACK]),
     )
     return replace(
         answers[0],
@@ -155,6 +155,24 @@ def together(answers: Sequence[Answer], most: int) -> Answer:
         older=sum(one.older for one in answers),
         machine=sum(one.machine for one in answers),
     )
+
+
+def only(
+    ask: Callable[[SearchRequest], Answer], request: SearchRequest, passes: Callable[[Hit], bool]
+) -> Answer:
+    """Return an answer with the hits that pass; in place of the others come further ones."""
+    asked = request.n
+    while True:
+        answer = ask(replace(request, n=asked))
+        hits = tuple(filter(passes, answer.hits))
+        if len(hits) >= request.n or len(answer.hits) < asked or hits == answer.hits:
+            return replace(answer, hits=hits[: request.n])
+        asked *= 4
+
+
+def session_of(hit: Hit) -> tuple[str, str]:
+    """Return project and id of the session of a hit."""
+    return str(hit.metadata.get("project", "")), str(hit.metadata.get("session_id", ""))
 
 
 def with_held_back(catalog: Catalog, coverage: Coverage, request: SearchRequest) -> Coverage:
@@ -170,7 +188,7 @@ def with_held_back(catalog: Catalog, coverage: Coverage, request: SearchRequest)
     concerned = [
         each for each in entries if each.stage in stages and _passes(catalog, each, request)
     ]
-    shown = [{**asdict(each), "passing": each.passing} for each in concerned[:_MOST_HELD_BACK]]
+    shown = [{**asdict(each), "passing": each.passing} for each in concerned[:MOST_HELD_BACK]]
     return replace(
         coverage,
         quarantined=len({(each.project, each.session_id) for each in concerned}),

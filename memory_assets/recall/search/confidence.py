@@ -67,10 +67,20 @@ _WORDS_ALONE = _Model(
 
 @dataclass(frozen=True)
 class Confidence:
-    """How probable it is that a hit answers, and whether that makes it a weak one."""
+    """How probable it is that a hit answers, as it is shown, to the hundredth, and from which
+    probability on that makes it none of the weak ones."""
 
     probability: float
-    weak: bool
+    enough: float
+
+    @property
+    def weak(self) -> bool:
+        """Whether a hit of this probability is weak: there is no other rule."""
+        return self.probability < self.enough
+
+    def made_sure(self) -> Confidence:
+        """Return the confidence of a hit that holds literally what was asked for."""
+        return Confidence(max(self.probability, self.enough), self.enough)
 
 
 @dataclass(frozen=True)
@@ -157,5 +167,10 @@ def confidences(turns: Sequence[int], evidence: Evidence, least: float = 0.0) ->
     most = max(map(probability, evidence.field[:1]), default=0.0)
     if round(most, SHOWN_DIGITS) < least:
         turns = turns[:1]
-    judged = (min(most, probability(turn)) for turn in turns)
-    return [Confidence(each, each < model.weak_below) for each in judged]
+    judged = (round(min(most, probability(turn)), SHOWN_DIGITS) for turn in turns)
+    return [Confidence(each, model.weak_below) for each in judged]
+
+
+def unknown(turns: Sequence[int]) -> list[Confidence]:
+    """Return the confidence of turns for a question of which nothing is known."""
+    return [Confidence(0.0, _WITH_VECTORS.weak_below)] * len(turns)

@@ -16,13 +16,7 @@ import numpy as np
 
 from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
-from memory_assets.recall.search.confidence import (
-    FIELD,
-    SHOWN_DIGITS,
-    Confidence,
-    Evidence,
-    confidences,
-)
+from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, confidences, unknown
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.documents import (
     POOL,
@@ -45,6 +39,7 @@ from memory_assets.recall.search.ranking import (
     meaning_weight,
     worded_for_meaning,
 )
+from memory_assets.recall.search.relations import asked_relation, may_state, relation_scores
 from memory_assets.recall.search.spelling import (
     Vocabulary,
     corrections,
@@ -67,6 +62,8 @@ alone say less of a chunk, so they count .72 then."""
 _READ_HITS, _WITH_WORDS, _LAST, _EXCERPT = 3, 3, 3, 240
 """The first hits that are shown by another passage if their best one does not answer: of those with
 most words of the question and the last ones, judged by an excerpt of so many characters."""
+_OF_RELATIONS = 0.3
+"""What it is worth that a chunk states the relation that is asked for."""
 _OF_HUBS = 0.1
 """The share of its hubness that is taken from code."""
 
@@ -181,19 +178,19 @@ def _find_kind(
         evidence = Evidence(
             request.query, corpus, corpora.index, nearest, field.scores, words, cosines, meaning
         )
-        sure = [Confidence(0.0, weak=True)] * len(turns)
-        if known or cosines is None:
-            sure = confidences(turns, evidence, request.least)
-        turns, judged = turns[: len(sure)], sure
+        told = known or cosines is None
+        sure = confidences(turns, evidence, request.least) if told else unknown(turns)
+        turns = turns[: len(sure)]
         if pasted is not None:
-            judged = [
-                replace(each, weak=each.weak and not pasted[turn])
+            sure = [
+                each.made_sure() if pasted[turn] else each
                 for turn, each in zip(turns, sure, strict=True)
             ]
+        judged = sure
     # By meaning alone a turn is shown by its nearest passage, documents by their chunks.
     asks = "" if request.mode == "semantic" or copies else request.query
     hits = _hits(turns, judged, ranking, corpus, corpora, copies, asks)
-    hits = [_sure_if_literal(hit, request.query) for hit in hits]
+    hits = [_sure_if_literal(hit, request.query, judged) for hit in hits]
     if ranking.meaning is None and pasted is None and len(request.kinds) > 1:
         # A kind with one of the question's words is not the equal of one with all of them.
         hits = [replace(hit, score=hit.score * words.occurring) for hit in hits]
@@ -218,6 +215,7 @@ class _Ranking:
     of_types: Floats | None = None
     of_headings: Floats | None = None
     of_hubs: Floats | None = None
+    of_relations: Floats | None = None
 
 
 def _by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
@@ -279,12 +277,23 @@ def _of_documents(
         of_types = share * type_scores(corpus, index, request.query)
         scores = ranking.scores if ranking.meaning is not None else (1 - share) * ranking.scores
         ranking = replace(ranking, scores=scores + of_types, of_types=of_types)
-    turns = best(_among(allowed, ranking.scores), max(POOL, 3 * request.n))
+    among = _among(allowed, ranking.scores)
+    turns = best(among, max(POOL, 3 * request.n))
+    relation = asked_relation(request.query, words.rarities) if request.mode != "semantic" else None
+    if relation is not None:
+        also = may_state(relation, corpus, index, among)
+        turns = np.concatenate([turns, also[~np.isin(also, turns)]])
     rows = corpus.rows_at(index, _shown(turns.tolist(), ranking, corpus))
     if request.mode != "semantic":
         of_headings = np.zeros(corpus.turns, dtype=np.float32)
         of_headings[turns] = share * heading_scores(rows, words.rarities)
-        ranking = replace(ranking, scores=ranking.scores + of_headings, of_headings=of_headings)
+        of_relations = np.zeros(corpus.turns, dtype=np.float32)
+        if relation is not None:
+            of_relations[turns] = _OF_RELATIONS * relation_scores(rows, relation)
+        scores = ranking.scores + of_headings + of_relations
+        ranking = replace(
+            ranking, scores=scores, of_headings=of_headings, of_relations=of_relations
+        )
         order = np.argsort(-ranking.scores[turns], kind="stable")
         turns, rows = turns[order], [rows[at] for at in order]
     return ranking, {
@@ -341,10 +350,12 @@ def _hits(
             why["type"] = round(float(ranking.of_types[turn]), 4)
         if ranking.of_headings is not None and ranking.of_headings[turn]:
             why["heading"] = round(float(ranking.of_headings[turn]), 4)
+        if ranking.of_relations is not None and ranking.of_relations[turn]:
+            why["relation"] = round(float(ranking.of_relations[turn]), 4)
         if ranking.of_hubs is not None and ranking.of_hubs[turn]:
             why["hubness"] = round(float(ranking.of_hubs[turn]), 4)
         if confidence is not None:
-            why["answers"] = round(confidence.probability, SHOWN_DIGITS)
+            why["answers"] = confidence.probability
         weak = confidence is not None and confidence.weak
         score = float(ranking.scores[turn])
         prompt = prompts[shown.id]
@@ -381,8 +392,10 @@ def _answering(
     return shown
 
 
-def _sure_if_literal(hit: Hit, query: str) -> Hit:
-    return replace(hit, weak=False) if hit.weak and holds_literally(query, hit.text) else hit
+def _sure_if_literal(hit: Hit, query: str, judged: Sequence[Confidence | None]) -> Hit:
+    if not (hit.weak and judged[0] and holds_literally(query, hit.text)):
+        return hit
+    return replace(hit, weak=False, why={**hit.why, "answers": judged[0].enough})
 
 
 def _shown(turns: Sequence[int], ranking: _Ranking, corpus: Corpus) -> list[int]:

@@ -4,7 +4,7 @@ did, or mends what it found.
 A proposal, an option list or a finding is found by the same words as what was decided or done
 about it, and often before it. Reordering the hits does not help, telling does. It is told only
 where the session shows it, from the rows of the keyword index: what was said, and the digest of
-the calls.
+the calls. Of another session only the revert of a commit is told, which names it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from memory_assets.recall.search.answer import Hit, Later
 from memory_assets.session_analysis.statements import CORRECTS
+from memory_assets.stores.keyword_index.blocks import unpack_postings
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 from memory_assets.tool_names import kind_of_tool
 
@@ -86,6 +87,12 @@ _FINDS = re.compile(
     r"should (?:be|have|not)|incorrect|mismatch|vulnerab\w+|stale|crash\w*)\b",
     re.IGNORECASE,
 )
+_TELLS_OF_A_COMMIT = re.compile(r"\b(?:commit|push)", re.IGNORECASE)
+_COMMIT = re.compile(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,40}\b")
+_SHORT_COMMIT = 7
+"""Characters of a commit's SHA that git prints, at least."""
+_MOST_ROWS = 100
+"""Rows that name a commit, which are read."""
 _NAME = re.compile(r"[A-Za-z_]\w*(?:[._/-]\w+)+|\w*[a-z][A-Z]\w*|\w+_\w+|\w+\(\)")
 _MARKUP = str.maketrans("", "", "*`")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -123,7 +130,46 @@ def with_later(hits: Sequence[Hit], index: KeywordIndex) -> list[Hit]:
 def _later(hit: Hit, index: KeywordIndex) -> Later | None:
     session = str(hit.metadata["project"]), str(hit.metadata["session_id"])
     first = int(hit.metadata["turn_index"])
-    return later_of(hit.turn_id, turns_from(index, *session, first))
+    turns = turns_from(index, *session, first)
+    return (_reverted_elsewhere(hit, turns[0], index) if turns else None) or later_of(
+        hit.turn_id, turns
+    )
+
+
+def _reverted_elsewhere(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> Later | None:
+    """Return the turn of another, later session that reverted a commit which this one tells of."""
+    lines = [line for line in turn.reply.splitlines() if _TELLS_OF_A_COMMIT.search(line)]
+    commits = {sha[:_SHORT_COMMIT] for line in lines for sha in _COMMIT.findall(line)}
+    own, since = hit.metadata["session_id"], str(hit.metadata["timestamp"])
+    for commit in sorted(commits):
+        others = [
+            row
+            for row in _rows_naming(commit, index)
+            if row.metadata["session_id"] != own and str(row.metadata["timestamp"]) > since
+        ]
+        for row in sorted(others, key=lambda each: str(each.metadata["timestamp"])):
+            session = str(row.metadata["project"]), str(row.metadata["session_id"])
+            other = turns_from(index, *session, int(row.metadata["turn_index"]))[0]
+            named = re.compile(rf"\b{commit}")
+            by_command = re.search(rf"\bgit revert\b[^,\n]*\b{commit}", other.commands)
+            done = _sentence(other.reply, _TOOK_BACK)
+            if by_command or (done and named.search(done)):
+                return Later(
+                    other.id, "reverted", done or _cut(by_command[0] if by_command else "")
+                )
+    return None
+
+
+def _rows_naming(commit: str, index: KeywordIndex) -> list[IndexedRow]:
+    """Return the passages of turns that name a commit, however long."""
+    places = {
+        (block, int(row))
+        for term in index.terms_with(commit)
+        for block, packed in index.postings(term)
+        for row in unpack_postings([0], [packed])[0]
+    }
+    rows = index.rows(sorted(places)[:_MOST_ROWS])
+    return [row for row in rows if row is not None and row.id.startswith("session::")]
 
 
 def later_of(turn_id: str, turns: Sequence[SessionTurn]) -> Later | None:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.chunking import touched_by
-from memory_assets.recall.names import listed_projects, short_id
-from memory_assets.recall.rows import answering_models, asked_by_a_person, plain, rows_of
+from memory_assets.recall.names import listed_projects, session_named, short_id
+from memory_assets.recall.pins import pins_by_session
+from memory_assets.recall.rows import answering_models, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import SessionsRequest
+from memory_assets.stores.catalog.session_counts import (
+    SessionCounts,
+    counted_sessions,
+    sessions_of_persons,
+)
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
     SESSION_SUMMARIES,
     TURN_CHUNKS,
     USER_PROMPTS,
 )
+from memory_assets.stores.under_way.ingest import under_way
 
 if TYPE_CHECKING:
     from memory_assets.recall.searchable import Searchable
 
-_OF_WHOM = ("request", "by_program")
 _SUMMARY_COLUMNS = [
     *("session_id", "project", "project_root", "agent", "title", "started_at", "ended_at"),
     *("duration_seconds", "turns", "prompts", "git_branch", "commits"),
-    *("files_read", "files_modified", *_OF_WHOM),
+    *("files_read", "files_modified"),
 ]
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
@@ -33,22 +40,56 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
     """Return the sessions that pass the filters, the one that ended last first, as the JSON of
     `memory sessions`: `total`, of which `sessions` has the first `asked.n`; `machine` counts those
-    of programs, in which no person asked for anything, that were left out.
+    of programs, in which no person asked for anything, that were left out, `hidden` those that a
+    person hid. `in_memory` has the number of all sessions of the memory, or of the projects asked
+    for, and whose they are.
 
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
     projects = memory.projects_with_worktrees(asked.project)
-    passing = [row for row in _rows(memory, projects) if _passes(row, asked)]
-    listed = [row for row in passing if asked.machine or asked_by_a_person(row)]
+    if asked.session is not None:
+        project, session_id = session_named(memory, asked.session)
+        projects, asked = [project], replace(asked, session=session_id, machine=True, hidden=True)
+    pinned = pins_by_session(memory)
+    matching = [row for row in _rows(memory, projects) if _passes(row, asked)]
+    matching = [row for row in matching if not asked.pinned or row["session_id"] in pinned]
+    hidden = frozenset() if asked.hidden else memory.hidden.all()
+    passing = [row for row in matching if (row["project"], row["session_id"]) not in hidden]
+    every = counted_sessions(memory.catalog, projects)
+    of_persons = {(each.project, each.session_id) for each in every if each.whose == "persons"}
+    listed = [
+        row for row in passing if asked.machine or (row["project"], row["session_id"]) in of_persons
+    ]
     of_programs = len(passing) - len(listed)
     listed.sort(key=lambda row: (row["ended_at"] or _FIRST, row["session_id"]), reverse=True)
     return {
         "project": listed_projects(projects),
         "total": len(listed),
         "machine": of_programs,
-        "sessions": [_described(memory, row) for row in listed[: asked.n]],
+        "hidden": len(matching) - len(passing),
+        "in_memory": asdict(SessionCounts.of(every)),
+        "ingest": str(under_way(memory.data_dir) or ""),
+        "sessions": [
+            {**_described(memory, row), "pinned": pinned.get(row["session_id"], [])}
+            for row in listed[: asked.n]
+        ],
     }
+
+
+def newest_sessions(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], int]:
+    """Return the sessions that ended last of those that the list has without filters (project, id,
+    title and end of each), and how many it has. Only these are read."""
+    spans = memory.catalog.products.spans()
+    spans = sorted(spans, key=lambda span: (span[3] or "", span[1]), reverse=True)
+    of_persons = sessions_of_persons(memory.catalog) - memory.hidden.all()
+    listed = [span for span in spans if span[:2] in of_persons]
+    rows = (
+        (rows_of(memory.lake, SESSION_SUMMARIES, *span[:2], _SUMMARY_COLUMNS), span)
+        for span in listed[:most]
+    )
+    newest = [plain(each[0] if each else _of_turns(memory, *span)) for each, span in rows]
+    return newest, len(listed)
 
 
 def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[str, Any]]:
@@ -83,8 +124,6 @@ def _of_turns(
         "duration_seconds": (ended - started).total_seconds() if started and ended else 0.0,
         "turns": len({turn["turn_id"] for turn in turns}),
         "prompts": len({each["turn_id"] for each in prompts}),
-        "request": "",
-        "by_program": False,
         "git_branch": "",
         "commits": (),
         "files_read": files,
@@ -93,6 +132,8 @@ def _of_turns(
 
 
 def _passes(row: Mapping[str, Any], asked: SessionsRequest) -> bool:
+    if asked.session not in (None, row["session_id"]):
+        return False
     if asked.agent is not None and row["agent"] != asked.agent:
         return False
     if asked.since is not None and (row["ended_at"] or _FIRST) < asked.since:
@@ -114,6 +155,5 @@ def _described(memory: Searchable, row: Mapping[str, Any]) -> dict[str, Any]:
         "commits": list(row["commits"]),
         "files_modified": list(row["files_modified"]),
     }
-    for name in ("files_read", *_OF_WHOM):
-        del described[name]
+    del described["files_read"]
     return described

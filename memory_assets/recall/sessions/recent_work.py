@@ -18,9 +18,10 @@ from typing import Any
 
 from memory_assets.errors import NotFound
 from memory_assets.recall.names import short_id, with_worktrees
-from memory_assets.recall.rows import asked_by_a_person, one_line, rows_of
+from memory_assets.recall.rows import one_line, rows_of
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.open_ends import open_ends, standing_instructions
+from memory_assets.stores.catalog.session_counts import sessions_of_persons
 from memory_assets.stores.lake.rows import texts_of
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -149,14 +150,14 @@ class _Session:
 
 def recent_work(
     stores: Stores,
-    project: str,
+    projects: Sequence[str],
     fits: Callable[[Sequence[str]], bool] = lambda lines: True,
     message: str = "",
 ) -> list[str]:
-    """Return lines on the last sessions of a project and of its working trees, as many as fit; none
-    if there are no sessions with a person's prompt. Lines with words of the latest message are
+    """Return lines on the last sessions of projects and of their working trees, as many as fit;
+    none if there are no sessions with a person's prompt. Lines with words of the latest message are
     kept before others."""
-    sessions = _newest(stores, project)
+    sessions = _newest(stores, projects)
     lines = list(_by_worth(stores, sessions))
     if message:
         from memory_assets.keywords import indexed_terms, query_terms
@@ -197,13 +198,18 @@ def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
         place += 1
 
 
-def _newest(stores: Stores, project: str) -> list[_Session]:
-    """Return the newest sessions of a project and its working trees, in which a person asked
-    for something, the last one first."""
+def _newest(stores: Stores, projects: Sequence[str]) -> list[_Session]:
+    """Return the newest sessions of projects and their working trees, in which a person asked
+    for something and that nobody hid, the last one first."""
+    trees = (tree for each in projects for tree in with_worktrees(stores.catalog, each))
+    names = list(dict.fromkeys(trees))
+    of_persons = sessions_of_persons(stores.catalog, names)
+    hidden = stores.hidden.all()
     spans = [
         span
-        for name in with_worktrees(stores.catalog, project)
+        for name in names
         for span in stores.catalog.products.spans(name)
+        if span[:2] in of_persons and span[:2] not in hidden
     ]
     spans.sort(key=lambda span: (span[3] or "", span[1]), reverse=True)
     sessions: list[_Session] = []
@@ -211,8 +217,7 @@ def _newest(stores: Stores, project: str) -> list[_Session]:
         if len(sessions) == _READ:
             break
         for row in rows_of(stores.lake, SESSION_SUMMARIES, name, session_id):
-            if asked_by_a_person(row):
-                sessions.append(_Session(stores, row))
+            sessions.append(_Session(stores, row))
     sessions.sort(key=lambda each: each.row["ended_at"] or _FIRST, reverse=True)
     return sessions
 
@@ -318,7 +323,7 @@ def left_open(stores: Stores, project: str) -> list[OpenEnd]:
     one may have resolved, the newest first."""
     return [
         OpenEnd(session.key[1], session.last_turn, session.row["ended_at"], text)
-        for session, text in _open(_newest(stores, project))
+        for session, text in _open(_newest(stores, [project]))
     ]
 
 

@@ -250,14 +250,15 @@ class _Window:
 
 
 def _spans(memory: Searchable, anchor: Anchor, scope: str, asked: Sequence[str]) -> list[_Span]:
-    """Return the sessions in scope that have turns, with their times; the project of an anchor is
-    one of those `asked` for, if any."""
+    """Return the sessions in scope that have turns and are not hidden, with their times; the
+    project of an anchor is one of those `asked` for, if any."""
     projects: list[str | None] = [anchor.project if scope != "all" else None]
     if scope == "project" and anchor.project:
         named = asked if anchor.project in asked else (anchor.project,)
         every = (name for one in named for name in with_worktrees(memory.catalog, one))
         projects = [*dict.fromkeys(every)]
     session_id = anchor.session_id if scope == "session" else None
+    hidden = memory.hidden.all() - {(anchor.project or "", anchor.session_id or "")}
     return [
         _Span(
             datetime.fromisoformat(first) if first else _FIRST,
@@ -269,6 +270,7 @@ def _spans(memory: Searchable, anchor: Anchor, scope: str, asked: Sequence[str])
         for of_project, of_session, first, last in memory.catalog.products.spans(
             project, session_id
         )
+        if (of_project, of_session) not in hidden
     ]
 
 

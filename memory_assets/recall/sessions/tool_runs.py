@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ MOST_SESSIONS = 200
 """Most sessions read for one answer, the newest first: 7 ms of CPU each."""
 _MOST_FAILURES = 3
 _ERROR_CHARACTERS = 160
+_CONTINUED = re.compile(r"\\\r?\n")
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,15 @@ class Failure:
 
 @dataclass
 class Worked:
-    """A command that worked: its last form, how often and in how many sessions; `before` are
-    failures of the same tool that it came after, the latest first."""
+    """A command that worked: its last form, of how many `variants` in arguments alone, how often
+    and in how many sessions; `before` are failures of the same tool that it came after, the latest
+    first."""
 
     project: str
     command: str
     times: int = 0
     sessions: int = 0
+    variants: int = 1
     last: str | None = None
     turn_id: str = ""
     before: list[Failure] = field(default_factory=list)
@@ -67,10 +71,14 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
     naming = _sessions_naming(memory, words, projects)
     needed = partial(_needed, words[0])
     worked: dict[tuple[str, str], Worked] = {}
+    variants: dict[tuple[str, str], set[str]] = {}
     failed: list[Failure] = []
     for _, of_project, session_id in naming[:MOST_SESSIONS]:
         session = whole_session(memory, of_project, session_id, needed)
         runs = list(_runs_of(words, all_runs(session))) if session is not None else []
+        for each in runs:
+            if not each.run.failed:
+                variants.setdefault((of_project, each.form), set()).add(each.command)
         for form, fresh in _worked_in(of_project, runs).items():
             known = worked.setdefault((of_project, form), fresh)
             if known is not fresh:  # of an older session than those before
@@ -78,8 +86,9 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
                 known.sessions += 1
                 known.before += fresh.before
         failed += _never_worked(runs)
-    for each in worked.values():
-        each.before = _distinct(each.before)[:_MOST_FAILURES]
+    for key, one in worked.items():
+        one.before = _distinct(one.before)[:_MOST_FAILURES]
+        one.variants = len(variants[key])
     best = sorted(worked.values(), key=_use, reverse=True)[: asked.n]
     order = list(dict.fromkeys(each.project for each in best))
     best.sort(key=lambda each: order.index(each.project))
@@ -179,7 +188,12 @@ def _runs_of(words: Sequence[str], runs: Iterable[Run]) -> Iterator[_ToolRun]:
         part = next((each for each in parts if _is_of(each, words)), None)
         if part is not None:
             verb = next((str(word) for word in part.arguments), "")
-            yield _ToolRun(run, str(shown(part)), form_of(part), f"{part.program} {verb}")
+            yield _ToolRun(run, _command(part), form_of(part), f"{part.program} {verb}")
+
+
+def _command(segment: Segment) -> str:
+    """Return a command on one line, whose lines a backslash continues."""
+    return str(shown(replace(segment, text=segment.text.sub(_CONTINUED, " ").trimmed())))
 
 
 def _is_of(segment: Segment, words: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from memory_assets.recall.names import listed_projects
 from memory_assets.recall.rows import rows_of
 from memory_assets.requests.questions import UsageRequest
 from memory_assets.session_analysis.usage import PRICES_OF
+from memory_assets.stores.catalog.session_counts import counted_sessions
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import SESSION_USAGE
 
@@ -35,17 +36,24 @@ def session_usage(lake: Lake, project: str, session_id: str) -> dict[str, Any]:
 def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
     """Return what the turns that pass the filters took, as the JSON of `memory usage`: the whole,
     and `by` model, project, agent, session or local day, the most expensive first, days in order.
+    `without_usage` has the number of sessions that do not say it; 0 if an agent or time is asked
+    for.
 
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
     projects = memory.projects_with_worktrees(asked.project)
     rows = [row for row in _rows(memory, projects) if _passes(row, asked)]
+    whole = _summed(rows)
+    every = whole["sessions"]
+    if not (asked.agent or asked.since or asked.until):
+        every = len(counted_sessions(memory.catalog, projects))
     return {
         "project": listed_projects(projects),
         "by": asked.by,
         "prices_of": PRICES_OF,
-        **_summed(rows),
+        **whole,
+        "without_usage": every - whole["sessions"],
         "groups": _entries(rows, asked.by),
     }
 

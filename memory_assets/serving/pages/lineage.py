@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import socket
+import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
+
+from memory_assets.serving.http_server import LOOPBACK
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
+
+
+_REMEMBERED_SECONDS, _PATIENCE_SECONDS = 10.0, 0.2
+_asked: dict[str, tuple[float, bool]] = {}
+"""When each address was asked last, and whether it answered."""
+
+
+def answers(url: str) -> bool:
+    """Return whether Dagster's UI answers at an address. Only this machine is asked, and every ten
+    seconds at most; what is elsewhere is taken to answer."""
+    parts = urlsplit(url)
+    if parts.hostname not in LOOPBACK:
+        return True
+    at, answered = _asked.get(url, (float("-inf"), False))
+    if time.monotonic() - at > _REMEMBERED_SECONDS:
+        answered = False
+        with suppress(OSError):
+            address = (parts.hostname, parts.port or 80)
+            socket.create_connection(address, _PATIENCE_SECONDS).close()
+            answered = True
+        _asked[url] = time.monotonic(), answered
+    return answered
 
 
 def lineage_url(memory: Memory, asset: str, partition: str = "") -> str:

@@ -15,7 +15,7 @@ from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.pages.charts import heat_map, hour_bars, stacked_weeks
 from memory_assets.serving.pages.project_pages import last_day
 from memory_assets.serving.pages.rendering import page
-from memory_assets.serving.pages.search_page import newest_sessions
+from memory_assets.serving.pages.search_page import newest_listed
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -25,7 +25,7 @@ _ROWS, _FILES, _NOTED, _OPEN, _OPEN_PROJECTS = 6, 10, 6, 6, 8
 
 def side_list(memory: Memory, request: Request) -> Response:
     """Return the newest sessions alone, as a list that is renewed while the page is open."""
-    return page(request, "side.html", newest=newest_sessions(memory))
+    return page(request, "side.html", **newest_listed(memory))
 
 
 def overview_page(memory: Memory, request: Request) -> Response:
@@ -39,6 +39,7 @@ def overview_part(memory: Memory, request: Request) -> Response:
 
 
 def _overview(memory: Memory) -> dict[str, Any]:
+    from memory_assets.recall.pins import pins_by_session
     from memory_assets.recall.sessions.activity import activity, most_changed_files
     from memory_assets.recall.sessions.usage import usage_over_time
 
@@ -51,7 +52,9 @@ def _overview(memory: Memory) -> dict[str, Any]:
     last = last_day(days)
     roots = {each.project: each.root for each in projects}
     usage = usage_over_time(memory)
+    pinned = [each for of_session in pins_by_session(memory).values() for each in of_session]
     return {
+        "pinned": pinned[::-1][:_NOTED],
         "heat": heat_map(days, last, "turns", _sessions_of_day),
         "hours": hour_bars(hours, "turns"),
         "tokens": stacked_weeks(usage.tokens_by_week, last, "tokens"),

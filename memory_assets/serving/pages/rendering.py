@@ -19,12 +19,20 @@ from memory_assets.serving.answer_lines import (
     age,
     clock,
     dollars_in_words,
+    pin_line,
     project_name,
     shortened,
     unsure,
 )
 from memory_assets.serving.pages.charts import agent_mark
-from memory_assets.serving.pages.tags import breakable, marked, with_plain_tags, with_tags
+from memory_assets.serving.pages.lineage import answers
+from memory_assets.serving.pages.tags import (
+    breakable,
+    marked,
+    with_plain_tags,
+    with_tags,
+    without_dagster_links,
+)
 from memory_assets.serving.visible_text import Frame, visible
 from memory_assets.status import lasting
 
@@ -97,6 +105,7 @@ def _environment() -> Environment:
         "with_tags": with_tags,
         "with_plain_tags": with_plain_tags,
         "named": _named,
+        "pin_line": pin_line,
         "project_name": project_name,
         "agent_mark": agent_mark,
     }
@@ -133,4 +142,8 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         frame=framed(),
         **values,
     )
+    state = getattr(request.scope.get("app"), "state", None)  # none before one is signed in
+    url = getattr(state, "dagster_url", "")
+    if 'rel="noreferrer"' in body and not answers(url):
+        body = Markup(without_dagster_links(body))
     return HTMLResponse(body, status, {"cache-control": "no-store"})

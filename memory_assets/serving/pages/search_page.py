@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_assets.errors import MemoryAssetsError
-from memory_assets.requests.search import MAX_HITS, SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import later_lines, search_notes
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values
@@ -84,7 +84,7 @@ def _answered(
     older = _older(request, asked, answer["hits"])
     return {
         **shown,
-        **({} if given else {"newest": newest_sessions(memory)}),
+        **({} if given else newest_listed(memory)),
         "answer": answer,
         "hits": hits,
         "found": len(answer["hits"]),
@@ -126,20 +126,12 @@ def by_session(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**best, "also": best["also"][1:]} for best in groups.values()]
 
 
-def newest_sessions(memory: Memory) -> list[dict[str, Any]]:
-    """Return the newest sessions in which a person asked something, each as the hit of its last
-    prompt with the session's title."""
-    asked = SearchRequest(kinds=("prompts",), sort="date", n=MAX_HITS)
-    last: dict[str, dict[str, Any]] = {}
-    for hit in memory.search(asked).to_dict()["hits"]:
-        last.setdefault(hit["metadata"]["session_id"], hit)
-    newest = list(last.values())[:_NEWEST]
-    titles = memory.titles(
-        (hit["metadata"]["project"], hit["metadata"]["session_id"]) for hit in newest
-    )
-    for hit in newest:
-        hit["metadata"]["title"] = titles.get(hit["metadata"]["session_id"], "")
-    return newest
+def newest_listed(memory: Memory) -> dict[str, Any]:
+    """Return the newest sessions of those that are listed without filters, and their number."""
+    from memory_assets.recall.sessions.listing import newest_sessions
+
+    newest, of_persons = newest_sessions(memory, _NEWEST)
+    return {"newest": newest, "of_persons": of_persons}
 
 
 def _newest() -> SearchRequest:

@@ -28,6 +28,7 @@ from memory_assets.serving.pages.manual import MANUAL_PATH, manual_page
 from memory_assets.serving.pages.origin_pages import audit_page, health_page, tag_page
 from memory_assets.serving.pages.overview_page import overview_page, overview_part, side_list
 from memory_assets.serving.pages.palette import palette
+from memory_assets.serving.pages.pinning import PIN_PATH, pinning
 from memory_assets.serving.pages.project_pages import (
     document_page,
     project_page,
@@ -112,6 +113,9 @@ def build_site(settings: Settings, *, hosts: Sequence[str] = (), token: str | No
         ],
         exception_handlers={HTTPException: _http_error},
     )
+    pages.state.writes, pages.state.dagster_url = bool(token), settings.dagster_url
+    if token:
+        pages.router.routes.append(Route(PIN_PATH, pinning(settings), methods=["POST"]))
     guarded = Guard(SignIn(pages, token), hosts=hosts, headers=SITE_HEADERS)
     return Site(guarded, build_app(settings, hosts=hosts, token=token, opened=opened))
 

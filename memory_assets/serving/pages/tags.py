@@ -10,6 +10,8 @@ from markupsafe import Markup, escape
 from memory_assets.serving.visible_text import visible
 
 _TAG = re.compile(r"<redacted:(?P<rule>[a-z0-9-]{1,60}):(?P<digest>[0-9a-f]{12})>")
+_DAGSTER_LINK = re.compile(r'<a href="[^"]*"(?: title="[^"]*")? rel="noreferrer">(.*?)</a>')
+_ONLY_LEADS = ("lineage", "Lineage in Dagster", "Report in Dagster")
 _TAG_LINK = re.compile(r'<a class="redacted"[^>]*>([a-z0-9-]+)</a>')
 """A link of ours in HTML, where text cannot look like one."""
 _BREAKS = re.compile(r"(?<=[/\\_])(?=\w)")
@@ -62,6 +64,11 @@ def marked(text: str, query: str) -> Markup:
 def breakable(path: str) -> Markup:
     """Return a path as HTML that may be broken after its slashes and underscores."""
     return Markup(_BREAKS.sub("<wbr>", str(escape(visible(path)))))
+
+
+def without_dagster_links(html: str) -> str:
+    """Return HTML that leads nowhere in Dagster's UI: words of links stay."""
+    return _DAGSTER_LINK.sub(lambda link: "" if link[1] in _ONLY_LEADS else link[1], str(html))
 
 
 def without_tag_links(html: str) -> str:

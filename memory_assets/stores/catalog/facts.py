@@ -121,7 +121,10 @@ class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, ConversationFacts, to
     rules: Mapping[str, int]
     """Redaction audit: findings by rule."""
     turns: int
-    """Chunks and prompts."""
+    asked: int
+    typed: int
+    """Chunks and prompts: the turns of a session, of them those that a human began, and those of
+    which a human typed the prompt."""
     turn_states: Sequence[tuple[str, int]]
     """Chunks and prompts of long sessions: a hash of each turn, and the number of its rows."""
     made_of: tuple[str | None, int, str]

@@ -166,12 +166,11 @@ class Sources(CatalogPart):
             )
 
     def counts_by(self, column: Literal["agent", "project"]) -> dict[str, dict[str, int]]:
-        """Return sessions, files, prompts, bad lines, bytes and files that are gone, by agent or
-        project."""
+        """Return sessions, files, bad lines, bytes and files that are gone, by agent or project."""
         rows = self._connection.rows(
             f"SELECT {column} AS name, COUNT(DISTINCT project || '/' || session_id)"
             " AS sessions,"
-            " COUNT(*) AS files, COALESCE(SUM(json_extract(facts, '$.prompts')), 0) AS prompts,"
+            " COUNT(*) AS files,"
             " COALESCE(SUM(json_extract(facts, '$.bad_lines')), 0) AS bad_lines,"
             " SUM(size) AS bytes, COUNT(gone_at) AS gone FROM sources GROUP BY 1 ORDER BY 1"
         )

@@ -29,7 +29,7 @@ _NO_ANSWER_FROM = 300
 """The status from which on there is no answer: a redirection is none."""
 _NO_ACCESS = (401, 403)
 _FAULT = "InternalError"
-_PORTS = (8000, 443)
+PORTS = (8000, 443)
 """Where a URL names no port: of http, and of https."""
 _ANSWER_SECONDS = 30.0
 """How long a request may take. One of 1,000 rows takes half a second."""
@@ -107,7 +107,7 @@ class ChromaClient:
             self._token = chroma_server.token(self._data_dir)
         if self._server is None or (self.url, self._token) != before:
             self._server = HttpServer(
-                server_address("MEMORY_CHROMA_URL", self.url, *_PORTS) + _API,
+                server_address("MEMORY_CHROMA_URL", self.url, *PORTS) + _API,
                 self._token,
                 _ANSWER_SECONDS,
             )

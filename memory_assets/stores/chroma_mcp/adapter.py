@@ -80,6 +80,8 @@ def condition(where: Where) -> dict[str, Any] | None:
 
 
 HISTORY = "history"
+_NAMED_BEFORE = "agents."
+"""Names of collections began so in version 0.3, after the tenant's name."""
 _NO_COLLECTIONS = "__NO_COLLECTIONS_FOUND__"
 _MISSING, _EXISTS = "does not exist", "already exist"
 """Parts of chroma-mcp's messages; nothing else of a message is looked at or passed on."""
@@ -115,14 +117,15 @@ class _AlreadyThere(Exception):
 
 
 class ChromaMcpVectorStoreAdapter:
-    """A `VectorStore` and `HistoryStore` in collections whose names begin with a prefix.
+    """A `VectorStore` and `HistoryStore` in the collections `history` and `memory`, with a prefix
+    where other collections of these names are at the same server.
 
     Raises:
         ServerSilent: by each method; chroma-mcp does not answer.
         StoreError: by each method; it refused. Names tool and collection, and quotes no text.
     """
 
-    def __init__(self, session: McpSession, lock_file: Path, *, prefix: str = "agents.") -> None:
+    def __init__(self, session: McpSession, lock_file: Path, *, prefix: str = "") -> None:
         """Take a session with chroma-mcp, and the lock file that all writers share."""
         self._session = session
         self._lock_file = lock_file
@@ -326,12 +329,20 @@ class ChromaMcpVectorStoreAdapter:
             return self._called(tool, collection, arguments)
         except _MissingCollection:
             with suppress(_AlreadyThere):  # another writer was first
-                self._called("chroma_create_collection", collection, {"metadata": _COSINE})
+                self._make(collection)
         try:
             return self._called(tool, collection, arguments)
         except _MissingCollection:
             name = f"{self._prefix}{collection}"
             raise StoreError(f"collection {name} is deleted again and again") from None
+
+    def _make(self, collection: str) -> None:
+        """Rename the collection to what it is called now, or create it."""
+        try:
+            name = {"new_name": f"{self._prefix}{collection}"}
+            self._called("chroma_modify_collection", f"{_NAMED_BEFORE}{collection}", name)
+        except _MissingCollection:
+            self._called("chroma_create_collection", collection, {"metadata": _COSINE})
 
     def _called(self, tool: str, collection: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         given = {name: value for name, value in arguments.items() if value is not None}

@@ -18,6 +18,7 @@ from memory_assets.stores.files.shared import is_writable
 
 IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
+_UNKNOWN = " It is not known whether the change was stored; to make it once more does no harm."
 _IN_USE = "stop it, then run `memory status`, which completes the forgetting"
 
 
@@ -187,19 +188,23 @@ def transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iter
 
 
 def _commit(connection: sqlite3.Connection) -> None:
-    """Commit, or raise an error after which the transaction did not happen.
+    """Commit, or raise an error after which the transaction did not happen, or which has the note
+    that this is not known.
 
     Where all of it was written to the log, and only bringing the log to the disk failed, whoever
     opens the database next would find it whole. Another write takes its place in the log.
     """
     try:
         connection.execute("COMMIT")
-    except sqlite3.Error:
+    except sqlite3.Error as error:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")  # of some errors SQLite has undone it by itself
-        with suppress(sqlite3.Error):
+        try:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             connection.execute(f"PRAGMA user_version = {version}")
+        except sqlite3.Error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_IOERR_FSYNC:
+                error.add_note(_UNKNOWN)
         raise
 
 
@@ -211,20 +216,21 @@ def sqlite_errors(
     try:
         yield
     except sqlite3.Error as error:
+        unknown = "".join(getattr(error, "__notes__", ()))
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             raise StoreBusy(f"{path} is locked by another process; {if_busy}") from error
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
             raise StoreReadOnly(
                 f"cannot write {path}: it is read-only here. What is there can be searched; "
-                "correct the permissions to change it."
+                f"correct the permissions to change it.{unknown}"
             ) from error
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
             raise StoreError(
                 f"cannot write {path}: the disk is full. It is not damaged: free space, then run "
-                "the command again."
+                f"the command again.{unknown}"
             ) from error
         name = type(error).__name__
-        raise StoreError(f"cannot use {path} ({name}: {error}). {remedy}") from error
+        raise StoreError(f"cannot use {path} ({name}: {error}). {remedy}{unknown}") from error
 
 
 @contextmanager

@@ -348,7 +348,7 @@ def _filter(where: Mapping[str, Any]) -> Any:
     return models.Filter(must=must or None, must_not=must_not or None)
 
 
-_PORTS = (6333, 6333)
+PORTS = (6333, 6333)
 """Where a URL names no port: of http, and of https (as the clients of qdrant have it)."""
 _SECONDS = 60
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -396,7 +396,7 @@ def connected(url: str, api_key: str | None) -> tuple[Any, AbstractContextManage
         ) from None
     if is_directory(url):
         return _local(url)
-    address = server_address("QDRANT_URL", url, *_PORTS)
+    address = server_address("QDRANT_URL", url, *PORTS)
     client = qdrant_client.QdrantClient(
         url=address,
         headers={"api-key": api_key} if api_key else None,

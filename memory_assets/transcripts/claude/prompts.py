@@ -77,8 +77,9 @@ def record_origin(
         return Origin("machine", _KINDS.get(kind, MACHINE_PROMPT))
     if record.get("isMeta") is True:
         return Origin("machine", "meta")
-    if text_field(record, "planContent"):
-        return UNSAID  # whatever was typed or clicked, the plan is an agent's
+    if text_field(record, "planContent"):  # whatever was typed or clicked, it is an agent's
+        asked = PERSON if kind == "human" else _SOURCES.get(str(source), session)
+        return BY_PROGRAM if asked == BY_PROGRAM else UNSAID
     if kind == "human":
         return PERSON
     if isinstance(source, str):

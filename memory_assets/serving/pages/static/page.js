@@ -56,10 +56,13 @@ const seen = new IntersectionObserver((entries) => {
 
 async function load(link) {
   seen.unobserve(link);
+  const words = link.textContent;
+  link.textContent = "Loading …";
   let nodes;
   try {
     nodes = parsed(await fetched(link.dataset.more));
   } catch {
+    link.textContent = words;
     return; // it stays a link
   }
   const before = document.documentElement.scrollHeight;

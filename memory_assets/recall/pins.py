@@ -1,0 +1,86 @@
+"""Sessions and turns that a person pinned, with a note, and sessions that a person hid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory_assets.agent_memory.policy import NOTE
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.recall.names import id_named, session_named
+from memory_assets.recall.rows import one_line, rows_of
+from memory_assets.recall.show import show
+from memory_assets.stores.agents.journal import has_journal
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+from memory_assets.stores.stores import Stores
+
+
+@dataclass(frozen=True)
+class Pinnable:
+    """A session, or a turn of one, that a pin can be on; `id` is that of a session or a turn."""
+
+    project: str
+    session_id: str
+    turn_index: int | None
+
+    @property
+    def id(self) -> str:
+        """Its full id."""
+        turn = "" if self.turn_index is None else f"::turn::{self.turn_index}"
+        return f"session::{self.session_id}{turn}"
+
+
+def pinnable(stores: Stores, text: str) -> Pinnable:
+    """Return the session or turn that an id names, or whose row it names.
+
+    Raises:
+        ConfigurationError, NotFound: see `names.id_named`.
+    """
+    named = id_named(stores, text)
+    return Pinnable(named.project, named.parts.session_id, named.parts.turn_index)
+
+
+def usual_note(stores: Stores, of: Pinnable) -> str:
+    """Return what a pin says without a note: the session's title, or the beginning of the turn.
+
+    Raises:
+        NotFound: there is no such turn.
+        ConfigurationError: the session is hidden.
+    """
+    if (of.project, of.session_id) in stores.hidden.all():
+        again = f"`memory hide {of.session_id} --remove`"
+        raise ConfigurationError(f"session {of.session_id} is hidden; {again} first")
+    if of.turn_index is not None:
+        return one_line(show(stores, of.id)[0]["passages"][0])
+    rows = rows_of(stores.lake, SESSION_SUMMARIES, of.project, of.session_id, ["title"])
+    return (rows[0]["title"] if rows else "") or of.id
+
+
+def pins_by_session(stores: Stores) -> dict[str, list[dict[str, str]]]:
+    """Return what is pinned, by session: the id of the session or turn, and the note, the oldest
+    first."""
+    if not has_journal(stores.data_dir):
+        return {}
+    of_session: dict[str, list[dict[str, str]]] = {}
+    for each in stores.journal.memories({"type": NOTE}, archived=False, sort="ts"):
+        pinned = {"id": str(each.entities[0]), "text": str(each.text)}
+        of_session.setdefault(each.conversation_id, []).append(pinned)
+    return of_session
+
+
+def hide_session(stores: Stores, text: str, *, again: bool) -> str:
+    """Hide a session, or show it `again`, and return its id.
+
+    Raises:
+        NotFound: there is no such session, or none that is hidden.
+        ConfigurationError: it, or a turn of it, is pinned.
+    """
+    key = session_named(stores, text)
+    if again:
+        if not stores.hidden.remove([key]):
+            raise NotFound(f"session {key[1]} is not hidden")
+        return key[1]
+    for pinned in pins_by_session(stores).get(key[1], []):
+        first = f"`memory pin {pinned['id']} --remove`"
+        raise ConfigurationError(f"{pinned['id']} is pinned; {first} first")
+    stores.hidden.add([key])
+    return key[1]

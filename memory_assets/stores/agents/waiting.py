@@ -1,0 +1,102 @@
+"""What was said while the memory could not be written: kept in a file of its own until it can.
+
+The file is in the user's configuration directory, since the data directory is what is away. Only
+redacted text is accepted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from memory_assets.errors import StoreDamaged
+from memory_assets.paths import user_config_dir
+from memory_assets.redacted_text import require_redacted
+from memory_assets.stores.files.shared import cannot_write, locked, replace_text
+
+_LOCK_SECONDS = 10.0
+_TEXTS = ("text", "entities", "tags")
+
+
+def waiting_files(data_dir: Path) -> Iterator[Path]:
+    """Yield the files of what waits for the memory of a data directory."""
+    yield from user_config_dir().glob(f"{_stem(data_dir)}*")
+
+
+def _stem(data_dir: Path) -> str:
+    return f"waiting-{_hash(str(data_dir.absolute()))}"
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+class Waiting:
+    """What waits for the memory of a data directory, or for another `store` that its chat uses, in
+    the order in which it was said. Processes may share the file.
+
+    Raises:
+        StoreBusy, StoreError: by `keep` and `send`; the file cannot be used.
+    """
+
+    def __init__(self, data_dir: Path, store: str = "") -> None:
+        of_store = f"-{_hash(store)}" if store else ""
+        self._path = user_config_dir() / f"{_stem(data_dir)}{of_store}.jsonl"
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return what waits.
+
+        Raises:
+            StoreDamaged: the file cannot be read.
+        """
+        if not self._path.exists():
+            return []
+        try:
+            return [json.loads(line) for line in self._path.read_text("utf-8").splitlines()]
+        except (OSError, ValueError):
+            remedy = "Correct it, or move it away: what waited is in it."
+            raise StoreDamaged(f"{self._path} is damaged. {remedy}") from None
+
+    def keep(self, entry: Mapping[str, Any]) -> None:
+        """Add an entry; once more, it is there once.
+
+        Raises:
+            TypeError: a text of it is not redacted.
+        """
+        for name in _TEXTS:
+            said = entry.get(name) or ()
+            require_redacted([said] if isinstance(said, str) else said)
+        with self._locked():
+            self._put(list({json.dumps(each): each for each in (*self.entries(), entry)}))
+
+    def send(self, send: Callable[[dict[str, Any]], None]) -> int:
+        """Take out each entry for which `send` returns, in order, and return their number; its
+        first error ends it, and what is left stays."""
+        if not self._path.exists():
+            return 0
+        with self._locked():
+            left, sent = self.entries(), 0
+            try:
+                while left:
+                    send(left[0])
+                    left.pop(0)
+                    sent += 1
+            finally:
+                self._put([json.dumps(each) for each in left])
+        return sent
+
+    def _put(self, lines: list[str]) -> None:
+        try:
+            if lines:
+                replace_text(self._path, "".join(f"{line}\n" for line in lines))
+            else:
+                self._path.unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(self._path, error) from None
+
+    def _locked(self) -> Any:
+        busy = "another process has been sending what waits for the memory; try again"
+        return locked(self._path.with_suffix(".lock"), _LOCK_SECONDS, busy)

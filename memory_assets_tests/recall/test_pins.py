@@ -1,0 +1,186 @@
+"""Pins with notes, and sessions that are hidden, from every interface."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from memory_assets.cli import exit_codes
+from memory_assets.errors import BadArgument, ConfigurationError, NotFound
+from memory_assets.pipeline.agent_memory.upkeep import keep_up
+from memory_assets.recall import Memory
+from memory_assets.recall.sessions.recent_work import recent_work
+from memory_assets.requests.agent_memory import (
+    ContextRequest,
+    HideRequest,
+    MemoriesRequest,
+    PinRequest,
+    RememberRequest,
+)
+from memory_assets.requests.questions import SessionsRequest, TimelineRequest
+from memory_assets.serving.agent_memory import AgentMemory
+from memory_assets.serving.pages.site import build_site
+from memory_assets.settings import Settings
+from memory_assets_tests.command_line import environment_of, run_here
+from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked, components_of
+
+TOKEN = "ghp_" + "k3VxQ9rTz7Lw2NbYc8HsJ4Md6PfUe1GaXoRi"
+OF_PAGE = "a-token-of-the-tests-alone"
+LOCAL = "http://127.0.0.1:8765"
+
+
+@pytest.fixture
+def own(asked: Asked, tmp_path: Path) -> Settings:
+    """A copy of the memory without collections, to be written into."""
+    data = tmp_path / "data"
+    shutil.copytree(asked.settings.data_dir, data, ignore=shutil.ignore_patterns("chroma*"))
+    return replace(asked.settings, data_dir=data, vector_backend="none", embedder="none")
+
+
+def _listed(settings: Settings, **filters: Any) -> dict[str, list[dict[str, str]]]:
+    found = Memory(settings).ask(SessionsRequest(n=1_000, **filters))["sessions"]
+    return {each["session_id"]: each["pinned"] for each in found}
+
+
+def test_a_pin_is_listed_searched_and_told_with_its_note(own: Settings) -> None:
+    """Of a session its title, unless a note is given; a note is redacted, and replaced by the next
+    one; without a note what is there stays."""
+    agents = AgentMemory(own)
+    title = agents.answer(PinRequest(LONG[:8]))["text"]
+    assert title and title in str(_listed(own, pinned=True))
+    agents.answer(PinRequest(f"{LONG}:1", f"the door is blue, key {TOKEN}"))
+    agents.answer(PinRequest(f"session::{LONG}::turn::1"))
+    of_session, of_turn = _listed(own, pinned=True)[LONG]
+    assert of_session == {"id": f"session::{LONG}", "text": title}
+    assert of_turn["id"] == f"session::{LONG}::turn::1"
+    assert of_turn["text"].startswith("the door is blue, key <redacted:")
+    assert TOKEN.encode() not in (own.data_dir / "agent_memory.db").read_bytes()
+    hits = Memory(own).search("blue door", kinds=("memory",), mode="keyword").hits
+    assert "door is blue" in hits[0].text
+    told = agents.answer(ContextRequest(project="harbor-api"))["text"]
+    assert f"(the user's note on session::{LONG}::turn::1" in told
+    assert len(_listed(own)) > len(_listed(own, pinned=True)) == 1
+
+
+def test_a_note_is_no_memory_of_an_agent(own: Settings) -> None:
+    """It takes no place in the window, is merged with nothing, does not fade, and is no type that
+    agents can give."""
+    agents = AgentMemory(own)
+    for turn in range(3):
+        agents.answer(PinRequest(f"{LONG}:{turn}", "Deploys need the VPN."))
+    kept = agents.answer(RememberRequest("Deploys need the VPN.", project=HARBOR))
+    assert kept["outcome"] == "stored"
+    components = components_of(Memory(own))
+    components.clock = lambda: 4_000_000_000.0
+    keep_up(components)
+    found = agents.answer(MemoriesRequest())["memories"]
+    notes = [each for each in found if each["type"] == "note"]
+    assert [each["archived"] for each in notes] == ["", "", ""]
+    with pytest.raises(BadArgument):
+        RememberRequest.given("cli", {"text": "x", "type": "note"})
+
+
+def test_only_what_is_there_is_pinned_and_unpinned(own: Settings) -> None:
+    """A turn and a session that there are; a pin once."""
+    agents = AgentMemory(own)
+    for nothing in (f"{LONG}:77", "no-such-session"):
+        with pytest.raises(NotFound):
+            agents.answer(PinRequest(nothing, "x"))
+    agents.answer(PinRequest(LONG))
+    assert not agents.answer(PinRequest(LONG, remove=True))["pinned"]
+    assert _listed(own, pinned=True) == {}
+    with pytest.raises(NotFound, match="not pinned"):
+        agents.answer(PinRequest(LONG, remove=True))
+
+
+def test_a_hidden_session_is_in_no_list_search_or_context(own: Settings) -> None:
+    """Others come in its place; who names it, or asks for hidden ones, sees it, and it can be shown
+    again. What is pinned is not hidden."""
+    agents, memory = AgentMemory(own), Memory(own)
+    first = memory.search("lighthouse", mode="keyword", n=1).hits[0].metadata["session_id"]
+    assert first == LONG
+    agents.answer(PinRequest(LONG))
+    with pytest.raises(ConfigurationError, match="is pinned"):
+        agents.answer(HideRequest(LONG))
+    agents.answer(PinRequest(LONG, remove=True))
+    agents.answer(HideRequest(LONG))
+    with pytest.raises(ConfigurationError, match="is hidden"):
+        agents.answer(PinRequest(LONG))
+    answers = [
+        memory.search("lighthouse", mode="keyword", n=20),
+        memory.search(sort="date", n=20),
+        memory.search('"paints the"'),
+    ]
+    assert answers[1].hits
+    for answer in answers:
+        assert LONG not in {hit.metadata["session_id"] for hit in answer.hits}
+    assert memory.search("lighthouse", mode="keyword", hidden=True).hits
+    assert memory.search("lighthouse", mode="keyword", session=LONG).hits
+    assert LONG not in _listed(own) and LONG in _listed(own, hidden=True)
+    assert memory.ask(SessionsRequest())["hidden"] == 1
+    last = next(each for each in _listed(own, project=HARBOR) if each.startswith("019dd3a0"))
+    assert last[:8] in str(recent_work(memory, [HARBOR]))
+    agents.answer(HideRequest(last))
+    assert last[:8] not in str(recent_work(memory, [HARBOR]))
+    day = {"anchor": "2026-02-01", "scope": "all", "after": "1d", "before": "1d"}
+    assert LONG not in str(memory.ask(TimelineRequest.given("http", day))["sessions"])
+    agents.answer(HideRequest(LONG, remove=True))
+    assert LONG in _listed(own)
+    with pytest.raises(NotFound, match="not hidden"):
+        agents.answer(HideRequest(LONG, remove=True))
+
+
+def test_forgetting_a_session_removes_pin_and_hiding(own: Settings) -> None:
+    """Nothing in the data directory names it, or has the note."""
+    run = {**environment_of(own), "VECTOR_BACKEND": "none", "MEMORY_EMBEDDER": "none"}
+    others = [each for each in _listed(own) if each != LONG]
+    assert run_here(run, "pin", f"{LONG}:1", "the", "marmalade", "note").returncode == 0
+    assert run_here(run, "hide", others[0]).returncode == 0
+    for session in (LONG, others[0]):
+        done = run_here(run, "forget", session, "--yes")
+        assert done.returncode == exit_codes.FINE, done.stderr
+    files = [path for path in own.data_dir.rglob("*") if path.is_file()]
+    said = b"".join(path.read_bytes() for path in files)
+    assert b"marmalade" not in said and others[0].encode() not in said
+    assert json.loads(run_here(run, "sessions", "--pinned", "--json").stdout)["sessions"] == []
+
+
+@pytest.fixture
+def browser(own: Settings) -> Iterator[TestClient]:
+    """A browser that is signed in to the pages."""
+    site = build_site(own, token=OF_PAGE)
+    with TestClient(site, base_url=LOCAL, follow_redirects=False) as client:
+        client.post("/page/login", data={"token": OF_PAGE, "next": "/"})
+        yield client
+
+
+def test_the_page_pins_where_a_token_is_asked_for(browser: TestClient, own: Settings) -> None:
+    """By a form of its own; another site's form, and who is not signed in, changes nothing; without
+    a token the page shows the command."""
+    sent = {"session": LONG, "turn": "1", "text": "<b>bold</b> find"}
+    foreign = browser.post("/page/pin", data=sent, headers={"Origin": "https://evil.example"})
+    assert foreign.status_code == 403
+    marked = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert browser.post("/page/pin", data=sent, headers=marked).status_code == 403
+    with TestClient(build_site(own, token=OF_PAGE), base_url=LOCAL) as stranger:
+        assert stranger.post("/page/pin", data=sent).status_code == 401
+    with TestClient(build_site(own), base_url=LOCAL) as open_to_all:
+        assert open_to_all.post("/page/pin", data=sent).status_code == 404
+        shown = open_to_all.get(f"/page/session/{LONG}").text
+        assert f"memory pin {LONG[:8]}" in shown and "/page/pin" not in shown
+    assert _listed(own, pinned=True) == {}
+    done = browser.post("/page/pin", data=sent)
+    assert done.status_code == 303 and done.headers["location"].endswith("?turn=1#turn-1")
+    for page in (f"/page/session/{LONG}", "/page/sessions?pinned=true", "/page/overview"):
+        text = browser.get(page).text
+        assert "&lt;b&gt;bold&lt;/b&gt; find" in text, page
+    assert browser.post("/page/pin", data={"session": "nobody"}).status_code == 404
+    browser.post("/page/pin", data={"session": LONG, "turn": "1", "remove": "true"})
+    assert _listed(own, pinned=True) == {}
