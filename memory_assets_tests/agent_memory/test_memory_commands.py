@@ -156,7 +156,10 @@ def test_what_is_typed_while_memory_is_away_is_kept_and_stored_later(
     (kept,) = user_config_dir().glob("waiting-*.jsonl")
     assert TOKEN not in kept.read_text() and kept.stat().st_mode & 0o77 == 0
     memory.unlink()
-    assert run("remember", "The user likes tea.").returncode == exit_codes.FINE
+    memory.mkdir()
+    (tmp_path / "link").symlink_to(memory)
+    tea = run("remember", "The user likes tea.", MEMORY_DATA_DIR=str(tmp_path / "link"))
+    assert tea.returncode == exit_codes.FINE, tea.stderr
     listed = json.loads(run("memories", "--json").stdout)["memories"]
     assert [each["project"] for each in listed] == ["", "app", "app", "app"]
     assert not kept.exists()
