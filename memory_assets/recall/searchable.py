@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.paths import NO_COLLECTIONS
-from memory_assets.recall.ids import may_be_id
+from memory_assets.recall.ids import may_be_id, parse_id
 from memory_assets.recall.search.answer import (
     Answer,
     Coverage,
@@ -130,8 +130,20 @@ class Searchable(Stores):
         return replace(answer, hits=tuple(self.with_later(answer.hits, request)))
 
     def with_later(self, hits: Sequence[Hit], request: SearchRequest) -> Sequence[Hit]:
-        """Return hits with what came of them later, but those of an exact search."""
-        return hits if request.literal is not None else self._searcher.with_later(hits)
+        """Return hits with what came of them later, but those of an exact search; of other sessions
+        that are hidden it is not told."""
+        if request.literal is not None:
+            return hits
+        hidden = frozenset() if request.hidden else self.hidden.all()
+        ids = {session_id for _, session_id in hidden}
+        return [
+            replace(hit, later=None)
+            if hit.later is not None
+            and (session := parse_id(hit.later.turn_id).session_id) in ids
+            and session != hit.metadata["session_id"]
+            else hit
+            for hit in self._searcher.with_later(hits)
+        ]
 
     def found(self, request: SearchRequest) -> Answer:
         """Return what `search` does, without what came of the hits later. Hidden sessions have no

@@ -188,3 +188,9 @@ def test_a_commit_is_reverted_by_a_later_session(tmp_path: Path) -> None:
             assert any(each.strip() == line for each in search_lines(answer))
     reverted = [("reverted", f"session::{one}::turn::0") for one in ids[:2]]
     assert came == {"hinge": reverted[0], "grate": reverted[1], "chimney": None, "bellows": None}
+    memory.hidden.add([(memory.catalog.projects().pop(), ids[0])])
+    told = [
+        [hit.later for hit in memory.search("new hinge", hidden=both).hits]
+        for both in (False, True)
+    ]
+    assert [ids[0] in str(later) for later in told] == [False, True]

@@ -17,7 +17,9 @@ from memory_assets.cli import exit_codes
 from memory_assets.errors import BadArgument, ConfigurationError, NotFound, StoreError
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.recall import Memory
+from memory_assets.recall.search.answer import Answer, Coverage, Hit, only
 from memory_assets.recall.sessions.recent_work import recent_work
+from memory_assets.redacted_text import seal
 from memory_assets.requests.agent_memory import (
     ContextRequest,
     HideRequest,
@@ -26,6 +28,7 @@ from memory_assets.requests.agent_memory import (
     RememberRequest,
 )
 from memory_assets.requests.questions import SessionsRequest, TimelineRequest
+from memory_assets.requests.search import MAX_HITS, SearchRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings
@@ -138,6 +141,18 @@ def test_a_hidden_session_is_in_no_list_search_or_context(own: Settings) -> None
     assert LONG in _listed(own)
     with pytest.raises(NotFound, match="not hidden"):
         agents.answer(HideRequest(LONG, remove=True))
+
+
+def test_other_hits_take_the_place_of_hidden_ones_whatever_number_is_asked_for() -> None:
+    """Of the best `MAX_HITS`: no search asks for more."""
+    hits = tuple(Hit(str(place), "", 0.0, seal("x"), {}) for place in range(2 * MAX_HITS))
+
+    def ask(request: SearchRequest) -> Answer:
+        return Answer("x", "keyword", Coverage(1, 1, 1, 1, 0, ""), hits[: request.n])
+
+    for number, left in ((10, 10), (60, 60), (MAX_HITS, MAX_HITS - 1)):
+        answer = only(ask, SearchRequest("x", n=number), lambda hit: hit.id != "0")
+        assert len(answer.hits) == left
 
 
 def test_forgetting_a_session_removes_pin_and_hiding(own: Settings) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.search import MAX_HITS, SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.status import held_back
 from memory_assets.stores.catalog.catalog import Catalog
@@ -160,14 +160,16 @@ def together(answers: Sequence[Answer], most: int) -> Answer:
 def only(
     ask: Callable[[SearchRequest], Answer], request: SearchRequest, passes: Callable[[Hit], bool]
 ) -> Answer:
-    """Return an answer with the hits that pass; in place of the others come further ones."""
+    """Return an answer with the hits that pass; in place of the others come further ones, of the
+    best `MAX_HITS`."""
     asked = request.n
     while True:
         answer = ask(replace(request, n=asked))
         hits = tuple(filter(passes, answer.hits))
-        if len(hits) >= request.n or len(answer.hits) < asked or hits == answer.hits:
+        is_last = len(answer.hits) < asked or asked == MAX_HITS or hits == answer.hits
+        if len(hits) >= request.n or is_last:
             return replace(answer, hits=hits[: request.n])
-        asked *= 4
+        asked = min(asked * 4, MAX_HITS)
 
 
 def session_of(hit: Hit) -> tuple[str, str]:
