@@ -21,6 +21,7 @@ _NAME_END = re.compile(r"\.|--")
 """What a name ends at: `svc-orders.openapi.yaml` and `svc-orders--v2` are of `svc-orders`."""
 _INDEX_ENTRY = 62
 """Bytes of an entry of Git's index before its path."""
+_LONGEST_PATH = 4_096
 
 
 def repo_slug(root: Path) -> str:
@@ -69,6 +70,8 @@ def _index_paths(index: bytes) -> Iterator[str]:
             kept = path[: len(path) - cut]
         end = index.index(b"\0", at)
         path = kept + index[at:end]
+        if len(path) > _LONGEST_PATH:  # or each of a million could be as long as the file
+            raise ValueError("no path of a file system")
         at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
         yield path.decode("utf-8", "surrogateescape")
 

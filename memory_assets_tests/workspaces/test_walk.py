@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from memory_assets.documents.repository import tracked_paths
 from memory_assets.documents.walk import RULE_FILES, found_at, walk
 from memory_assets_tests.workspaces.conftest import FILES, write
 
@@ -59,6 +61,15 @@ def test_rules_of_inner_directories_win(tmp_path: Path) -> None:
     )
     kept = {".gitignore", "a/.gitignore", "a/.memoryignore", "a/kept.md", "a/only-here.txt"}
     assert _found(tmp_path) == kept
+
+
+def test_an_index_of_git_whose_paths_grow_is_not_read(tmp_path: Path) -> None:
+    """Each could be as long as the file: of 4 MB came more than 3 GB."""
+    (tmp_path / ".git").mkdir()
+    for entries, paths in ((1_000, 1_000), (5_000, 0)):
+        index = struct.pack(">4sII", b"DIRC", 4, entries) + (bytes(63) + b"a\0") * entries
+        (tmp_path / ".git" / "index").write_bytes(index)
+        assert len(tracked_paths(tmp_path)) == paths
 
 
 def test_a_negation_does_not_bring_back_what_is_in_an_ignored_directory(tmp_path: Path) -> None:
