@@ -7,17 +7,19 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
 from memory_assets.cli import exit_codes
-from memory_assets.errors import BadArgument
+from memory_assets.errors import BadArgument, StoreError
 from memory_assets.paths import user_config_dir
+from memory_assets.redacted_text import seal
 from memory_assets.requests.agent_memory import AppendRequest, RememberRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME
-from memory_assets.stores.agents.waiting import waiting_files
+from memory_assets.stores.agents.waiting import Waiting, waiting_files
 from memory_assets_tests.agent_memory.conftest import TOKEN
 from memory_assets_tests.command_line import run_here
 
@@ -191,6 +193,18 @@ def test_what_could_not_be_stored_later_does_not_wait(
     memory.unlink()
     assert agents.send_waiting() == 2
     assert "waited for the memory was dropped: " in caplog.text
+
+
+def test_what_waits_does_not_fill_the_disk(tmp_path: Path) -> None:
+    """Where a directory is never writable: what is too much is refused, what is there stays."""
+    waiting = Waiting(tmp_path / "memory")
+    with pytest.raises(StoreError, match="all that may wait"):
+        for number in range(6):
+            waiting.keep({"text": seal("x" * 1_900_000), "number": number})
+    assert len(waiting.entries()) == 5
+    sent: list[dict[str, Any]] = []
+    assert waiting.send(sent.append) == 5
+    assert [each["number"] for each in sent] == [*range(5)] and waiting.entries() == []
 
 
 def test_a_locked_memory_lets_turns_wait(run: Run, tmp_path: Path) -> None:

@@ -12,13 +12,15 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from memory_assets.errors import StoreDamaged
+from memory_assets.errors import StoreDamaged, StoreError
 from memory_assets.paths import name_of, user_config_dir
 from memory_assets.redacted_text import require_redacted
 from memory_assets.stores.files.shared import cannot_write, locked, replace_text
 
 _LOCK_SECONDS = 10.0
 _TEXTS = ("text", "entities", "tags")
+_MOST = 10_000_000
+"""Characters that may wait: a directory that is never writable must not fill the disk."""
 
 
 def waiting_files(data_dir: Path) -> Iterator[Path]:
@@ -45,25 +47,30 @@ class Waiting:
         Raises:
             StoreDamaged: the file cannot be read.
         """
-        if not self._path.exists():
-            return []
         try:
-            return [json.loads(line) for line in self._path.read_text("utf-8").splitlines()]
-        except (OSError, ValueError):
-            remedy = "Correct it, or move it away: what waited is in it."
-            raise StoreDamaged(f"{self._path} is damaged. {remedy}") from None
+            return [json.loads(line) for line in self._lines()]
+        except ValueError:
+            raise self._damaged() from None
 
     def keep(self, entry: Mapping[str, Any]) -> None:
         """Add an entry; once more, it is there once.
 
         Raises:
             TypeError: a text of it is not redacted.
+            StoreError: more than `_MOST` characters would wait.
         """
         for name in _TEXTS:
             said = entry.get(name) or ()
             require_redacted([said] if isinstance(said, str) else said)
+        line = json.dumps(entry)
         with self._locked():
-            self._put(list({json.dumps(each): each for each in (*self.entries(), entry)}))
+            lines = self._lines()
+            if line in lines:
+                return
+            if sum(map(len, lines)) + len(line) > _MOST:
+                remedy = "See to it that the memory can be written, then run `memory ingest`."
+                raise StoreError(f"{self._path} has all that may wait for the memory. {remedy}")
+            self._put([*lines, line])
 
     def send(self, send: Callable[[dict[str, Any]], None]) -> int:
         """Take out each entry for which `send` returns, in order, and return their number; its
@@ -78,8 +85,21 @@ class Waiting:
                     left.pop(0)
                     sent += 1
             finally:
-                self._put([json.dumps(each) for each in left])
+                if sent:
+                    self._put([json.dumps(each) for each in left])
         return sent
+
+    def _lines(self) -> list[str]:
+        try:
+            return self._path.read_text("utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError):
+            raise self._damaged() from None
+
+    def _damaged(self) -> StoreDamaged:
+        remedy = "Correct it, or move it away: what waited is in it."
+        return StoreDamaged(f"{self._path} is damaged. {remedy}")
 
     def _put(self, lines: list[str]) -> None:
         try:
