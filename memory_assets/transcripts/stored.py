@@ -16,6 +16,7 @@ from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import safe_id
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
+from memory_assets.transcripts.unread import Columns, Unread, unread_text
 
 _DELETED = "its agent has deleted the session"
 _NOTHING = "nothing; what is on record stays"
@@ -124,7 +125,15 @@ def deleted(path: Path) -> DamagedTranscript:
 
 
 class DatabaseReader(ContainerReader):
-    """A reader of databases."""
+    """A reader of databases. The text of a session at places that are not known is part of its
+    state: it is read again when that grows, and when a later reader knows the place."""
+
+    known: tuple[Columns, ...] = ()
+    """The columns that are read, or left out on purpose."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._unread: dict[Path, Unread] = {}
 
     @abstractmethod
     def members(self, database: Database, path: Path) -> Iterable[Member]:
@@ -141,7 +150,19 @@ class DatabaseReader(ContainerReader):
     def members_of(self, path: Path) -> list[Member]:
         """Return the sessions of a database, of one moment."""
         with opened(path) as database:
-            return list(self.members(database, path))
+            members = list(self.members(database, path))
+            newest = max(((each.mtime_ns, each.id) for each in members), default=(0, ""))[1]
+            ids = {each.id for each in members}
+            unread = self._unread[path] = unread_text(database, self.known, ids, newest)
+        sizes = {each: sum(places.values()) for each, places in unread.items()}
+        return [each._replace(size=each.size + sizes.get(each.id, 0)) for each in members]
+
+    def unread(self, source: Source) -> Mapping[str, int]:
+        """Return the bytes of text of a session in tables and columns that are not known."""
+        if not source.member:
+            return {}
+        self._listed(source.path)
+        return self._unread.get(source.path, {}).get(source.member, {})
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session, in one read transaction."""
