@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 from memory_assets.errors import DamagedTranscript, TranscriptError, printable
 from memory_assets.paths import project_of
@@ -42,6 +43,9 @@ class Member(NamedTuple):
 class ContainerReader(RenderingReader):
     """A reader of files that have many sessions each."""
 
+    declared = ""
+    """Changes when sessions of a file that did not change have another state than before."""
+
     def __init__(self) -> None:
         self._listings: OrderedDict[Path, tuple[str, Mapping[str, Source]]] = OrderedDict()
 
@@ -71,7 +75,7 @@ class ContainerReader(RenderingReader):
 
     def _discovered(self, walk: Walk, path: Path, known: Known) -> Sequence[Source]:
         try:
-            token = token_of(path)
+            token = token_of(path) + self.declared
             remembered = known.members(path, token)
             if remembered is not None:
                 return remembered
@@ -133,6 +137,7 @@ class DatabaseReader(ContainerReader):
 
     def __init__(self) -> None:
         super().__init__()
+        self.declared = f":{crc32(repr(self.known).encode()):08x}"
         self._unread: dict[Path, Unread] = {}
 
     @abstractmethod

@@ -18,8 +18,9 @@ from memory_assets.transcripts.databases import Database, bytes_of, quoted
 
 MOST_ROWS, _MOST_COLUMNS = 100_000, 500
 """So many rows, and columns, that no reader knows are looked at in a database."""
-_PROBED = 200
-"""So many rows of a table are searched for the column that names the session."""
+_PROBED, _LONGEST_ID = 200, 200
+"""So many rows of a table are searched for the column that names the session, and so many
+characters of it."""
 _LOOKED_INTO = 1 << 16
 """Larger values that are not declared as text count without a look at how they begin."""
 _UNREADABLE = "(unreadable)"
@@ -50,10 +51,8 @@ class Columns(NamedTuple):
 
     def covers(self, table: str, column: str) -> bool:
         """Return whether this is such a column."""
-        return fnmatchcase(table, self.table) and (self.names == "*" or column in self._columns())
-
-    def _columns(self) -> list[str]:
-        return self.names.split()
+        names = self.names.split()
+        return fnmatchcase(table, self.table) and (names == ["*"] or column in names)
 
 
 Unread = dict[str, dict[str, int]]
@@ -102,14 +101,14 @@ def _naming_column(
     """Return the column that has sessions' ids in most of the first rows; "" if none has any."""
     if not ids:
         return ""
-    sql = f"SELECT {', '.join(map(quoted, ids))} FROM {quoted(table)} LIMIT {_PROBED}"
+    sql = f"SELECT {', '.join(map(_id, ids))} FROM {quoted(table)} LIMIT {_PROBED}"
     rows = [list(row.values()) for row in database.rows(sql)]
     hits = [sum(str(row[at]) in sessions for row in rows) for at in range(len(ids))]
     return ids[hits.index(max(hits))] if any(hits) else ""
 
 
 def _question(table: str, columns: list[str], naming: str, limit: int) -> str:
-    session = quoted(naming) if naming else "NULL"
+    session = _id(naming) if naming else "NULL"
     names = [quoted(str(number)) for number in range(len(columns))]
     sums = ", ".join(f"sum({name}) AS {name}" for name in names)
     sizes = ", ".join(
@@ -119,6 +118,10 @@ def _question(table: str, columns: list[str], naming: str, limit: int) -> str:
     return f"""SELECT session, {sums} FROM
         (SELECT {session} COLLATE BINARY AS session, {sizes} FROM {quoted(table)} LIMIT {limit})
         GROUP BY session"""
+
+
+def _id(column: str) -> str:
+    return f"substr({quoted(column)}, 1, {_LONGEST_ID})"
 
 
 def _text_bytes(value: str) -> str:

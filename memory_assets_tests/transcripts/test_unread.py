@@ -20,6 +20,8 @@ from memory_assets.transcripts import (
     reader_by_agent,
 )
 from memory_assets.transcripts import unread as walk
+from memory_assets.transcripts.readers.goose import GooseReader
+from memory_assets.transcripts.unread import Columns
 from memory_assets_tests.transcripts.agent_databases import Crush, Goose, Hermes, Store, Zed, insert
 from memory_assets_tests.transcripts.agent_stores import DATABASES
 
@@ -177,3 +179,31 @@ def test_of_a_large_table_the_first_rows_are_looked_at(
         _ask(store, f"CREATE TABLE {name}(body TEXT)", f"INSERT INTO {name} VALUES {rows}")
     told = {f"{name}.body": 10 * len(MUSING) for name in ("journal", "diary")}
     assert _unexplained(store) == {store.session: told}
+
+
+def test_what_a_later_reader_knows_is_no_longer_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a change of the database: it is listed again, and so are its sessions read."""
+    store = Goose(tmp_path)
+    store.say("Why?", "So.")
+    _ask(store, "CREATE TABLE notes(body TEXT)", f"INSERT INTO notes VALUES('{MUSING}')")
+    walks = []
+    for known in ((), (Columns("note*", "*", "what the user scribbled"),)):
+        monkeypatch.setattr(GooseReader, "known", (*GooseReader.known, *known))
+        reader, seen = GooseReader(), _Seen()
+        [source] = reader.discover(store.root, seen)
+        walks.append((seen.tokens, source.size, sum(reader.unread(source).values())))
+    (before, size, told), (after, later, left) = walks
+    assert before != after and (size - later, told, left) == (len(MUSING), len(MUSING), 0)
+
+
+class _Seen(Known):
+    """The tokens of a walk."""
+
+    def __init__(self) -> None:
+        self.tokens: list[str] = []
+
+    def see(self, container: Path, token: str) -> None:
+        """Note a token."""
+        self.tokens.append(token)

@@ -108,7 +108,8 @@ class OpenCodeReader(DatabaseReader):
         Columns("project", "*", "the project's directory and its settings"),
         Columns("todo", "*", "the list of tasks, which its calls have"),
         Columns("session_share", "*", "secrets of shared sessions"),
-        Columns("*account*", "*", "accounts of the user"),
+        Columns("account*", "*", "accounts of the user"),
+        Columns("control_account", "*", "accounts of the user"),
         Columns("__drizzle_migrations", "*", "the versions of the program's tables"),
     )
 
