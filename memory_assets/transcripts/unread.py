@@ -13,11 +13,11 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from memory_assets.errors import TranscriptError
-from memory_assets.transcripts.account import MIN_LEAF, place_name
+from memory_assets.transcripts.account import MIN_LEAF, OTHER_PATHS, place_name
 from memory_assets.transcripts.databases import Database, bytes_of, quoted
 
-MOST_ROWS, _MOST_COLUMNS = 100_000, 500
-"""So many rows, and columns, that no reader knows are looked at in a database."""
+MOST_ROWS, MOST_COLUMNS = 100_000, 2_000
+"""So many rows, and columns, are looked at in a database; that it has more columns is told."""
 _PROBED, _LONGEST_ID = 200, 200
 """So many rows of a table are searched for the column that names the session, and so many
 characters of it."""
@@ -68,13 +68,13 @@ def unread_text(
     tables: dict[str, list[str]] = {}
     ids: dict[str, list[str]] = {}
     rows = list(database.rows(_SCHEMA)) if sessions else []
-    for row in rows[:_MOST_COLUMNS]:
+    for row in rows[:MOST_COLUMNS]:
         table, column = row["table"], row["column"]
         if column.lower().endswith("id") and not row["is_computed"]:
             ids.setdefault(table, []).append(column)
         if not row["is_computed"] and not any(each.covers(table, column) for each in known):
             tables.setdefault(table, []).append(column)
-    unread: Unread = {}
+    unread: Unread = {newest: {OTHER_PATHS: 1}} if len(rows) > MOST_COLUMNS else {}
     for table, columns in tables.items():
         limit = MOST_ROWS // len(tables)
         try:
@@ -101,7 +101,7 @@ def _naming_column(
     """Return the column that has sessions' ids in most of the first rows; "" if none has any."""
     if not ids:
         return ""
-    sql = f"SELECT {', '.join(map(_id, ids))} FROM {quoted(table)} LIMIT {_PROBED}"
+    sql = f"SELECT {', '.join(map(_id, ids))} FROM {quoted(table)} AS asked LIMIT {_PROBED}"
     rows = [list(row.values()) for row in database.rows(sql)]
     hits = [sum(str(row[at]) in sessions for row in rows) for at in range(len(ids))]
     return ids[hits.index(max(hits))] if any(hits) else ""
@@ -112,16 +112,22 @@ def _question(table: str, columns: list[str], naming: str, limit: int) -> str:
     names = [quoted(str(number)) for number in range(len(columns))]
     sums = ", ".join(f"sum({name}) AS {name}" for name in names)
     sizes = ", ".join(
-        f"{_text_bytes(quoted(column))} AS {name}"
+        f"{_text_bytes(_value(column))} AS {name}"
         for column, name in zip(columns, names, strict=True)
     )
-    return f"""SELECT session, {sums} FROM
-        (SELECT {session} COLLATE BINARY AS session, {sizes} FROM {quoted(table)} LIMIT {limit})
+    return f"""SELECT session, {sums} FROM (
+            SELECT {session} COLLATE BINARY AS session, {sizes}
+            FROM {quoted(table)} AS asked LIMIT {limit})
         GROUP BY session"""
 
 
 def _id(column: str) -> str:
-    return f"substr({quoted(column)}, 1, {_LONGEST_ID})"
+    return f"substr({_value(column)}, 1, {_LONGEST_ID})"
+
+
+def _value(column: str) -> str:
+    """Return a column's value. Without its table, a name that is not there would be a string."""
+    return f"asked.{quoted(column)}"
 
 
 def _text_bytes(value: str) -> str:

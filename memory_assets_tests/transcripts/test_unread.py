@@ -181,6 +181,27 @@ def test_of_a_large_table_the_first_rows_are_looked_at(
     assert _unexplained(store) == {store.session: told}
 
 
+def test_names_that_cannot_be_asked_for_and_too_many_columns_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is not UTF-8 is no text that stands in each row."""
+    store = Goose(tmp_path)
+    store.say("Why?", "So.")
+    name = "x" * 50
+    _ask(
+        store,
+        f"CREATE TABLE notes({name} TEXT)",
+        "INSERT INTO notes VALUES('short')",
+        "PRAGMA writable_schema = 1",
+        "UPDATE sqlite_master SET sql = CAST(replace(CAST(sql AS BLOB), x'7878', x'78ff') AS TEXT)"
+        " WHERE name = 'notes'",
+    )
+    assert _unexplained(store) == {store.session: {"notes.(unreadable)": 1}}
+    monkeypatch.setattr(walk, "MOST_COLUMNS", 3)
+    _ask(store, "DROP TABLE notes")
+    assert _unexplained(store) == {store.session: {"(others)": 1}}
+
+
 def test_what_a_later_reader_knows_is_no_longer_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
