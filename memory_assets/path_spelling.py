@@ -12,7 +12,11 @@ from collections.abc import Iterable
 from memory_assets.redacted_text import RedactedText
 
 _BACKSLASH = re.compile(r"\\")
-_OF_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|[^/\\]*\\")
+_OF_WINDOWS = re.compile(r"[A-Za-z]:(?=[\\/]|\Z)|\\\\|//(?=[^/]+/[^/])|[^/\\]*\\")
+_EXTENDED = re.compile(r"(?:\\\\|//)[?.][\\/](?:([A-Za-z]:)|UNC(?=[\\/]))", re.IGNORECASE)
+"""How programs that ask Windows for the full path begin it."""
+_MOUNTED = re.compile(r"/mnt/([a-z])(?=/|\Z)")
+"""WSL's name of a drive."""
 
 
 def is_of_windows(path: str) -> bool:
@@ -24,26 +28,34 @@ def is_of_windows(path: str) -> bool:
 def one_spelling(path: str) -> str:
     """Return a path of Windows with slashes and a drive in upper case, as which agents spell it in
     three ways; any other path as it is."""
-    if "\\" not in path and path[1:2] != ":":
+    if "\\" not in path and path[1:2] not in (":", "/"):
         return path
     if not is_of_windows(path) and not path.startswith("~"):
         return path
-    plain = path.replace("\\", "/")
+    plain = _EXTENDED.sub(lambda it: it[1] or "/", path, count=1).replace("\\", "/")
     return plain[0].upper() + plain[1:] if plain[1:2] == ":" else plain
+
+
+def as_compared(path: str) -> str:
+    """Return what the spellings of one path have in common: Windows has no upper and lower case,
+    and WSL names its drives otherwise."""
+    named = _MOUNTED.sub(r"\1:", path, count=1) if path.startswith("/mnt/") else path
+    return one_spelling(named).casefold() if is_of_windows(named) else named
 
 
 def _below(path: str, base: str) -> int | None:
     """Return where in `path` the part below `base` begins, whatever the spelling of Windows; None
     if it is not below."""
     bare = base.rstrip("/\\")
-    inside = bare and len(path) > len(bare) + 1 and path[len(bare)] in "/\\"
-    if not inside:
+    if bare and path.startswith(bare) and path[len(bare) : len(bare) + 1] in ("/", "\\"):
+        return len(bare) + 1 if len(path) > len(bare) + 1 else None
+    if not bare or not (is_of_windows(base) or is_of_windows(path)):
         return None
-    head = path[: len(bare)]
-    if head != bare and not (is_of_windows(base) or is_of_windows(path)):
+    above = f"{as_compared(bare)}/"
+    if not as_compared(path).startswith(above) or path[-1] in "/\\":
         return None
-    same = head == bare or one_spelling(head) == one_spelling(bare)
-    return len(bare) + 1 if same else None
+    inside = one_spelling(path).split("/", above.count("/") + 2 * path.startswith("/mnt/"))[-1]
+    return len(path) - len(inside)
 
 
 def relative_path(path: RedactedText, bases: Iterable[str]) -> RedactedText:

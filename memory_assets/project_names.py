@@ -14,10 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory_assets.path_spelling import is_of_windows
+from memory_assets.path_spelling import as_compared, is_of_windows
 from memory_assets.paths import project_of
 
-_MOUNTED = re.compile(r"/mnt/([a-z])(?=/|$)")
 _HOME = re.compile(r"/(?:home|Users)/([^/]+)(?=/|$)|/(root)(?=/|$)")
 _HASH = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 _NOT_IN_WORDS = re.compile(r"[\W_]")
@@ -32,10 +31,8 @@ def spelled(directory: str) -> str:
     path = unicodedata.normalize("NFC", directory.strip())
     if not path:
         return ""
-    if mounted := _MOUNTED.match(path):
-        path = f"{mounted[1]}:{path[mounted.end() :] or '/'}"
-    if is_of_windows(path):
-        return posixpath.normpath(path.replace("\\", "/")).casefold()
+    if is_of_windows(path) or as_compared(path) != path:
+        return posixpath.normpath(as_compared(path))
     if path.startswith("/") and os.path.isdir(path):  # noqa: PTH112 - False where it is not allowed
         path = unicodedata.normalize("NFC", os.path.realpath(path))
     path = posixpath.normpath(path)

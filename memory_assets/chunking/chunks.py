@@ -51,7 +51,7 @@ _ANSWERS = ("User has answered your questions:", "Your questions have been answe
 _ANSWERS_END = ("You can now continue", "You can continue")
 _GIVEN_ANSWER = re.compile(r"\"answers\":\s*\[((?:\s*\"(?:[^\"\\]|\\.)*\",?)+)\s*\]")
 """Codex's, in JSON."""
-_DECLINED = "the user said:"
+_DECLINED = re.compile(r"(?:the user said|reason for the rejection):")
 _PLAN = re.compile(r"\Aplan:")
 _GIVEN = frozenset({ATTACHED, MEMORY_INPUT})
 
@@ -114,15 +114,13 @@ def _reply(record: RedactedRecord) -> RedactedText:
                 return text.cut(len(opening), min(ends) if ends else None)
     elif record.tool_name == "request_user_input":
         return join("\n", (text.cut(*given.span(1)) for given in _GIVEN_ANSWER.finditer(text)))
-    elif record.is_error:
-        at = text.find(_DECLINED, 0, 1_000)
-        if at >= 0:
-            return text.cut(at + len(_DECLINED))
+    elif record.is_error and (declined := _DECLINED.search(text, 0, 1_000)):
+        return text.cut(declined.end())
     return text.cut(0, 0)
 
 
 # Changes whenever the same turn would give other chunks.
-CHUNKER_VERSION = "5"
+CHUNKER_VERSION = "6"
 MAX_TOKENS = 256
 """Word pieces of a passage, special ones included; measured best (docs/chunking.md)."""
 

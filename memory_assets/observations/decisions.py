@@ -103,7 +103,9 @@ _ABOUT_WORK = Phrase(
     r"|\b(?:your recommendation|(?:that|this|a \w+ different) (?:model|strategy))\W*$|\bone step\b"
     r"|\bhere\W*$|\b(?:rather than|instead of) (?:this|that|these|those)\b"
 )
-_REFUSED = re.compile(r"the user said:\s*(?!The user wants to clarify)(?P<words>\S)")
+_REFUSED = re.compile(
+    r"(?:the user said|reason for the rejection):\s*(?!The user wants to clarify)(?P<words>\S)"
+)
 
 
 def decisions(turn: Turn, before: Turn | None) -> Iterator[Moment]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memory_assets.models import RedactedRecord
-from memory_assets.path_spelling import relative_path
+from memory_assets.path_spelling import is_of_windows, relative_path
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import Phrase, distinct, names
 from memory_assets.session_analysis.session import SessionTurns
@@ -81,7 +81,10 @@ def touched(session: SessionTurns, records: Sequence[RedactedRecord] | None = No
 
 
 def _kept(paths: list[RedactedText], roots: list[RedactedText]) -> list[RedactedText]:
-    return distinct(relative_path(path, roots) for path in paths if not _SCRATCH.search(path))
+    kept = distinct(relative_path(path, roots) for path in paths if not _SCRATCH.search(path))
+    if not any(map(is_of_windows, roots)):
+        return kept
+    return list({path.casefold(): path for path in reversed(kept)}.values())[::-1]
 
 
 def patched_paths(text: RedactedText) -> tuple[RedactedText, ...]:

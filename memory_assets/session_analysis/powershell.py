@@ -46,6 +46,9 @@ _STATEMENTS = names(
 _ASSIGNS = re.compile(r"(?:\[[\w.\[\]]+\])?\$[\w:.{}]+(?:\s*[+*/-]?=|$)")
 _COMMAND = re.compile(r"[A-Za-z_.~\\/][\w.:~\\/@+-]*")
 _VALUES = names("return throw break continue exit param using")
+_GOES_ON = re.compile(r"\s*\|(?!\|)")
+_CONTINUED = re.compile(r"[ \t]*(?<!\|)\|[ \t\r]*\n\s*|\s*\n\s*\|(?!\|)\s*")
+"""A pipe at the end of a line, or at the beginning of the next."""
 _DEEPEST = 12
 
 
@@ -105,6 +108,9 @@ def pipelines(command: RedactedText, depth: int = 0) -> Iterator[Pipeline]:
             if token.group() == "|":
                 statement.parts.append([])
                 continue
+            ends = statement.parts[1:] and not statement.parts[-1]
+            if token.group() == "\n" and (ends or _GOES_ON.match(command, at)):
+                continue
             yield from _told(command.cut(start, begin), statement, depth)
             statement, start = _Statement(), at
         else:
@@ -129,7 +135,9 @@ def _told(text: RedactedText, statement: _Statement, depth: int) -> Iterator[Pip
         return
     for place, part in enumerate(statement.parts):
         if part and (place in statement.called or _is_command(part[0])):
-            yield Pipeline(text.trimmed(), [_unquoted(word) for word in part])
+            yield Pipeline(
+                text.trimmed().sub(_CONTINUED, " | "), [_unquoted(word) for word in part]
+            )
             return
 
 

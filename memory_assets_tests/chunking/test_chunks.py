@@ -181,6 +181,13 @@ def test_human_words_given_through_tools_are_kept(script: Script) -> None:
             "use the old format",
             True,
         ),
+        (
+            "Edit",
+            "The user doesn't want to proceed with this tool use. The tool use was rejected. The "
+            "user provided the following reason for the rejection:  keep the captain's own words",
+            "keep the captain's own words",
+            True,
+        ),
     ],
 )
 def test_answers_and_refusals_are_kept_in_each_agents_wording(

@@ -208,6 +208,8 @@ _PLACES = {
     "message.message.assistant.content.omen.sign": ["v9"],
     "vision.content": ["v9"],
     "assistant.content.omen.sign": [],
+    "messages.aura": [],
+    "visions.told": [],
 }
 """What the new versions of the four agents write, and which they are."""
 
@@ -255,13 +257,18 @@ def _of_pi(root: Path) -> None:
 
 
 def _of_goose(root: Path) -> None:
-    """A new kind of content in a database."""
+    """A new kind of content in a database, a new column and a new table."""
     store = Goose(root)
     store.say(_PROMPT, "Because its author slept.")
     with closing(store.open()) as database:
         content = {"content_json": [{"type": "omen", "sign": _VISION}]}
         row = {"message_id": "m9", "session_id": store.session, "role": "assistant"}
-        insert(database, "messages", **row, **content, created_timestamp=1_780_300_900)
+        database.execute("ALTER TABLE messages ADD COLUMN aura TEXT")
+        database.execute("CREATE TABLE visions(session_id TEXT, told TEXT)")
+        insert(
+            database, "messages", **row, **content, created_timestamp=1_780_300_900, aura=_VISION
+        )
+        insert(database, "visions", session_id=store.session, told=_VISION)
         database.commit()
 
 
@@ -288,10 +295,10 @@ def home(tmp_path: Path) -> Iterator[dict[str, str]]:
 def test_new_records_and_files_are_told_on_the_day_they_come(
     home: dict[str, str], tmp_path: Path
 ) -> None:
-    """Nothing is missing at first. Then a record of a new type comes, a part of a known one, and a
-    file, of four agents: `ingest`, `status`, `doctor` and the page of health say where, how much
-    and of which version, the check warns, and nothing says that everything can be found; no text of
-    them is told."""
+    """Nothing is missing at first. Then a record of a new type comes, a part of a known one, a
+    file, a table and a column, of four agents: `ingest`, `status`, `doctor` and the page of health
+    say where, how much and of which version, the check warns, and nothing says that everything can
+    be found; no text of them is told."""
     done = run_here(home, "ingest")
     assert done.returncode == exit_codes.FINE and _EVERYTHING in done.stdout, done.stdout
     project = tmp_path / "projects" / "-w-harbour"
@@ -309,7 +316,7 @@ def test_new_records_and_files_are_told_on_the_day_they_come(
     for command in ("status", "doctor"):
         done.stdout += run_here(home, command).stdout
     (told,) = {line.strip() for line in done.stdout.splitlines() if "no reader knows" in line}
-    size = 9 * len(_VISION) + len(" Or so it is said.")
+    size = 11 * len(_VISION) + len(" Or so it is said.")
     assert told.startswith(f"{size} B of text in 4 sessions are in places that no reader knows: ")
     assert "; 3 files in the agents' directories that no reader knows: " in told
     assert done.stdout.count(told) == 3, done.stdout

@@ -26,8 +26,11 @@ them: then they are an orchestrator's."""
 _MOMENT = re.compile(
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b\d\d?:\d\d\b"
     r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
+    r"|\b(?:run|round|iteration|attempt|batch|shard|worker)(?: (?:no\.?|number|id))? #?\d+\b",
+    re.IGNORECASE,
 )
-"""What an orchestrator puts into its prompt anew each time: the day, the time, the run's id."""
+"""What an orchestrator puts into its prompt anew each time: the day, the time, the run's id or
+number."""
 
 
 class Opening:

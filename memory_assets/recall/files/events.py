@@ -11,7 +11,7 @@ from typing import Literal
 
 from memory_assets.chunking import file_matches
 from memory_assets.models import RedactedRecord
-from memory_assets.path_spelling import one_spelling
+from memory_assets.path_spelling import as_compared, one_spelling
 from memory_assets.recall.files.names import is_absolute
 from memory_assets.recall.files.text import Hunk
 from memory_assets.recall.sessions.records import edits_of
@@ -67,6 +67,11 @@ def full_path(path: str, directory: str) -> str:
     return posixpath.normpath(spelled) if "\\" not in spelled else spelled
 
 
+def _is_file(path: object, directory: str, file: str) -> bool:
+    """Return whether a path of a call names the file with this full path."""
+    return as_compared(full_path(str(path), directory)) == as_compared(file)
+
+
 def named_files(records: Iterable[RedactedRecord], name: str) -> set[str]:
     """Return the full paths that end with `name` and that calls of a session may have touched."""
     found: set[str] = set()
@@ -101,7 +106,7 @@ def _events(call: RedactedRecord, result: RedactedRecord, file: str) -> Iterator
         yield from _patched(str(call.text), directory, file, at)
     elif kind == "shell":
         yield from _of_shell(call, result, file, at)
-    elif file not in {full_path(str(path), directory) for path in call.paths}:
+    elif not any(_is_file(path, directory, file) for path in call.paths):
         return
     elif kind == "read":
         asked_whole = _RANGE.search(call.text) is None
@@ -153,10 +158,10 @@ def _of_shell(
     parts = meaningful(call.command)
 
     def names(segment: Segment) -> bool:
-        return file in {full_path(str(word), directory) for word in segment.arguments}
+        return any(_is_file(word, directory, file) for word in segment.arguments)
 
     for part in parts:
-        written = part.writes is not None and full_path(str(part.writes), directory) == file
+        written = part.writes is not None and _is_file(part.writes, directory, file)
         in_place = part.program == "sed" and any(word.startswith("-i") for word in part.words)
         if written or ((in_place or part.program in ("mv", "rm")) and names(part)):
             yield FileEvent("changed by a command", *at)
@@ -179,7 +184,7 @@ def _patched(patch: str, directory: str, file: str, at: _At) -> Iterator[FileEve
     """Yield what an apply_patch text did to the file."""
     sections = list(_SECTION.finditer(patch))
     for number, section in enumerate(sections):
-        if full_path(section[2], directory) != file:
+        if not _is_file(section[2], directory, file):
             continue
         end = sections[number + 1].start() if number + 1 < len(sections) else len(patch)
         body = patch[section.end() : end].split("*** End Patch")[0].strip("\n").split("\n")

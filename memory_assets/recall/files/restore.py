@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.path_spelling import one_spelling
+from memory_assets.path_spelling import as_compared, one_spelling
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.files.events import FileEvent, file_events, named_files
 from memory_assets.recall.files.text import FileText
@@ -75,7 +75,8 @@ def _as_recorded(name: str) -> str:
 
 
 def _events_by_file(memory: Stores, name: str) -> dict[str, list[FileEvent]]:
-    """Return the events of the files that end with this name, by full path."""
+    """Return the events of the files that end with this name, by full path in one spelling."""
+    spellings: dict[str, str] = {}
     last = re.split(r"[/\\]", name)[-1]
     found: dict[str, list[FileEvent]] = {}
     for project in memory.lake.projects(REDACTED_RECORDS):
@@ -83,9 +84,10 @@ def _events_by_file(memory: Stores, name: str) -> dict[str, list[FileEvent]]:
         named = rows.filter(pc.match_substring(rows["text"], last))
         for session_id in pc.unique(named["session_id"]).to_pylist():
             records = memory.lake.read_rows(REDACTED_RECORDS, project, str(session_id))
-            for file in named_files(records, name):
+            in_session = {as_compared(file): file for file in sorted(named_files(records, name))}
+            for same, file in in_session.items():
                 if events := list(file_events(records, file)):
-                    found.setdefault(file, []).extend(events)
+                    found.setdefault(spellings.setdefault(same, file), []).extend(events)
     return found
 
 

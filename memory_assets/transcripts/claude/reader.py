@@ -110,7 +110,11 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("user.toolUseResult.gitOperation", "2.1.179", _COPIES),
     LeftOut("user.message.user.content.<command-message>", "1.0.98", _NAMES),
     LeftOut("user.message.user.content.<command-name>", "2.1.199", _NAMES),
-    LeftOut("user.message.user.content.text.text.<ide_opened_file>", "2.0.74", _EDITOR),
+    *(
+        LeftOut(f"user.message.user.content.{place}<{tag}>", "2.0.74", _EDITOR)
+        for place in ("", "text.text.")
+        for tag in ("ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics")
+    ),
     LeftOut("attachment.attachment.opened_file_in_ide", "2.1.119", _EDITOR),
     LeftOut("attachment.attachment.plan_mode_exit", "2.1.119", _HARNESS),
     LeftOut("progress.data.hook_progress", "2.1.9", _HOOKS),
@@ -138,6 +142,7 @@ OF_SUBAGENTS: tuple[LeftOut, ...] = (
 
 _NOT_TRANSCRIPTS = frozenset({"journal.jsonl", HISTORY_FILE})
 _AGENT = "agent-"
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _IDLE_AGENTS = ("agent-aprompt_suggestion-", "agent-acompact-")
 _SUBAGENT_DEPTH = 4
 """subagents/workflows/<workflow>/agent-*.jsonl is 2; room for more."""
@@ -162,7 +167,8 @@ class ClaudeCodeReader(Reader):
         return b"\n" not in head and any(marker in head[:2000] for marker in _MARKERS)
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the ids from the file's name; a flat subagent file names its parent inside."""
+        """Return the ids from the file's name; inside are the id of a file that somebody named, and
+        the parent of a flat subagent file."""
         return _identify(path, lambda: head)
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
@@ -249,15 +255,20 @@ def _identify(path: Path, head: Callable[[], bytes]) -> tuple[str, str | None]:
     """Return (session_id, agent_id); asks for the head only where the path is not enough."""
     stem = path.name.removesuffix(SUFFIX)
     if not stem.startswith(_AGENT):
-        return safe_id(stem), None
+        named = safe_id(stem)
+        if _UUID.search(named):
+            return named, None  # as the program calls its files
+        return next(filter(_UUID.search, map(_session_of, head_objects(head()))), named), None
     agent_id = safe_id(stem.removeprefix(_AGENT)) or safe_id(stem)
     for folder in path.parents:
         if folder.name == "subagents":
             return safe_id(folder.parent.name), agent_id
-    for record in head_objects(head()):
-        if session_id := safe_id(record.get("sessionId")):
-            return session_id, agent_id
-    return safe_id(stem), agent_id
+    parents = filter(None, map(_session_of, head_objects(head())))
+    return next(parents, safe_id(stem)), agent_id
+
+
+def _session_of(record: JsonObject) -> str:
+    return safe_id(record.get("sessionId"))
 
 
 COPIED = "copied-history"

@@ -81,9 +81,9 @@ NOISE_EVENTS = names(
     "thread_settings_applied mcp_startup_update mcp_startup_complete skills_update_available "
     "deprecation_notice shutdown_complete model_reroute"
 )
-_REQUEST_HEADING = re.compile(r"^#{1,4} My request for Codex:?[ \t]*$", re.MULTILINE)
+_REQUEST_HEADING = re.compile(r"^#{1,4} My request for Codex:?[ \t\r]*$", re.MULTILINE)
 _MENTIONED = re.compile(
-    r"^# Files mentioned by the user:[ \t]*\n(?:\s*## [^\n]+: [^\n]+\n)+", re.MULTILINE
+    r"^# Files mentioned by the user:[ \t\r]*\n(?:\s*## [^\n]+: [^\n]+\n)+", re.MULTILINE
 )
 _MENTIONED_PATH = re.compile(r"^## [^\n]+?: (.+)$", re.MULTILINE)
 _ABOVE = re.compile(

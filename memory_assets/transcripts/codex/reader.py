@@ -102,7 +102,7 @@ class CodexReader(Reader):
 
     left_out = LEFT_OUT
     agent = "codex"
-    version = "7"
+    version = "8"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a typed payload, or a bare item of the oldest files."""

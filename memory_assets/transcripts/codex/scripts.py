@@ -8,6 +8,7 @@ understand gives no call, and never an error.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -444,6 +445,9 @@ class _Reading:
             elif token.text == "Object" and code.mark(at + 3) == "(" and at + 3 in code.partner:
                 value = _parts(self._first(code, at + 3), code.name(at + 2))
                 at = code.partner[at + 3]
+            elif token.text == "JSON" and code.name(at + 2) == "parse" and at + 3 in code.partner:
+                value = _parsed(self._first(code, at + 3))
+                at = code.partner[at + 3]
         elif token.text in _PAIRS and at in code.partner:
             end = code.partner[at]
             if token.text == "(":
@@ -532,6 +536,24 @@ def _parts(value: Value, of: str) -> Value:
     if of == "entries":
         return [[key, item] for key, item in value.items()]
     return list(value.values() if of == "values" else value)
+
+
+def _parsed(value: Value) -> Value:
+    """Return what `JSON.parse` gives."""
+    if not isinstance(value, str):
+        return Opaque("JSON.parse")
+    try:
+        return _of_json(json.loads(value))
+    except (ValueError, RecursionError):
+        return Opaque("JSON.parse")
+
+
+def _of_json(value: object) -> Value:
+    if isinstance(value, dict):
+        return {str(key): _of_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_of_json(item) for item in value[:_MOST_ITEMS]]
+    return value if isinstance(value, str) else str(value)
 
 
 def _joined(between: str, values: Iterable[Value]) -> Value:

@@ -27,6 +27,7 @@ from memory_assets.transcripts.reader import Reader
 
 _SIGNATURE = "signature of a thought or a call"
 _IDS = "ids of the program's interface to the model"
+_FORKED = "the file of the session that it was forked from"
 _FILES = "a file that is on disk; its name is kept"
 
 LEFT_OUT: tuple[LeftOut, ...] = (
@@ -41,14 +42,16 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("message.message.user.content.text.text.<file>", "", _FILES),
     LeftOut("message.message.toolResult.details.command", "v3", "a command as it was run"),
     LeftOut("message.message.bashExecution.fullOutputPath", "v1", _FILES),
-    LeftOut("session.branchedFrom", "v1", "the file of the session that it was forked from"),
+    LeftOut("session.branchedFrom", "v1", _FORKED),
+    LeftOut("session.parentSession", "v3", _FORKED),
     LeftOut("message.message.toolResult.details.diff", "v1", "an edit as a diff; the call is kept"),
 )
 """By path of keys."""
 
 
 _FOLDERS = (Path("agent", "sessions"), Path("sessions"))
-_DEPTH = 6
+_DEPTH = 12
+"""Folders below that of the sessions: a project's, and of runs within runs three each."""
 _NAMED_AFTER_SESSION = re.compile(r"\d{4}-\d\d-\d\dT[\dZ-]+_([0-9A-Za-z-]+)")
 """The name of a directory of runs: that of the session's file, with its id at the end."""
 
@@ -58,7 +61,7 @@ class PiReader(Reader):
 
     left_out = LEFT_OUT
     agent = "pi"
-    version = "5"
+    version = "6"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a session header or an entry with a message in it."""
