@@ -128,14 +128,17 @@ class Others(Generic[T]):
         return replace(answer, hits=tuple(_of_memories(hit, names) for hit, names in named))
 
     def _found(self, memory: T, request: SearchRequest) -> Answer:
-        """Return a memory's answer without what was forgotten here, in whose place others come."""
-        forgotten = self._forgotten
-        if memory is self._own or not forgotten:
+        """Return a memory's answer without what was forgotten here, or is hidden here and not asked
+        for, in whose place others come."""
+        left_out = self._forgotten
+        if not (request.hidden or request.session is not None):
+            left_out |= {travelling_name(*session) for session in self._own.hidden.all()}
+        if memory is self._own or not left_out:
             return memory.found(request)
         return only(
             memory.found,
             request,
-            lambda hit: travelling_name(*_session(memory, hit)) not in forgotten,
+            lambda hit: travelling_name(*_session(memory, hit)) not in left_out,
         )
 
     @property

@@ -247,12 +247,19 @@ def test_a_hit_can_be_shown_from_its_memory(team: Settings) -> None:
 def test_what_was_forgotten_here_is_found_in_no_other_memory(
     team: Settings, tmp_path: Path
 ) -> None:
-    """Neither by a search nor by its id, though the shard still has it; all else is."""
+    """Neither by a search nor by its id, though the shard still has it; all else is. What is hidden
+    here is found if hidden sessions are asked for."""
     settings = replace(team, data_dir=tmp_path / "machine")
     shutil.copytree(team.data_dir, settings.data_dir)
     hit = Memory(settings).search("kangaroo", over=("all",), n=1).hits[0]
     session = str(hit.metadata["project"]), str(hit.metadata["session_id"])
     assert replicas_holding(settings.data_dir, [session])[0].endswith("alice/laptop")
+    memory = Memory(settings)
+    memory.hidden.add([session])
+    for hidden in (False, True):
+        hits = memory.search("kangaroo", over=("all",), n=50, hidden=hidden).hits
+        assert ("alice/laptop" in {each.metadata["memory"] for each in hits}) is hidden
+    memory.hidden.remove([session])
     Tombstones(settings.data_dir / FILE_NAME, load_install_key()).begin([session])
     memory = Memory(settings)
     for mode in ("hybrid", "keyword"):
