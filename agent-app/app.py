@@ -21,6 +21,8 @@ from memory_policy import ASK, read_answer
 
 from memory_assets.agent_memory.context import ContextBuilder
 from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.agent_memory.history import checked_turn
+from memory_assets.agent_memory.policy import in_utc
 from memory_assets.errors import MemoryAssetsError, StoreError
 from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.pipeline.stage.engines import Engines
@@ -107,17 +109,20 @@ class Chat:
         return answer
 
     def _append(self, role: str, text: str) -> None:
-        """Append a turn after those that wait, or let it wait, too."""
+        """Append a turn after those that wait, or let it wait, too, if it can be stored at all."""
         turn = {"conversation": self._id, "role": role, "ts": datetime.now(UTC).isoformat()}
         try:
             self._outbox.waiting.send(self._send)
             self._send({**turn, "text": text})
         except StoreError:
-            self._outbox.waiting.keep({**turn, "text": self._outbox.redact(text)})
+            kept = checked_turn(self._outbox.redaction, self._id, role, text, 0, turn["ts"])
+            self._outbox.waiting.keep({**turn, "text": kept.text})
             raise
 
     def _send(self, turn: Mapping[str, Any]) -> None:
         last = self._gateway.tail_history(turn["conversation"], 1)
+        if last and (last[-1].role, last[-1].ts) == (turn["role"], in_utc(turn["ts"])):
+            return  # it was stored, and only the answer was lost
         place = last[-1].turn_index + 1 if last else 0
         self._gateway.append_history(
             turn["conversation"], turn["role"], turn["text"], place, turn["ts"]

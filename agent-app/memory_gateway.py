@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.agent_memory.ports import Redaction
 from memory_assets.pipeline.agent_memory.gateway import open_gateway, redaction_to_wait
 from memory_assets.pipeline.stage.engines import Engines
-from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.agents.waiting import Waiting
 from memory_assets.stores.chroma_mcp.adapter import ChromaMcpVectorStoreAdapter
 from memory_assets.stores.chroma_mcp.session import McpSession
@@ -21,13 +20,13 @@ class Outbox:
     """The turns that wait because memory could not be reached, and the redaction of these."""
 
     waiting: Waiting
-    redact: Callable[[str], RedactedText]
+    redaction: Redaction
 
     @classmethod
     def of(cls, engines: Engines) -> Outbox:
         """Return that of the memory that the settings name."""
         store = f"chat {engines.settings.mcp_endpoint or ''}"
-        return cls(Waiting(engines.data_dir, store), redaction_to_wait(engines).redact)
+        return cls(Waiting(engines.data_dir, store), redaction_to_wait(engines))
 
 
 def open_memory(engines: Engines) -> MemoryGateway:

@@ -36,8 +36,13 @@ def user_config_dir(platform: type[PlatformDirsABC] = PlatformDirs) -> Path:
 def tombstones_copy(data_dir: Path) -> Path:
     """Return where the copy of a data directory's tombstones is, which goes by its path: outside,
     so that a directory that comes back from a backup is told what was forgotten since."""
-    named = hashlib.blake2b(os.fsencode(data_dir.resolve()), digest_size=16).hexdigest()
-    return user_config_dir() / "forgotten" / f"{named}.db"
+    return user_config_dir() / "forgotten" / f"{name_of(data_dir)}.db"
+
+
+def name_of(data_dir: Path) -> str:
+    """Return a name for what is kept of a data directory outside of it: a hash of its path,
+    whatever links lead to it."""
+    return hashlib.blake2b(os.fsencode(data_dir.resolve()), digest_size=16).hexdigest()
 
 
 def user_cache_dir(platform: type[PlatformDirsABC] = PlatformDirs) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory_assets.agent_memory.policy import MOST_CHARACTERS, MOST_TURNS, ROLES, in_utc, one_of
@@ -52,29 +52,18 @@ class HistoryService:
             ConfigurationError: another turn has this place or this id; names both ids.
             RedactionUnavailable, RedactionFailed: nothing was stored.
         """
-        redaction = self._redaction_of(conversation_id)
-        named(redaction, "conversation_id", conversation_id)
-        if isinstance(turn_index, bool) or not isinstance(turn_index, int) or turn_index < 0:
-            raise BadArgument("turn_index: give a whole number from 0 on")
-        if turn_index > MOST_TURNS:
-            raise BadArgument(f"turn_index: give at most {MOST_TURNS}")
-        if not text.strip():
-            raise BadArgument("text: is empty; give what was said")
-        if len(text) > MOST_CHARACTERS:
-            raise BadArgument(f"text: {len(text)} characters are more than {MOST_CHARACTERS}")
-        if not message_id:
-            message_id = id_of_turn(redaction, conversation_id, turn_index, role, text)
-        turn = ConversationTurn(
-            message_id=named(redaction, "message_id", message_id),
-            conversation_id=conversation_id,
-            turn_index=turn_index,
-            role=one_of("role", role, ROLES),
-            ts=in_utc(ts),
-            text=redaction.redact(text),
-            channel=named(redaction, "channel", channel) if channel else "",
-            project=self._project,
+        turn = checked_turn(
+            self._redaction_of(conversation_id),
+            conversation_id,
+            role,
+            text,
+            turn_index,
+            ts,
+            message_id=message_id,
+            channel=channel,
         )
-        return Appended(message_id, self._store.append_turn(turn))
+        appended = self._store.append_turn(replace(turn, project=self._project))
+        return Appended(turn.message_id, appended)
 
     def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
         """Return the last `n` turns in order; none of an unknown conversation."""
@@ -85,12 +74,44 @@ class HistoryService:
         return self._store.count(conversation_id) if conversation_id else 0
 
 
-def id_of_turn(
-    redaction: Redaction, conversation_id: str, turn_index: int, role: str, text: str
-) -> str:
-    """Return the id of a turn that its client gave none."""
-    said = "\0".join((conversation_id, str(turn_index), role, text))
-    return f"m-{redaction.fingerprint(said)}"
+def checked_turn(
+    redaction: Redaction,
+    conversation_id: str,
+    role: str,
+    text: str,
+    turn_index: int,
+    ts: datetime | str,
+    *,
+    message_id: str = "",
+    channel: str = "",
+) -> ConversationTurn:
+    """Return a turn as it is kept, about no project.
+
+    Raises:
+        BadArgument: a value is not allowed.
+        RedactionUnavailable, RedactionFailed: it cannot be redacted.
+    """
+    named(redaction, "conversation_id", conversation_id)
+    if isinstance(turn_index, bool) or not isinstance(turn_index, int) or turn_index < 0:
+        raise BadArgument("turn_index: give a whole number from 0 on")
+    if turn_index > MOST_TURNS:
+        raise BadArgument(f"turn_index: give at most {MOST_TURNS}")
+    if not text.strip():
+        raise BadArgument("text: is empty; give what was said")
+    if len(text) > MOST_CHARACTERS:
+        raise BadArgument(f"text: {len(text)} characters are more than {MOST_CHARACTERS}")
+    if not message_id:
+        said = "\0".join((conversation_id, str(turn_index), role, text))
+        message_id = f"m-{redaction.fingerprint(said)}"
+    return ConversationTurn(
+        message_id=named(redaction, "message_id", message_id),
+        conversation_id=conversation_id,
+        turn_index=turn_index,
+        role=one_of("role", role, ROLES),
+        ts=in_utc(ts),
+        text=redaction.redact(text),
+        channel=named(redaction, "channel", channel) if channel else "",
+    )
 
 
 def named(redaction: Redaction, field: str, name: str) -> str:

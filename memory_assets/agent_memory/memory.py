@@ -106,34 +106,20 @@ class MemoryService:
             BadArgument: a value is not allowed.
             RedactionUnavailable, RedactionFailed, StoreError: nothing was stored.
         """
-        redaction = self._around.redaction
-        if not self._policy.should_store_memory(confidence, type):
-            least = self._policy.confidence_min
-            return Written("refused", reason=f"confidence {confidence} is below {least}")
-        one_of("source", source, ORIGINS)
-        if conversation_id:
-            named(redaction, "conversation_id", conversation_id)
-        moment = in_utc(ts)
-        redacted = redaction.redact(text).trimmed()
-        if not redacted:
-            raise BadArgument("text: is empty; give what is to be remembered")
-        if (tokens := self._around.count_tokens(redacted)) > MOST_TOKENS:
-            reason = f"{tokens} tokens are more than {MOST_TOKENS}; say it in fewer words"
-            return Written("refused", reason=reason)
-        memory = StoredMemory(
-            memory_id=self._id_of(redacted),
-            text=redacted,
-            type=type,
-            confidence=confidence,
-            ts=moment,
-            stored_at=self._around.clock(),
-            conversation_id=conversation_id or "",
-            at_turn=self._around.turns_of(conversation_id or ""),
-            project=self._around.project,
-            entities=self._labels("entities", entities),
-            tags=self._labels("tags", tags),
+        memory = checked_memory(
+            self._policy,
+            self._around,
+            text,
+            type,
+            confidence,
+            ts,
+            conversation_id,
+            entities=entities,
+            tags=tags,
             source=source,
         )
+        if isinstance(memory, Written):
+            return memory
         with self._vectors.exclusive():
             return self._written(memory, waited)
 
@@ -203,21 +189,13 @@ class MemoryService:
 
     def id_of(self, text: str) -> str:
         """Return the id that a text has as a memory."""
-        return self._id_of(self.redacted(text))
+        return id_of_memory(
+            self._around.redaction.fingerprint, self._around.project, self.redacted(text)
+        )
 
     def redacted(self, text: str) -> RedactedText:
         """Return a text as a memory keeps it."""
         return self._around.redaction.redact(text).trimmed()
-
-    def _id_of(self, text: str) -> str:
-        return id_of_memory(self._around.redaction.fingerprint, self._around.project, text)
-
-    def _labels(self, field: str, given: Sequence[str]) -> tuple[RedactedText, ...]:
-        if isinstance(given, str) or len(given) > MOST_LABELS:
-            raise BadArgument(f"{field}: give a list of at most {MOST_LABELS}")
-        if any(not each.strip() or len(each) > 200 for each in given):
-            raise BadArgument(f"{field}: each has 1 to 200 characters")
-        return tuple(self._around.redaction.redact(each) for each in given)
 
     def _written(self, memory: StoredMemory, waited: bool) -> Written:
         """Store a memory that may be stored, in an exclusive block."""
@@ -289,6 +267,63 @@ class MemoryService:
             f"{policy.window_minutes:g} minutes; the next is allowed at "
             f"{at.isoformat(timespec='seconds').replace('+00:00', 'Z')}"
         )
+
+
+def checked_memory(
+    policy: MemoryPolicy,
+    around: Surroundings,
+    text: str,
+    type: str,
+    confidence: float,
+    ts: datetime | str,
+    conversation_id: str | None,
+    *,
+    entities: Sequence[str],
+    tags: Sequence[str],
+    source: str,
+) -> StoredMemory | Written:
+    """Return a memory as it is kept, or why it is refused whatever else is kept.
+
+    Raises:
+        BadArgument: a value is not allowed.
+        RedactionUnavailable, RedactionFailed: it cannot be redacted.
+    """
+    redaction = around.redaction
+    if not policy.should_store_memory(confidence, type):
+        least = policy.confidence_min
+        return Written("refused", reason=f"confidence {confidence} is below {least}")
+    one_of("source", source, ORIGINS)
+    if conversation_id:
+        named(redaction, "conversation_id", conversation_id)
+    moment = in_utc(ts)
+    redacted = redaction.redact(text).trimmed()
+    if not redacted:
+        raise BadArgument("text: is empty; give what is to be remembered")
+    if (tokens := around.count_tokens(redacted)) > MOST_TOKENS:
+        reason = f"{tokens} tokens are more than {MOST_TOKENS}; say it in fewer words"
+        return Written("refused", reason=reason)
+    return StoredMemory(
+        memory_id=id_of_memory(redaction.fingerprint, around.project, redacted),
+        text=redacted,
+        type=type,
+        confidence=confidence,
+        ts=moment,
+        stored_at=around.clock(),
+        conversation_id=conversation_id or "",
+        at_turn=around.turns_of(conversation_id or ""),
+        project=around.project,
+        entities=_labels(redaction, "entities", entities),
+        tags=_labels(redaction, "tags", tags),
+        source=source,
+    )
+
+
+def _labels(redaction: Redaction, field: str, given: Sequence[str]) -> tuple[RedactedText, ...]:
+    if isinstance(given, str) or len(given) > MOST_LABELS:
+        raise BadArgument(f"{field}: give a list of at most {MOST_LABELS}")
+    if any(not each.strip() or len(each) > 200 for each in given):
+        raise BadArgument(f"{field}: each has 1 to 200 characters")
+    return tuple(redaction.redact(each) for each in given)
 
 
 def id_of_memory(fingerprint: Callable[[str], str], project: str, text: str) -> str:

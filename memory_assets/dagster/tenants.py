@@ -15,6 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, fields
 from typing import Any, NamedTuple
 
@@ -22,7 +23,13 @@ import dagster as dg
 
 from memory_assets.dagster.instance_runs import runs_under_way
 from memory_assets.dagster.partitions import add_keys, new_keys
-from memory_assets.errors import ConfigurationError, StoreError, no_text_in_errors
+from memory_assets.errors import (
+    ConfigurationError,
+    StoreDamaged,
+    StoreError,
+    StoreMismatch,
+    no_text_in_errors,
+)
 from memory_assets.pipeline.plan.plan import code_versions
 from memory_assets.pipeline.stage.components import components_of
 from memory_assets.pipeline.stage.report import input_hash
@@ -230,12 +237,15 @@ def _named(config: Mapping[str, Any]) -> list[str]:
 
 
 def _wanted(settings: Settings, source: Objects) -> dict[str, dict[str, str]]:
-    """Return for each tenant what the head of each derived shard is to say."""
+    """Return for each tenant what the head of each derived shard is to say; "" of a shard whose
+    head is damaged, as who may write there can have it: its tenant's run says so."""
     versions = code_versions(components_of(settings))
 
     def of_shard(shard: Shard) -> str:
-        head = shard.head()
-        return made_of(head, versions) if head is not None else ""
+        with suppress(StoreDamaged, StoreMismatch):
+            head = shard.head()
+            return made_of(head, versions) if head is not None else ""
+        return ""
 
     shards = [each for each in shards_below(source) if is_valid_key(tenant_of(each.name))]
     wanted: dict[str, dict[str, str]] = defaultdict(dict)

@@ -107,14 +107,35 @@ def project_written_about(stores: Stores, text: str) -> str:
         ConfigurationError: it can mean several.
     """
     try:
-        found = project_named(stores.catalog, text)
+        return _written_about(project_named(stores.catalog, text))
     except UnknownName:
-        is_path = text.startswith((".", "~")) or os.sep in text
-        found = slug_of(os.path.realpath(on_this_machine(text))) if is_path else text
-    found = project_in(found) if is_agent_memory(found) else found
-    if not is_valid_key(found) or ":" in found:
+        return _written_about(_slug(text) if _is_path(text) else text)
+
+
+def project_from_anywhere(text: str) -> str:
+    """Return a name or a path that means the same project from any directory, whatever will be in
+    memory when it is looked up.
+
+    Raises:
+        BadArgument: it cannot be the name of a project.
+    """
+    _written_about(_slug(text) if _is_path(text) else text)
+    return str(Path(text).expanduser().absolute()) if _is_path(text) else text
+
+
+def _is_path(text: str) -> bool:
+    return text.startswith((".", "~")) or os.sep in text
+
+
+def _slug(path: str) -> str:
+    return slug_of(os.path.realpath(on_this_machine(path)))
+
+
+def _written_about(project: str) -> str:
+    project = project_in(project) if is_agent_memory(project) else project
+    if not is_valid_key(project) or ":" in project:
         raise BadArgument("project: give a project's name, or a path in it")
-    return found
+    return project
 
 
 def projects_read_about(stores: Stores, text: str) -> list[str]:

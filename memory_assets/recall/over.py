@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from memory_assets.errors import MemoryAssetsError, NotFound, StoreError, UnknownName
@@ -264,6 +265,11 @@ def _of_memories(hit: Hit, names: Sequence[str]) -> Hit:
 
 def _is_meant(url: str, name: str) -> bool:
     return name == ALL or is_below(url, name) or f"/{url}".endswith(f"/{name}")
+
+
+def pulled_names(data_dir: Path) -> list[str]:
+    """Return the names of the memories that were pulled to a machine."""
+    return list(labels(each.url for each in replicas_of(data_dir)).values())
 
 
 def labels(urls: Iterable[str]) -> dict[str, str]:

@@ -3,8 +3,8 @@ line."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -27,6 +27,7 @@ from memory_assets.settings import Settings
 if TYPE_CHECKING:
     from memory_assets.pipeline.agent_memory.calls import AgentCalls
 
+_LOG = logging.getLogger(__name__)
 _WORK_TOKENS = 300
 """Tokens of a context that tell of the project's last sessions: an agent pays for them each time
 it begins."""
@@ -87,7 +88,7 @@ class AgentMemory:
 
     def send_waiting(self) -> int:
         """Store what was said while the memory could not be written, and return how much it was.
-        What is refused now is dropped, as it would have been then.
+        What is refused now, since another turn has its place, say, is dropped, and the log says so.
 
         Raises:
             StoreError: it still cannot be written; what is left waits.
@@ -97,12 +98,13 @@ class AgentMemory:
         return send_waiting(self._settings, self._send)
 
     def _send(self, entry: Mapping[str, Any]) -> None:
-        asked = AppendRequest(**entry) if "role" in entry else RememberRequest(**entry)
-        with suppress(ConfigurationError):
-            if isinstance(asked, AppendRequest):
-                self._append(asked)
+        try:
+            if "role" in entry:
+                self._append(AppendRequest(**entry))
             else:
-                self._remember(asked, waited=True)
+                self._remember(RememberRequest(**entry), waited=True)
+        except ConfigurationError as error:
+            _LOG.warning("What waited for the memory was dropped: %s", error)
 
     def _written(self, asked: RememberRequest | AppendRequest) -> dict[str, Any]:
         """Store what is said after what waits; let it wait where the memory cannot be written."""
@@ -113,9 +115,11 @@ class AgentMemory:
             return self._remember(asked)
         except StoreError as error:
             from memory_assets.pipeline.agent_memory.calls import let_wait
+            from memory_assets.recall.names import project_from_anywhere
 
             self._opened = None
-            return let_wait(self._settings, asdict(asked), error)
+            project = project_from_anywhere(asked.project) if asked.project else None
+            return let_wait(self._settings, {**asdict(asked), "project": project}, error)
 
     def _remember(self, asked: RememberRequest, *, waited: bool = False) -> dict[str, Any]:
         written = self._calls.gateway(self._project(asked.project)).memory.write(

@@ -12,8 +12,11 @@ comes again from the derived shard. Of two workers at one shard one commits (`Sh
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from memory_assets.pipeline.ingest.passes import Task, run_task
 from memory_assets.pipeline.ingest.steps import STEPS, Failed
@@ -40,6 +43,8 @@ MADE = {stage.table.name: stage for stage in STAGES if stage.table != SESSION_CO
 """The tables that a worker makes; those of commits need the repositories."""
 TAKEN = TABLES.keys() - MADE.keys()
 _KEYWORDS = {kind.keyword_asset for kind in SEARCH_KINDS.values()}
+_ENGINES = {"redactor", "tokens", "_model", "_version_of_settings"}
+"""What `Components` loads that does not depend on whose shard it is."""
 _STAGE, _SESSION = 0, 2
 """Where a product's row in a manifest has them."""
 
@@ -97,24 +102,40 @@ def derive(work: Work) -> Derived:
         if head is None:
             derived.gone = target.delete() > 0
             return derived
-        components = Components(replace(settings, data_dir=directory))
-        made, before = made_of(head, code_versions(components)), target.head()
-        derived.generation = before.generation if before else 0
-        derived.unchanged = before is not None and before.made_of == made
-        if derived.unchanged:
-            return derived
-        if before is not None:
-            derived.fetched = pull_shard(settings, target).bytes
-        directory.mkdir(parents=True, exist_ok=True)
-        try:
+        with _opened(settings, directory) as components:
+            made, before = made_of(head, code_versions(components)), target.head()
+            derived.generation = before.generation if before else 0
+            derived.unchanged = before is not None and before.made_of == made
+            if derived.unchanged:
+                return derived
+            if before is not None:
+                derived.fetched = pull_shard(settings, target).bytes
+            directory.mkdir(parents=True, exist_ok=True)
             replica = replica_at(settings.data_dir, target.url)
             _bring_and_make(components, source, head, replica, derived)
             pushed = _push(components, target, head, "" if derived.failed else made)
             note_pushed(components, replica)
-        finally:
-            components.catalog.close()
         derived.generation, derived.sent = pushed.generation, pushed.bytes
     return derived
+
+
+@contextmanager
+def _opened(settings: Settings, directory: Path) -> Iterator[Components]:
+    """Open the stores in a directory for a block, with engines that are loaded once a process."""
+    components, engines = Components(replace(settings, data_dir=directory)), _engines(settings)
+    components.opened.update(engines)
+    try:
+        yield components
+    finally:
+        loaded = components.opened.keys() & _ENGINES
+        engines.update({name: components.opened[name] for name in loaded})
+        if "catalog" in components.opened:
+            components.catalog.close()
+
+
+@lru_cache(maxsize=1)
+def _engines(settings: Settings) -> dict[str, Any]:
+    return {}
 
 
 def _bring_and_make(

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Literal
 
 from memory_assets.errors import StoreError
 from memory_assets.stores.files.sqlite import connect, transaction
+
+if TYPE_CHECKING:
+    from memory_assets.stores.catalog.records import RecordIds, Records
 
 State = Literal["begun", "erased", "done", "leaving", "left"]
 """begun: its names are still in the catalogue, by which an interrupted forgetting is
@@ -32,10 +32,6 @@ the first two of what may be taken in again afterwards, and has no tombstone the
 
 FILE_NAME = "forgotten.db"
 """Where in the data directory the tombstones are."""
-
-RecordIds = npt.NDArray[np.uint64]
-Records = npt.NDArray[np.void]
-"""With fields `id` (64 bits) and `content` (32 bits, 0: unknown), both keyed."""
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _HASH_BYTES = 16
@@ -165,6 +161,8 @@ class Tombstones:
     def records_among(self, family: int, records: Records) -> RecordIds:
         """Return the ids of those of a file's records that forgotten sessions of its family
         owned: id and content are equal, as far as the contents are known."""
+        import numpy as np  # not for each command that looks whether a forgetting is unfinished
+
         sql = "SELECT id, said FROM owned_records WHERE family = ?"
         rows = self._rows(sql, self.family_key(family))
         if not rows:

@@ -63,7 +63,8 @@ _AMISS = Phrase(
 _NO_FINDINGS = Phrase(r"\W*(?:no |none\b|nothing\b|fixed\b|all |whether\b|how\b)")
 _REVIEWS = Phrase(
     r"\b(?:re)?view(?:ed|er|ing)?\b|\baudit\b|\bfeedback\b|\bdouble.?check\b|\bfind(?:ings?)? "
-    r"(?:any |all )?(?:bugs|issues|problems)\b|\bcritique\b|\bany (?:bugs|issues|problems|gaps)\b"
+    r"(?:any |all )?(?:bugs|issues|problems)\b|\bcode ?rabbit\b|\bcomments? (?:on|from)\b|"
+    r"\bcritique\b|\bany (?:bugs|issues|problems|gaps)\b"
 )
 
 

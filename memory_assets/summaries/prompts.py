@@ -103,7 +103,10 @@ def title(session: SessionTurns) -> RedactedText:
     if committed := _committed(subjects(commits(session))):
         return committed
     asked = sorted(requests(session), key=_says_little)
-    for text in (*asked, *_without_a_human(session)):
+    typed = [turn.typed.text for turn in session.turns if turn.typed is not None]
+    greetings = [text for text in typed if not text.startswith(("/", "<"))]
+    others = list(_without_a_human(session))  # without them too little is said for a summary
+    for text in (*asked, *(greetings[:1] if others else ()), *others):
         told = request_sentences(text)
         is_plan = text.lstrip().startswith("#")
         for sentence in sorted(told[:2], key=lambda one: _says_little(one.text)):

@@ -197,6 +197,11 @@ def _is_name(step: str) -> bool:
     return step in ("*", _JSON) or _KEY.fullmatch(step) is not None
 
 
+def place_name(name: str) -> str:
+    """Return the name of a table or column; "*" for one that may be data."""
+    return name if _is_name(name) or name[:1] == "(" else "*"
+
+
 _Leaf = tuple[_Place, str]
 """A text and its place; no class of its own, because a transcript has a hundred thousand."""
 
@@ -247,6 +252,12 @@ class Account:
             for _, text in _leaves(parsed, self._root):
                 self._dropped.setdefault(hash(text), row)
 
+    def unread(self, places: Mapping[str, int], version: str) -> None:
+        """Count text that the reader never asked its store for, by place."""
+        for path, size in places.items():
+            self._balance.total += size
+            self._explain_not(path, size, version)
+
     def made(self, records: Iterable[Record]) -> list[str]:
         """Note what the reader took, and return it."""
         texts: list[str] = []
@@ -286,12 +297,15 @@ class Account:
                 if missing and self._held >= MAX_HELD:
                     balance.beyond += missing
                 elif missing:
-                    paths, path = balance.unexplained, place.path()
-                    path = path if path in paths or len(paths) < MAX_PATHS else OTHER_PATHS
-                    paths.setdefault(path, Tally()).add(missing, (version,))
+                    self._explain_not(place.path(), missing, version)
         self._pending.clear()
         self._texts.clear()
         return balance
+
+    def _explain_not(self, path: str, size: int, version: str) -> None:
+        paths = self._balance.unexplained
+        path = path if path in paths or len(paths) < MAX_PATHS else OTHER_PATHS
+        paths.setdefault(path, Tally()).add(size, (version,))
 
     def _note_lines(self) -> None:
         note = self._found.update

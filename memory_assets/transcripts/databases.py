@@ -41,6 +41,16 @@ _TOO_LARGE = "its directory cannot be written, and it is too large to be read in
 _WRITABLE = "give the user who runs `memory` the right to write the directory"
 
 
+def quoted(name: str) -> str:
+    """Return a name of a table or column as SQL has it, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def bytes_of(value: str) -> str:
+    """Return the SQL for the bytes of a value; where SQLite can, it is not read for it."""
+    return f"octet_length({value})" if LENGTH != "length" else f"length(CAST({value} AS BLOB))"
+
+
 def wal_of(path: Path) -> Path:
     """Return where the write-ahead log of a database is, if it has one."""
     return path.with_name(f"{path.name}-wal")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memory_assets.errors import unreadable
@@ -66,6 +66,11 @@ class Reader(ABC):
         """
         return tuple(map(FileContent, source.files))
 
+    def unread(self, source: Source) -> Mapping[str, int]:
+        """Return the bytes of text of a source by place that the reader does not ask its store for,
+        because it knows no such place."""
+        return {}
+
     def renders(self, source: Source) -> bool:
         """Return whether the source's lines are rendered from a store, and are in no file."""
         return False
@@ -119,6 +124,7 @@ class Reader(ABC):
         made = session.end()
         if account is not None:
             account.made(made)
+            account.unread(self.unread(source), report.version)
         yield from made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memory_assets.transcripts.account import LeftOut
@@ -47,6 +47,10 @@ class SeveralReader(Reader):
     def left_out_of(self, source: Source) -> tuple[LeftOut, ...]:
         """Return the places whose text is left out of a source on purpose."""
         return self._of(source).left_out_of(source)
+
+    def unread(self, source: Source) -> Mapping[str, int]:
+        """Return the bytes of text of a source at places that its reader does not know."""
+        return self._of(source).unread(source)
 
     def renders(self, source: Source) -> bool:
         """Return whether a source is rendered."""

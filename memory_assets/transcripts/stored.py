@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 from memory_assets.errors import DamagedTranscript, TranscriptError, printable
 from memory_assets.paths import project_of
@@ -16,6 +17,7 @@ from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import safe_id
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
+from memory_assets.transcripts.unread import Columns, Unread, unread_text
 
 _DELETED = "its agent has deleted the session"
 _NOTHING = "nothing; what is on record stays"
@@ -40,6 +42,9 @@ class Member(NamedTuple):
 
 class ContainerReader(RenderingReader):
     """A reader of files that have many sessions each."""
+
+    declared = ""
+    """Changes when sessions of a file that did not change have another state than before."""
 
     def __init__(self) -> None:
         self._listings: OrderedDict[Path, tuple[str, Mapping[str, Source]]] = OrderedDict()
@@ -70,7 +75,7 @@ class ContainerReader(RenderingReader):
 
     def _discovered(self, walk: Walk, path: Path, known: Known) -> Sequence[Source]:
         try:
-            token = token_of(path)
+            token = token_of(path) + self.declared
             remembered = known.members(path, token)
             if remembered is not None:
                 return remembered
@@ -124,7 +129,16 @@ def deleted(path: Path) -> DamagedTranscript:
 
 
 class DatabaseReader(ContainerReader):
-    """A reader of databases."""
+    """A reader of databases. The text of a session at places that are not known is part of its
+    state: it is read again when that grows, and when a later reader knows the place."""
+
+    known: tuple[Columns, ...] = ()
+    """The columns that are read, or left out on purpose."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.declared = f":{crc32(repr(self.known).encode()):08x}"
+        self._unread: dict[Path, Unread] = {}
 
     @abstractmethod
     def members(self, database: Database, path: Path) -> Iterable[Member]:
@@ -141,7 +155,19 @@ class DatabaseReader(ContainerReader):
     def members_of(self, path: Path) -> list[Member]:
         """Return the sessions of a database, of one moment."""
         with opened(path) as database:
-            return list(self.members(database, path))
+            members = list(self.members(database, path))
+            newest = max(((each.mtime_ns, each.id) for each in members), default=(0, ""))[1]
+            ids = {each.id for each in members}
+            unread = self._unread[path] = unread_text(database, self.known, ids, newest)
+        sizes = {each: sum(places.values()) for each, places in unread.items()}
+        return [each._replace(size=each.size + sizes.get(each.id, 0)) for each in members]
+
+    def unread(self, source: Source) -> Mapping[str, int]:
+        """Return the bytes of text of a session in tables and columns that are not known."""
+        if not source.member:
+            return {}
+        self._listed(source.path)
+        return self._unread.get(source.path, {}).get(source.member, {})
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session, in one read transaction."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.errors import ConfigurationError, StoreError
+from memory_assets.errors import BadArgument, ConfigurationError, StoreError
 from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets_tests.agent_memory.chat_model import ChatModel, served_model
@@ -79,6 +79,8 @@ def test_a_line_that_memory_cannot_take_is_kept_and_sent(
     assert all("The line is kept" in each for each in said)
     waiting = [each["text"] for each in chat._outbox.waiting.entries()]
     assert len(waiting) == 2 and TOKEN not in waiting[0]
+    with pytest.raises(BadArgument, match="200002 characters"):  # which no memory would take
+        chat.say("x " * 100_001)
     journal.rmdir()
     for path in agents.data_dir.glob("away-*"):
         path.rename(path.with_name(path.name.removeprefix("away-")))
@@ -89,6 +91,17 @@ def test_a_line_that_memory_cannot_take_is_kept_and_sent(
     ]
     assert asked == ["one", "two <", "three", "four"]
     assert chat._outbox.waiting.entries() == []
+
+
+def test_a_turn_whose_answer_was_lost_is_stored_once(
+    app: Any, agents: Agents, model: ChatModel
+) -> None:
+    """It waits, as if it had not been stored, and is sent again."""
+    chat = _chat(app, agents, model.url)
+    turn = {"conversation": "c1", "role": "user", "text": "one", "ts": "2026-11-28T12:00:00.25Z"}
+    for _ in range(2):
+        chat._send(turn)
+    assert len(agents.gateway().tail_history("c1", 9)) == 1
 
 
 def test_what_a_model_wants_remembered_is_stored_as_the_policy_allows(

@@ -11,11 +11,13 @@ from subprocess import CompletedProcess
 import pytest
 
 from memory_assets.cli import exit_codes
+from memory_assets.errors import BadArgument
 from memory_assets.paths import user_config_dir
-from memory_assets.requests.agent_memory import AppendRequest
+from memory_assets.requests.agent_memory import AppendRequest, RememberRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME
+from memory_assets.stores.agents.waiting import waiting_files
 from memory_assets_tests.agent_memory.conftest import TOKEN
 from memory_assets_tests.command_line import run_here
 
@@ -154,10 +156,41 @@ def test_what_is_typed_while_memory_is_away_is_kept_and_stored_later(
     (kept,) = user_config_dir().glob("waiting-*.jsonl")
     assert TOKEN not in kept.read_text() and kept.stat().st_mode & 0o77 == 0
     memory.unlink()
-    assert run("remember", "The user likes tea.").returncode == exit_codes.FINE
+    memory.mkdir()
+    (tmp_path / "link").symlink_to(memory)
+    tea = run("remember", "The user likes tea.", MEMORY_DATA_DIR=str(tmp_path / "link"))
+    assert tea.returncode == exit_codes.FINE, tea.stderr
     listed = json.loads(run("memories", "--json").stdout)["memories"]
     assert [each["project"] for each in listed] == ["", "app", "app", "app"]
     assert not kept.exists()
+
+
+def test_what_could_not_be_stored_later_does_not_wait(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is refused at once; what turns out later to be in the place of another turn is dropped,
+    which the log says."""
+    memory = tmp_path / "memory"
+    memory.write_text("not a directory")
+    agents = AgentMemory(load_settings(data_dir=memory, embedder="none"))
+    for asked in (
+        AppendRequest("c1", "user", "Hello.", 0, ts="yesterday"),
+        AppendRequest("c1", "user", "  ", 0),
+        AppendRequest("c1", "user", "Hello.", 0, project="a:b"),
+        RememberRequest("We use pnpm.", ts="yesterday"),
+        RememberRequest("We use pnpm.", tags=("x" * 300,)),
+        RememberRequest("We use pnpm.", project="a:b"),
+        RememberRequest("  "),
+    ):
+        with pytest.raises(BadArgument):
+            agents.answer(asked)
+    assert agents.answer(RememberRequest("many words " * 500))["outcome"] == "refused"
+    assert not list(waiting_files(memory))
+    for text in ("Hello.", "Good evening."):
+        assert agents.answer(AppendRequest("c1", "user", text, 0))["waits"]
+    memory.unlink()
+    assert agents.send_waiting() == 2
+    assert "waited for the memory was dropped: " in caplog.text
 
 
 def test_a_locked_memory_lets_turns_wait(run: Run, tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ def test_every_alias_of_a_request_is_an_option_and_in_no_help() -> None:
             value = "full" if alias == "format" else "7"
             assert f"--{alias}" not in with_names_of_today(request, [f"--{alias}", value])
     assert seen == {
+        *("file_path", "filePath"),
         "session_id",
         "commit_sha",
         "conversation_id",

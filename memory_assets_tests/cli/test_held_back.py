@@ -9,17 +9,21 @@ import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from memory_assets.cli import exit_codes
-from memory_assets.settings import Settings
+from memory_assets.serving.pages.site import build_site
+from memory_assets.settings import Settings, load_settings
 from memory_assets.status import last_checks
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.transcripts.agent_databases import Goose, insert
 from memory_assets_tests.unprivileged import without_privileges
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
@@ -194,6 +198,80 @@ def _claude(number: int, **fields: object) -> str:
     return json.dumps({**record, "timestamp": _AT.format(number), **fields}) + "\n"
 
 
+_PLACES = {
+    "dream.vision.told": ["9.0.0"],
+    "user.message.user.content.omen.sign": ["9.0.0"],
+    "session_meta.payload.prophecy": ["9.9.9"],
+    "response_item.payload.vision_call.content": ["9.9.9"],
+    "oracle_item.payload.said": ["9.9.9"],
+    "message.message.user.aura": ["v9"],
+    "message.message.assistant.content.omen.sign": ["v9"],
+    "vision.content": ["v9"],
+    "assistant.content.omen.sign": [],
+    "messages.aura": [],
+    "visions.told": [],
+}
+"""What the new versions of the four agents write, and which they are."""
+
+
+def _lines(path: Path, *records: dict[str, object]) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in records))
+
+
+def _of_codex(root: Path) -> None:
+    """A field of a known record, an item and a record of new types, and a file."""
+    name = "22222222-2222-7222-8222-222222222222"
+    meta = {"id": name, "cwd": "/w/harbour", "cli_version": "9.9.9", "prophecy": _VISION}
+    said = [{"type": "input_text", "text": _PROMPT}]
+    message = {"type": "message", "role": "user", "content": said}
+    _lines(
+        root / "sessions" / "2027" / "01" / "01" / f"rollout-2027-01-01T00-00-00-{name}.jsonl",
+        {"timestamp": _AT.format(0), "type": "session_meta", "payload": meta},
+        {"timestamp": _AT.format(1), "type": "response_item", "payload": message},
+        {
+            "timestamp": _AT.format(2),
+            "type": "response_item",
+            "payload": {"type": "vision_call", "content": _VISION},
+        },
+        {"timestamp": _AT.format(3), "type": "oracle_item", "payload": {"said": _VISION}},
+    )
+    (root / "oracle_2.sqlite").write_bytes(b"unknown")
+
+
+def _of_pi(root: Path) -> None:
+    """The same of Pi, and a new kind of content."""
+    name = "33333333-3333-4333-8333-333333333333"
+    said = {"role": "user", "content": [{"type": "text", "text": _PROMPT}], "aura": _VISION}
+    omen = {"role": "assistant", "content": [{"type": "omen", "sign": _VISION}]}
+    path = root / "agent" / "sessions" / "--w--" / f"2027-01-01T00-00-00-000Z_{name}.jsonl"
+    common = {"timestamp": _AT.format(1)}
+    _lines(
+        path,
+        {"type": "session", "version": 9, "id": name, "cwd": "/w/harbour", **common},
+        {"type": "message", "id": "m1", "parentId": None, "message": said, **common},
+        {"type": "vision", "id": "m2", "parentId": "m1", "content": _VISION, **common},
+        {"type": "message", "id": "m3", "parentId": "m2", "message": omen, **common},
+    )
+    (path.parent / "dreams.tar.gz").write_bytes(b"unknown")
+
+
+def _of_goose(root: Path) -> None:
+    """A new kind of content in a database, a new column and a new table."""
+    store = Goose(root)
+    store.say(_PROMPT, "Because its author slept.")
+    with closing(store.open()) as database:
+        content = {"content_json": [{"type": "omen", "sign": _VISION}]}
+        row = {"message_id": "m9", "session_id": store.session, "role": "assistant"}
+        database.execute("ALTER TABLE messages ADD COLUMN aura TEXT")
+        database.execute("CREATE TABLE visions(session_id TEXT, told TEXT)")
+        insert(
+            database, "messages", **row, **content, created_timestamp=1_780_300_900, aura=_VISION
+        )
+        insert(database, "visions", session_id=store.session, told=_VISION)
+        database.commit()
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of a memory over one session of Claude Code; nothing is made yet."""
@@ -201,8 +279,13 @@ def home(tmp_path: Path) -> Iterator[dict[str, str]]:
     project.mkdir(parents=True)
     message = {"role": "user", "content": _PROMPT}
     (project / "s1.jsonl").write_text(_claude(1, type="user", message=message))
+    for other in ("codex", "pi", "goose"):
+        (tmp_path / other).mkdir()
     yield {
         "HOME": str(tmp_path / "home"),
+        "MEMORY_CODEX_DIR": str(tmp_path / "codex"),
+        "MEMORY_PI_DIR": str(tmp_path / "pi"),
+        "MEMORY_ROOTS": f"goose={tmp_path / 'goose'}",
         "MEMORY_DATA_DIR": str(tmp_path / "memory"),
         "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),
         "MEMORY_EMBEDDER": "none",
@@ -212,9 +295,10 @@ def home(tmp_path: Path) -> Iterator[dict[str, str]]:
 def test_new_records_and_files_are_told_on_the_day_they_come(
     home: dict[str, str], tmp_path: Path
 ) -> None:
-    """Nothing is missing at first. Then a record of a new type comes, a part of a known one, and a
-    file: `ingest`, `status` and `doctor` say where, how much and of which version, the check
-    warns, and nothing says that everything can be found; no text of them is told."""
+    """Nothing is missing at first. Then a record of a new type comes, a part of a known one, a
+    file, a table and a column, of four agents: `ingest`, `status`, `doctor` and the page of health
+    say where, how much and of which version, the check warns, and nothing says that everything can
+    be found; no text of them is told."""
     done = run_here(home, "ingest")
     assert done.returncode == exit_codes.FINE and _EVERYTHING in done.stdout, done.stdout
     project = tmp_path / "projects" / "-w-harbour"
@@ -223,23 +307,34 @@ def test_new_records_and_files_are_told_on_the_day_they_come(
         file.write(_claude(2, type="user", message={"role": "user", "content": content}))
         file.write(_claude(3, type="dream", vision={"told": f"{_VISION} Or so it is said."}))
     (project / "dreams.db").write_bytes(b"unknown")
+    _of_codex(tmp_path / "codex")
+    _of_pi(tmp_path / "pi")
+    _of_goose(tmp_path / "goose")
     done = run_here(home, "ingest")
     assert done.returncode == exit_codes.FINE, done.stdout + done.stderr
-    size = 2 * len(_VISION) + len(" Or so it is said.")
-    told = (
-        f"{size} B of text in 1 session are in places that no reader knows: dream.vision.told "
-        "(9.0.0), user.message.user.content.omen.sign (9.0.0); 1 file in the agents' directories "
-        "that no reader knows: claude-code *.db (1)"
-    )
     assert "raw_sessions.text_is_explained" in done.stdout
     for command in ("status", "doctor"):
         done.stdout += run_here(home, command).stdout
+    (told,) = {line.strip() for line in done.stdout.splitlines() if "no reader knows" in line}
+    size = 11 * len(_VISION) + len(" Or so it is said.")
+    assert told.startswith(f"{size} B of text in 4 sessions are in places that no reader knows: ")
+    assert "; 3 files in the agents' directories that no reader knows: " in told
     assert done.stdout.count(told) == 3, done.stdout
     assert _EVERYTHING not in done.stdout and _VISION not in done.stdout
     account = json.loads(run_here(home, "status", "--json").stdout)["account"]
-    assert account["unexplained"]["dream.vision.told"]["versions"] == ["9.0.0"]
-    assert account["files_unknown"] == {"claude-code *.db": 1}
+    assert {place: each["versions"] for place, each in account["unexplained"].items()} == _PLACES
+    assert account["files_unknown"] == {
+        "claude-code *.db": 1,
+        "codex *.sqlite": 1,
+        "pi *.tar.gz": 1,
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in home.items():
+            patch.setenv(name, value)
+        site = build_site(load_settings())
+    page = TestClient(site, base_url="http://127.0.0.1:8765").get("/page/health").text
+    assert f'<p class="problem">{told}</p>' in unescape(page)
     (check,) = [
         each for each in last_checks(tmp_path / "memory") if each["check"] == "text_is_explained"
     ]
-    assert [other["result"] for other in check["others"]] == ["warning"]
+    assert {other["result"] for other in check["others"]} == {"warning"}

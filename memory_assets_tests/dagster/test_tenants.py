@@ -138,6 +138,20 @@ def test_a_tenant_that_fails_stops_no_other(
     assert not company.run(["../alice"])
 
 
+def test_a_head_that_is_damaged_keeps_nobody_waiting(company: Company) -> None:
+    """It may be in somebody's own folder on purpose. Its tenant fails, and is asked for again once
+    it is another one."""
+    company.source.create("mallory/laptop/heads/000000000001", b"{")
+    assert company.asked() == ["alice", "mallory", "team|bob"]
+    assert not company.run(["alice", "mallory", "team|bob"])
+    assert company.made() == {"alice", "team|bob"}
+    assert company.asked() == []
+    company.source.delete(["mallory/laptop/heads/000000000001"])
+    company.push("mallory/laptop")
+    assert company.asked() == ["mallory"]
+    assert company.run(["mallory"])
+
+
 def test_what_is_derived_goes_with_the_tenant(company: Company) -> None:
     """Then its partition goes. A share that is not mounted is no tenant that left."""
     company.run(company.asked())

@@ -137,6 +137,14 @@ def test_a_hit_with_the_identifier_that_was_asked_for_is_never_weak(
     assert any(query.split()[0].lower() in hit.text.lower() for hit in hits)
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "semantic"])
+def test_a_hit_is_weak_by_the_probability_that_is_shown(asked: Asked, mode: str) -> None:
+    """And by nothing else, whatever it holds literally."""
+    for query in ("lock_timeout", "lock_timeout tstzrange", "which Kafka topic has telemetry"):
+        hits = asked.memory.search(query, mode=mode, n=20).hits
+        assert all(hit.weak == (float(hit.why["answers"]) < 0.3) for hit in hits)
+
+
 def test_lines_announce_that_nothing_is_close(asked: Asked) -> None:
     """Where only some hits are weak, these are marked instead."""
     first, *rest = search_lines(asked.memory.search("zzzzqqqq").to_dict())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from memory_assets.recall.memory import Memory
 from memory_assets.requests.questions import GetRequest, ShowRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.http_api import build_app
+from memory_assets.serving.pages.site import build_site
 from memory_assets.serving.tool_answers import answer_tool
 from memory_assets.settings import Settings, load_settings
 from memory_assets.shards.pull import pull
@@ -271,6 +273,17 @@ def test_http_searches_over_memories(team: Settings) -> None:
     found = client.get("/search", params={"q": "tide clock on the pier", "over": "all"}).json()
     assert found["hits"][0]["metadata"]["memory"] == "alice/laptop"
     assert client.get("/search", params={"q": "x", "over": "nobody"}).status_code == 404
+
+
+def test_the_page_searches_over_memories(team: Settings) -> None:
+    """They are to be chosen from; each hit names its memory, and leads to no page, for pages are of
+    the machine's own memory."""
+    client = TestClient(build_site(team), base_url="http://127.0.0.1")
+    text = client.get("/", params={"q": "tide clock on the pier", "over": "all"}).text
+    assert '<option value="bob/desk"' in text and '<option value="all" selected' in text
+    shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text))
+    assert "in alice/laptop" in shown and "repairs the tide clock" in shown
+    assert "/page/session/" not in text
 
 
 def test_nothing_is_written(team: Settings) -> None:

@@ -98,11 +98,13 @@ def test_projects_are_listed_and_each_has_a_page(asked: Asked, client: TestClien
 
 
 def test_pages_lead_to_dagster_while_it_answers(asked: Asked) -> None:
-    """Links of their own are left out where it does not; the words of others stay."""
+    """Links of their own are left out where it does not, or its address is none; the words of
+    others stay."""
     leads = f"/assets/redacted_records?view=partitions&amp;partition={HARBOR}"
     with socket.create_server(("127.0.0.1", 0)) as answering:
         answers = f"http://127.0.0.1:{answering.getsockname()[1]}"
-        for url, links in ((answers, True), ("http://127.0.0.1:1", False)):
+        none = "http://localhost:3000x"
+        for url, links in ((answers, True), ("http://127.0.0.1:1", False), (none, False)):
             settings = replace(asked.settings, dagster_url=url)
             with TestClient(build_site(settings), base_url=LOCAL) as client:
                 project, health = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from memory_assets.cli import exit_codes
-from memory_assets.errors import BadArgument, ConfigurationError, NotFound
+from memory_assets.errors import BadArgument, ConfigurationError, NotFound, StoreError
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.recall import Memory
 from memory_assets.recall.sessions.recent_work import recent_work
@@ -28,8 +29,10 @@ from memory_assets.requests.questions import SessionsRequest, TimelineRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings
+from memory_assets.stores.hidden import HiddenSessions
 from memory_assets_tests.command_line import environment_of, run_here
 from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked, components_of
+from memory_assets_tests.transcript_files import write_claude
 
 TOKEN = "ghp_" + "k3VxQ9rTz7Lw2NbYc8HsJ4Md6PfUe1GaXoRi"
 OF_PAGE = "a-token-of-the-tests-alone"
@@ -150,6 +153,40 @@ def test_forgetting_a_session_removes_pin_and_hiding(own: Settings) -> None:
     said = b"".join(path.read_bytes() for path in files)
     assert b"marmalade" not in said and others[0].encode() not in said
     assert json.loads(run_here(run, "sessions", "--pinned", "--json").stdout)["sessions"] == []
+
+
+def test_a_note_goes_with_a_session_whose_name_is_no_unique_id(tmp_path: Path) -> None:
+    """A memory of a conversation of that name stays, and goes when that is forgotten."""
+    claude, data = tmp_path / "claude", tmp_path / "data"
+    write_claude(claude, "night-watch", "/home/mira/boat", "varnish the oars")
+    run = {"MEMORY_DATA_DIR": str(data), "MEMORY_PROJECTS_DIR": str(claude)}
+    run |= {"VECTOR_BACKEND": "none", "MEMORY_EMBEDDER": "none"}
+    assert run_here(run, "ingest").returncode == 0
+    assert run_here(run, "pin", "night-watch", "marmalade").returncode == 0
+    run_here(run, "remember", "We use pnpm.", "--conversation", "night-watch")
+    assert run_here(run, "ingest").returncode == 0
+    assert "1 session and 1 memory" in run_here(run, "forget", "night-watch", "--yes").stdout
+    files = [path for path in data.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"marmalade" in path.read_bytes()]
+    assert "We use pnpm." in run_here(run, "memories").stdout
+
+
+def test_sessions_that_are_hidden_at_once_are_all_hidden(tmp_path: Path) -> None:
+    """By two threads, as by two processes; a file that is damaged hides what can be read of it."""
+    path = tmp_path / "hidden.txt"
+
+    def hide(name: str) -> None:
+        for number in range(20):
+            HiddenSessions(path).add([("p", f"{name}{number}")])
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(hide, ("a", "b")))
+    assert len(HiddenSessions(path).all()) == 40
+    path.write_bytes(b"\xff\xfe\np\ta1\n")
+    assert HiddenSessions(path).all() == {("p", "a1")}
+    tmp_path.joinpath("file").write_text("")
+    with pytest.raises(StoreError, match="cannot write"):
+        HiddenSessions(tmp_path / "file" / "hidden.txt").add([("p", "a")])
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.requests.agent_memory import ContextRequest, RememberRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.stores.agents.journal import FILE_NAME
+from memory_assets.stores.tombstones import Tombstones
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
@@ -230,12 +231,16 @@ def test_what_a_message_needs_comes_first(tmp_path: Path) -> None:
 
 
 def test_the_hook_of_a_session_loads_no_numpy(tmp_path: Path) -> None:
-    """Nor what only searches need: an agent's session waits for it."""
+    """Nor what only searches need: an agent's session waits for it; also once something was
+    forgotten."""
     worked, here = Worked(tmp_path), tmp_path / "kiln"
     here.mkdir()
     worked.session("a", commit("Fix the damper"), cwd=here)
     worked.memory()
     own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
+    stones = Tombstones(Path(own["MEMORY_DATA_DIR"]) / "forgotten.db", bytes(32))
+    stones.begin([("-home-mara-code", "gone")])
+    stones.advance("begun", "done")
     more = {"HOME": str(tmp_path / "home"), "PYTHONPROFILEIMPORTTIME": "1"}
     started = [sys.executable, "-c", "from memory_assets.cli.start import main; main()"]
     done = subprocess.run(

@@ -11,7 +11,8 @@ import pytest
 
 from memory_assets.errors import StoreError
 from memory_assets.stores import tombstones as tombstones_module
-from memory_assets.stores.tombstones import Records, Tombstones, is_unique, unfinished
+from memory_assets.stores.catalog.records import Records
+from memory_assets.stores.tombstones import Tombstones, is_unique, unfinished
 
 KEY = bytes(range(32))
 UUID = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"

@@ -184,6 +184,12 @@ def test_the_commits_of_a_session_title_it_together(script: Make) -> None:
     assert "warp" in many.summary().title
 
 
+def test_a_session_of_greetings_is_titled_by_them(script: Make) -> None:
+    """Rather than by the agent's offer to help."""
+    session = script().prompt("hi").say("Hello! How can I help you with the loom today?")
+    assert session.summary().title == "hi"
+
+
 def test_a_request_that_is_repeated_is_told_once(script: Make) -> None:
     """A prompt that was queued and sent again is one change of direction."""
     session = script().prompt("the export is broken in Excel, please fix it").say("Done.")

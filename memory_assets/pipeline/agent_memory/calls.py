@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.agent_memory.history import id_of_turn, named
-from memory_assets.agent_memory.memory import Written
-from memory_assets.agent_memory.policy import MOST_TOKENS
+from memory_assets.agent_memory.history import checked_turn
+from memory_assets.agent_memory.memory import Surroundings, Written, checked_memory
 from memory_assets.agent_memory.ports import ConversationTurn, Summarized
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.pipeline.agent_memory.gateway import (
@@ -124,36 +122,46 @@ def send_waiting(settings: Settings, send: Callable[[dict[str, Any]], None]) -> 
 
 def let_wait(settings: Settings, said: dict[str, Any], error: StoreError) -> dict[str, Any]:
     """Let a turn or a memory wait until the memory can be written, and return the answer to it.
-    `said` are its values by the names of the request; a turn has a `role`.
+    `said` are its values by the names of the request; a turn has a `role`. What would be refused
+    then is refused now, while somebody is there to be told.
 
     Raises:
-        BadArgument: a name cannot be stored.
-        StoreError: as many memories wait as may be stored in a window, or it is too long.
+        BadArgument: a value is not allowed.
+        StoreError: as many memories wait as may be stored in a window.
     """
-    engines = Engines(settings)
-    redaction, waiting = redaction_to_wait(engines), Waiting(settings.data_dir)
-    for name in ("conversation", "message_id", "channel"):
-        if said.get(name):
-            named(redaction, name, said[name])
-    project = said["project"]
-    if project and (project.startswith((".", "~")) or "/" in project):
-        project = str(Path(project).expanduser().absolute())
-    text = redaction.redact(said["text"])
-    ts = said["ts"] or datetime.now(UTC).isoformat()
-    entry = {**said, "text": text, "ts": ts, "project": project}
+    engines, waiting = Engines(settings), Waiting(settings.data_dir)
+    redaction = redaction_to_wait(engines)
+    entry = {**said, "ts": said["ts"] or datetime.now(UTC).isoformat()}
     if "role" in said:
-        place = (said["conversation"], said["turn_index"], said["role"], said["text"])
-        entry["message_id"] = said["message_id"] or id_of_turn(redaction, *place)
-        waiting.keep(entry)
-        return {"message_id": entry["message_id"], "new": True, "waits": str(error)}
+        turn = checked_turn(
+            redaction,
+            said["conversation"],
+            said["role"],
+            said["text"],
+            said["turn_index"],
+            entry["ts"],
+            message_id=said["message_id"] or "",
+            channel=said["channel"] or "",
+        )
+        waiting.keep({**entry, "text": turn.text, "message_id": turn.message_id})
+        return {"message_id": turn.message_id, "new": True, "waits": str(error)}
     policy = policy_of(settings)
-    if not policy.should_store_memory(said["confidence"], said["type"]):
-        reason = f"confidence {said['confidence']} is below {policy.confidence_min}"
-        return asdict(Written("refused", reason=reason))
-    memories = sum("role" not in each for each in waiting.entries())
-    if memories >= policy.max_per_window or engines.tokens.count_tokens(text) > MOST_TOKENS:
+    memory = checked_memory(
+        policy,
+        Surroundings(redaction, engines.tokens.count_tokens),
+        said["text"],
+        said["type"],
+        said["confidence"],
+        entry["ts"],
+        said["conversation"],
+        entities=said["entities"] or (),
+        tags=said["tags"] or (),
+        source=said["source"],
+    )
+    if isinstance(memory, Written):
+        return asdict(memory)
+    if sum("role" not in each for each in waiting.entries()) >= policy.max_per_window:
         raise error
-    for name in ("entities", "tags"):
-        entry[name] = [*map(redaction.redact, said[name] or ())] or None
-    waiting.keep(entry)
+    labels = {"entities": memory.entities or None, "tags": memory.tags or None}
+    waiting.keep({**entry, "text": memory.text, **labels})
     return asdict(Written("waits", reason=str(error)))

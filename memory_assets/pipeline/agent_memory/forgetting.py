@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from memory_assets.agent_memory.memory import id_of_memory
+from memory_assets.agent_memory.policy import NOTE
 from memory_assets.agent_memory.ports import StoredMemory, TrailEntry
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
 from memory_assets.pipeline.agent_memory.session_promotion import promoted_from, session_of
@@ -55,12 +56,19 @@ def texts_in_journal(components: Components, key: SessionKey) -> Iterator[str]:
         yield from (memory.text, *memory.entities, *memory.tags, *memory.also)
 
 
-def memories_from(components: Components, conversations: Set[str]) -> list[SessionKey]:
-    """Return partition and name of the memories that come from these conversations."""
-    if not (conversations and has_journal(components.data_dir)):
+def memories_from(
+    components: Components, conversations: Set[str], sessions: Set[SessionKey] = frozenset()
+) -> list[SessionKey]:
+    """Return partition and name of the memories that come from these conversations, and of the
+    notes on these sessions, which need no unique id for it."""
+    if not has_journal(components.data_dir):
         return []
-    memories = components.journal.memories()
-    return [_key_of(each) for each in memories if each.conversation_id in conversations]
+    return [
+        _key_of(each)
+        for each in components.journal.memories()
+        if each.conversation_id in conversations
+        or (each.type == NOTE and (each.project, each.conversation_id) in sessions)
+    ]
 
 
 def forget_written(components: Components, keys: Iterable[SessionKey]) -> int:

@@ -129,7 +129,7 @@ def forget(
     with lock_all_writers(components, keys):
         complete_journal(components)
         # Or what was stored since the selection would stay.
-        keys += memories_from(components, conversations_of(sessions))
+        keys += memories_from(components, conversations_of(sessions), set(keys))
         owned = list(_owned_records(components, set(keys)))
         stones = Tombstones(components.data_dir / FILE_NAME, components.install_key)
         # These memories leave no tombstone: what other sessions show is promoted again, and what

@@ -133,7 +133,8 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
     if not wanted:
         what = "session" if selection.conversation is None else "conversation"
         raise NotFound(f"nothing found: no {what} in memory fits; see `memory status`")
-    wanted |= set(memories_from(components, conversations_of(known[key] for key in wanted)))
+    conversations = conversations_of(known[key] for key in wanted)
+    wanted |= set(memories_from(components, conversations, wanted))
     unique = {session_id for _, session_id in wanted if is_unique(session_id)}
     wanted |= {key for key in known if key[1] in unique}
     found = [known[key] for key in sorted(wanted)]

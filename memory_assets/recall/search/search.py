@@ -264,14 +264,14 @@ class Searcher:
         """Return the coverage of the keyword index, and that of the collections or, where there are
         none, of the index's vectors; counted again when the catalogue has changed."""
         catalog = self._stores.catalog
-        state = (*kinds, *_state_of(catalog))
+        state = (*kinds, *state_of(catalog))
         if state not in self._covered:
             index = None if self._keeps_collections or not self._corpora else self._corpora.index
             self._covered = {state: coverages(catalog, kinds, index)}
         return self._covered[state]
 
 
-def _state_of(catalog: Catalog) -> list[tuple[int, int]]:
+def state_of(catalog: Catalog) -> list[tuple[int, int]]:
     """Return modification times and sizes of the catalogue's files, which differ after every
     change."""
     state = []

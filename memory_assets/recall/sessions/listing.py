@@ -79,7 +79,19 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
 
 def newest_sessions(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], int]:
     """Return the sessions that ended last of those that the list has without filters (project, id,
-    title and end of each), and how many it has. Only these are read."""
+    title and end of each), and how many it has. Only these are read, and again when the catalogue
+    has changed: pages ask every ten seconds."""
+    from memory_assets.recall.search.search import state_of
+
+    state = (most, memory.hidden.all(), state_of(memory.catalog))
+    known: tuple[object, tuple[list[dict[str, Any]], int]] | None
+    known = memory.opened.get("newest_sessions")
+    if known is None or known[0] != state:
+        known = memory.opened["newest_sessions"] = state, _newest(memory, most)
+    return known[1]
+
+
+def _newest(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], int]:
     spans = memory.catalog.products.spans()
     spans = sorted(spans, key=lambda span: (span[3] or "", span[1]), reverse=True)
     of_persons = sessions_of_persons(memory.catalog) - memory.hidden.all()

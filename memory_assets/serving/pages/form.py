@@ -43,20 +43,23 @@ def given_arguments(query: Mapping[str, str]) -> dict[str, str]:
 
 
 def listed_values(memory: Memory) -> dict[str, list[tuple[str, str]]]:
-    """Return the projects by which forms filter, with their names as people say them; those that
-    share a name have their directory, too."""
+    """Return the projects by which forms filter, with their names as people say them, those that
+    share a name with their directory, too; and the memories that were pulled to this machine."""
+    from memory_assets.recall.over import ALL, pulled_names
     from memory_assets.recall.sessions.activity import project_roots
 
+    pulled = pulled_names(memory.data_dir)
+    over = {"over": [(name, name) for name in (ALL, *pulled)]} if pulled else {}
     roots = project_roots(memory)
     if len(roots) > _MOST_LISTED:
-        return {}
+        return over
     named = [(key, project_name({"project": key, "project_root": roots[key]})) for key in roots]
     names = [name for _, name in named]
     shown = [
         (key, f"{name} ({roots[key] or key})" if names.count(name) > 1 else name)
         for key, name in named
     ]
-    return {"project": sorted(shown, key=lambda pair: pair[1].lower())}
+    return {"project": sorted(shown, key=lambda pair: pair[1].lower()), **over}
 
 
 def fields(

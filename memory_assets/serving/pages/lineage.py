@@ -22,16 +22,19 @@ _asked: dict[str, tuple[float, bool]] = {}
 
 def answers(url: str) -> bool:
     """Return whether Dagster's UI answers at an address. Only this machine is asked, and every ten
-    seconds at most; what is elsewhere is taken to answer."""
-    parts = urlsplit(url)
+    seconds at most; what is elsewhere is taken to answer, and what is no address not to."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return False
     if parts.hostname not in LOOPBACK:
         return True
     at, answered = _asked.get(url, (float("-inf"), False))
     if time.monotonic() - at > _REMEMBERED_SECONDS:
         answered = False
         with suppress(OSError):
-            address = (parts.hostname, parts.port or 80)
-            socket.create_connection(address, _PATIENCE_SECONDS).close()
+            socket.create_connection((parts.hostname, port), _PATIENCE_SECONDS).close()
             answered = True
         _asked[url] = time.monotonic(), answered
     return answered

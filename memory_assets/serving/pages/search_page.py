@@ -142,6 +142,7 @@ def _shown(
     memory: Memory, hit: Mapping[str, Any], query: str, titles: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return a hit with its title, its address, what it is, and the stretch that answers."""
+    from memory_assets.recall.over import OWN
     from memory_assets.recall.search.excerpts import excerpt
 
     metadata = hit["metadata"]
@@ -152,10 +153,11 @@ def _shown(
     kind = "document" if "file_path" in metadata else head
     answering = excerpt(hit["text"], query, _EXCERPT, hit["prompt_length"])
     turn = hit["turn_id"].rpartition("::turn::")[2].partition("::")[0] if hit["turn_id"] else ""
+    there = str(metadata.get("memory", OWN)).split(", ")
     return {
         **hit,
         "title": title,
-        "address": address_of(hit, query),
+        "address": address_of(hit, query) if OWN in there else "",  # pages are of this memory
         "kind": "turn" if kind == "session" else kind,
         "turn": turn if turn.isdigit() else "",
         "lineage": lineage_url(memory, _TABLES.get(kind, "redacted_records"), metadata["project"]),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import StoreDamaged
-from memory_assets.paths import user_config_dir
+from memory_assets.paths import name_of, user_config_dir
 from memory_assets.redacted_text import require_redacted
 from memory_assets.stores.files.shared import cannot_write, locked, replace_text
 
@@ -23,15 +23,7 @@ _TEXTS = ("text", "entities", "tags")
 
 def waiting_files(data_dir: Path) -> Iterator[Path]:
     """Yield the files of what waits for the memory of a data directory."""
-    yield from user_config_dir().glob(f"{_stem(data_dir)}*")
-
-
-def _stem(data_dir: Path) -> str:
-    return f"waiting-{_hash(str(data_dir.absolute()))}"
-
-
-def _hash(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    yield from user_config_dir().glob(f"waiting-{name_of(data_dir)}*")
 
 
 class Waiting:
@@ -43,8 +35,9 @@ class Waiting:
     """
 
     def __init__(self, data_dir: Path, store: str = "") -> None:
-        of_store = f"-{_hash(store)}" if store else ""
-        self._path = user_config_dir() / f"{_stem(data_dir)}{of_store}.jsonl"
+        hashed = blake2b(store.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        name = f"waiting-{name_of(data_dir)}{f'-{hashed}' if store else ''}.jsonl"
+        self._path = user_config_dir() / name
 
     def entries(self) -> list[dict[str, Any]]:
         """Return what waits.

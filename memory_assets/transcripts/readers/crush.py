@@ -32,6 +32,7 @@ from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
 from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "crush.db"
 _FOLDER = ".crush"
@@ -57,6 +58,18 @@ class CrushReader(DatabaseReader):
         LeftOut("message.*.parts.reasoning.data.signature", "", "signature of a thought"),
         LeftOut("message.*.parts.binary", "", "a file that was attached; its name is kept"),
         LeftOut("file-version.path", "", "a file that was changed; the call names it"),
+    )
+    known = (
+        Columns("sessions", "id parent_session_id title created_at updated_at"),
+        Columns("sessions", "message_count prompt_tokens completion_tokens cost", "figures"),
+        Columns("sessions", "summary_message_id", "the id of a message"),
+        Columns("sessions", "todos", "the list of tasks, which its calls have"),
+        Columns("messages", "id session_id role parts model created_at updated_at"),
+        Columns("messages", "provider finished_at is_summary_message"),
+        Columns("files", "id session_id path version created_at updated_at"),
+        Columns("files", "content", "a file before and after an edit; the call is kept"),
+        Columns("read_files", "*", "the names of files, which calls have"),
+        Columns("goose_db_version", "*", "the versions of the program's tables"),
     )
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:

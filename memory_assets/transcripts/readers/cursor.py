@@ -39,6 +39,7 @@ from memory_assets.transcripts.readers.workspaces import directory_of, named_by_
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
 from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "state.vscdb"
 _GLOBAL = Path("globalStorage", _DATABASE)
@@ -91,6 +92,11 @@ class CursorReader(DatabaseReader):
         LeftOut("bubble.bubble.toolFormerData.additionalData", "", _SHOWN),
         LeftOut("bubble.bubble.thinking.signature", "", "signature of a thought"),
         LeftOut("bubble.bubble.ai", "", "ids of the program's interface to the model"),
+    )
+    known = (
+        Columns("cursorDiskKV", "key value"),
+        Columns("ItemTable", "key value"),
+        Columns("composerHeaders", "*", "lists of the conversations, which have the same"),
     )
 
     def __init__(self) -> None:

@@ -38,6 +38,7 @@ from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member
 from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.unread import Columns
 
 _CHATS, _DATABASE = "chats", "store.db"
 _HASH = 32
@@ -54,6 +55,7 @@ class CursorCliReader(DatabaseReader):
 
     agent = "cursor"
     version = "1"
+    known = (Columns("meta", "key value"), Columns("blobs", "id data"))
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases of all directories below `~/.cursor` or its `chats`."""

@@ -37,6 +37,7 @@ from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member
 from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "sessions.db"
 _FOLDER = "sessions"
@@ -47,6 +48,7 @@ _COUNTS = (
     *("cache_read_tokens", "cache_write_tokens"),
 )
 _ACCUMULATED = "accumulated_"
+_SETTING = "a setting of the session"
 _SILENT = ("redactedThinking", "toolConfirmationRequest", "actionRequired")
 """A tuple, as the type that is looked up can be any value."""
 
@@ -62,6 +64,20 @@ class GooseReader(DatabaseReader):
         LeftOut("*.content.image.data", "", "an image"),
         LeftOut("*.content.actionRequired", "", "a question whether a tool may run"),
         LeftOut("*.content.toolConfirmationRequest", "", "a question whether a tool may run"),
+    )
+    known = (
+        Columns("sessions", "id name description session_type working_dir model_config_json"),
+        Columns("sessions", "parent_session_id created_at updated_at archived_at"),
+        Columns("sessions", " ".join(f"{_ACCUMULATED}{name}" for name in _COUNTS)),
+        Columns("sessions", " ".join((*_COUNTS, "accumulated_cost")), "figures"),
+        Columns("sessions", "user_set_name schedule_id provider_name goose_mode", _SETTING),
+        Columns("sessions", "project_id extension_data", _SETTING),
+        Columns("sessions", "recipe_json user_recipe_values_json", "its prompt is a message"),
+        Columns("messages", "id message_id session_id role content_json metadata_json"),
+        Columns("messages", "created_timestamp"),
+        Columns("messages", "timestamp tokens", "figures"),
+        Columns("usage_ledger", "*"),
+        Columns("schema_version", "*", "the version of the program's tables"),
     )
 
     def sniff(self, head: bytes) -> bool:

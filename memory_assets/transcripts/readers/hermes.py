@@ -27,6 +27,7 @@ from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member
 from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "state.db"
 _MEMBERS = f"""
@@ -39,6 +40,7 @@ GROUP BY sessions.id ORDER BY sessions.id
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 """What a whole session took, in the order of `Tokens`."""
 _COPIED = "copied-history"
+_INSTRUCTIONS = "the program's instructions to the model"
 
 
 class HermesReader(DatabaseReader):
@@ -46,6 +48,19 @@ class HermesReader(DatabaseReader):
 
     agent = "hermes"
     version = "2"
+    known = (
+        Columns("sessions", "id model parent_session_id started_at ended_at title"),
+        Columns("sessions", " ".join(_COUNTS)),
+        Columns("sessions", "source user_id model_config end_reason", "settings of the session"),
+        Columns("sessions", "message_count tool_call_count", "figures"),
+        Columns("sessions", "system_prompt system_prompt_hash", _INSTRUCTIONS),
+        Columns("system_prompts", "*", _INSTRUCTIONS),
+        Columns("messages", "id session_id role content tool_call_id tool_calls tool_name"),
+        Columns("messages", "timestamp reasoning"),
+        Columns("messages", "token_count finish_reason", "figures"),
+        Columns("messages_fts*", "*", "an index of the messages"),
+        Columns("schema_version", "*", "the version of the program's tables"),
+    )
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory, and those of its profiles."""

@@ -47,6 +47,7 @@ from memory_assets.transcripts.readers.opencode_files import (
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
 from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.unread import Columns
 
 _MEMBERS = f"""
 SELECT session.id AS id, session.parent_id AS parent, session.directory AS cwd,
@@ -95,6 +96,21 @@ class OpenCodeReader(DatabaseReader):
         LeftOut("message.info.*.path", "1.0.0", "the directory, which the session has"),
         LeftOut("message.info.assistant.error.data", "1.0.0", "the answer of the model's service"),
         LeftOut("session", "1.0.0", "the session's project and directory"),
+    )
+    known = (
+        Columns("session", "id parent_id project_id directory title version revert agent"),
+        Columns("session", "time_created time_updated time_compacting time_archived"),
+        Columns("session", "slug share_url permission model", "settings of the session"),
+        Columns("session", "summary_additions summary_deletions summary_files", "figures"),
+        Columns("session", "summary_diffs", "the edits of a session, as diffs"),
+        Columns("message", "id session_id time_created time_updated data"),
+        Columns("part", "id message_id session_id time_created time_updated data"),
+        Columns("project", "*", "the project's directory and its settings"),
+        Columns("todo", "*", "the list of tasks, which its calls have"),
+        Columns("session_share", "*", "secrets of shared sessions"),
+        Columns("account*", "*", "accounts of the user"),
+        Columns("control_account", "*", "accounts of the user"),
+        Columns("__drizzle_migrations", "*", "the versions of the program's tables"),
     )
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:

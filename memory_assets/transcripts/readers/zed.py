@@ -38,6 +38,7 @@ from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member
 from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.unread import Columns
 
 _PLACES = (Path("threads.db"), Path("threads", "threads.db"))
 _COUNTS = (
@@ -62,6 +63,10 @@ class ZedReader(DatabaseReader):
         LeftOut("message.body.Agent.content.ToolUse.raw_input", "", "a call as it came in"),
         LeftOut("message.body.Agent.tool_results.*.output", "", "a result as it is shown"),
         LeftOut("message.body.Agent.tool_results", "", "a result as it is shown", opens="{"),
+    )
+    known = (
+        Columns("threads", "id summary updated_at created_at data_type data parent_id"),
+        Columns("threads", "folder_paths folder_paths_order"),
     )
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:

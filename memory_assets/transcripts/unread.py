@@ -1,0 +1,136 @@
+"""Text in an agent's database that its reader does not ask for, because it knows no such table or
+column.
+
+The schema is compared with what the reader declares. Only where it has more is content looked at,
+and of that only the size, within SQLite: no text is taken out. Tables alone are asked: a view, a
+virtual table or a generated column would run what its writer wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from memory_assets.errors import TranscriptError
+from memory_assets.transcripts.account import MIN_LEAF, OTHER_PATHS, place_name
+from memory_assets.transcripts.databases import Database, bytes_of, quoted
+
+MOST_ROWS, MOST_COLUMNS = 100_000, 2_000
+"""So many rows, and columns, are looked at in a database; that it has more columns is told."""
+_PROBED, _LONGEST_ID = 200, 200
+"""So many rows of a table are searched for the column that names the session, and so many
+characters of it."""
+_LOOKED_INTO = 1 << 16
+"""Larger values that are not declared as text count without a look at how they begin."""
+_UNREADABLE = "(unreadable)"
+_SCHEMA = r"""
+SELECT tables.name AS "table", columns.name AS "column", columns.hidden AS is_computed
+FROM sqlite_master AS tables JOIN pragma_table_xinfo(tables.name) AS columns
+WHERE tables.type = 'table' AND tables.rootpage > 0 AND tables.name NOT LIKE 'sqlite\_%' ESCAPE '\'
+"""
+_TEXT = """CASE typeof({value})
+    WHEN 'text' THEN CASE WHEN {bytes} >= {least}
+        OR ({bytes} > 2 AND substr({value}, 1, 1) IN ('{{', '[')) THEN {bytes} END
+    WHEN 'blob' THEN CASE WHEN {bytes} > {most} OR substr({value}, 1, 4) = x'28b52ffd'
+        OR substr({value}, 1, 2) = x'1f8b' OR ({bytes} >= {least}
+            AND instr(substr({value}, 1, 64), x'00') = 0
+            AND CAST(substr({value}, 1, 64) AS TEXT) NOT GLOB {binary}) THEN {bytes} END
+END"""
+"""The bytes of a value that is text or JSON, or a blob that is, or is compressed (zstd, gzip)."""
+_BINARY = "'*[^ -~' || char(9, 10, 13) || '\u00a0-\U0010ffff]*'"
+
+
+class Columns(NamedTuple):
+    """Columns of a table ("*" in its name is anything) that a reader knows: their names, or "*" for
+    all; and why their text is left out, "" where it is read."""
+
+    table: str
+    names: str
+    why: str = ""
+
+    def covers(self, table: str, column: str) -> bool:
+        """Return whether this is such a column."""
+        names = self.names.split()
+        return fnmatchcase(table, self.table) and (names == ["*"] or column in names)
+
+
+Unread = dict[str, dict[str, int]]
+"""By session, bytes of text by `table.column`."""
+
+
+def unread_text(
+    database: Database, known: Iterable[Columns], sessions: Collection[str], newest: str
+) -> Unread:
+    """Return the text in columns that are not known, of the first `MOST_ROWS` rows. A row is of the
+    session that one of its ids is of, else of the `newest` one. A table that cannot be read counts
+    as one byte, and stops nothing."""
+    tables: dict[str, list[str]] = {}
+    ids: dict[str, list[str]] = {}
+    rows = list(database.rows(_SCHEMA)) if sessions else []
+    for row in rows[:MOST_COLUMNS]:
+        table, column = row["table"], row["column"]
+        if column.lower().endswith("id") and not row["is_computed"]:
+            ids.setdefault(table, []).append(column)
+        if not row["is_computed"] and not any(each.covers(table, column) for each in known):
+            tables.setdefault(table, []).append(column)
+    unread: Unread = {newest: {OTHER_PATHS: 1}} if len(rows) > MOST_COLUMNS else {}
+    for table, columns in tables.items():
+        limit = MOST_ROWS // len(tables)
+        try:
+            naming = _naming_column(database, table, ids.get(table, []), sessions)
+            counted = list(database.rows(_question(table, columns, naming, limit)))
+        except TranscriptError:
+            counted, columns = [{"session": None, "0": 1}], [_UNREADABLE]
+        for row in counted:
+            of_session = unread.setdefault(_session(row, sessions, newest), {})
+            for number, column in enumerate(columns):
+                if size := row[str(number)]:
+                    path = f"{place_name(table)}.{place_name(column)}"
+                    of_session[path] = of_session.get(path, 0) + size
+    return {session: places for session, places in unread.items() if places}
+
+
+def _session(row: Mapping[str, Any], sessions: Collection[str], newest: str) -> str:
+    return str(row["session"]) if str(row["session"]) in sessions else newest
+
+
+def _naming_column(
+    database: Database, table: str, ids: list[str], sessions: Collection[str]
+) -> str:
+    """Return the column that has sessions' ids in most of the first rows; "" if none has any."""
+    if not ids:
+        return ""
+    sql = f"SELECT {', '.join(map(_id, ids))} FROM {quoted(table)} AS asked LIMIT {_PROBED}"
+    rows = [list(row.values()) for row in database.rows(sql)]
+    hits = [sum(str(row[at]) in sessions for row in rows) for at in range(len(ids))]
+    return ids[hits.index(max(hits))] if any(hits) else ""
+
+
+def _question(table: str, columns: list[str], naming: str, limit: int) -> str:
+    session = _id(naming) if naming else "NULL"
+    names = [quoted(str(number)) for number in range(len(columns))]
+    sums = ", ".join(f"sum({name}) AS {name}" for name in names)
+    sizes = ", ".join(
+        f"{_text_bytes(_value(column))} AS {name}"
+        for column, name in zip(columns, names, strict=True)
+    )
+    return f"""SELECT session, {sums} FROM (
+            SELECT {session} COLLATE BINARY AS session, {sizes}
+            FROM {quoted(table)} AS asked LIMIT {limit})
+        GROUP BY session"""
+
+
+def _id(column: str) -> str:
+    return f"substr({_value(column)}, 1, {_LONGEST_ID})"
+
+
+def _value(column: str) -> str:
+    """Return a column's value. Without its table, a name that is not there would be a string."""
+    return f"asked.{quoted(column)}"
+
+
+def _text_bytes(value: str) -> str:
+    return _TEXT.format(
+        value=value, bytes=bytes_of(value), least=MIN_LEAF, most=_LOOKED_INTO, binary=_BINARY
+    )
