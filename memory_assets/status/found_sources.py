@@ -206,7 +206,7 @@ def _file_key(source: Source) -> FileKey:
     if not is_unique(source.session_id) or source.path.name == HISTORY_FILE:
         where = f"{os.path.realpath(source.path)}:{source.project}"
         return source.agent, source.session_id, source.agent_id or "", where
-    inside = plain_name(str(source.path).partition(source.session_id)[2])
+    inside = plain_name(str(source.path).partition(source.session_id)[2]) or source.path.suffix
     return source.agent, source.session_id, source.agent_id or "", f"{source.project}:{inside}"
 
 

@@ -69,6 +69,15 @@ def test_programs_are_found_past_wrappers_and_quotes(command: str, programs: lis
         ),
         ('cmd /c "npm run lint && npm test"', ["npm run lint", "npm test"]),
         ("dir /s /b | findstr cart && del old.txt", ["dir /s /b", "del old.txt"]),
+        (
+            "Get-Process |\n  Where-Object CPU -gt 10 |\r\n\r\n  Stop-Process",
+            ["Get-Process | Where-Object CPU -gt 10 | Stop-Process"],
+        ),
+        ("Get-Item a\n  | Sort-Object b\nGet-Date", ["Get-Item a | Sort-Object b", "Get-Date"]),
+        (
+            "gci *.log | % { $_.Name }\n(Get-Item a)\nnpm test",
+            ["gci *.log | % { $_.Name }", "npm test"],
+        ),
     ],
 )
 def test_a_pipeline_of_windows_shells_is_one_command(command: str, told: list[str]) -> None:

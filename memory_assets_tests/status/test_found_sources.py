@@ -141,6 +141,16 @@ def test_a_spelling_is_spelled_as_it_is(text: str) -> None:
     assert spelled(spelled(text)) == spelled(text)
 
 
+def test_a_copy_that_a_person_named_is_of_its_session(disk: Disk) -> None:
+    """As a copy that the program named: one source, whichever goes on further."""
+    lines = claude_lines(ONE, "/home/mira/kiosk", "what is it?", "what was it?")
+    folder = disk.claude / "-home-mira-kiosk"
+    write_lines(folder / f"{ONE}.jsonl", lines)
+    write_lines(folder / "backup-of-monday.jsonl", lines[:2])
+    (source,) = disk.found()
+    assert (source.session_id, source.path.stem, len(source.parts)) == (ONE, "backup-of-monday", 1)
+
+
 def test_names_of_an_earlier_version_stay(disk: Disk) -> None:
     """A project on record whose directory nobody had asked for keeps its name and its sessions, and
     goes on with its directory."""

@@ -3,7 +3,6 @@ project and which file what agents write is."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from memory_assets.project_names import ProjectNames, folded, spelled
 from memory_assets.redacted_text import seal
 from memory_assets.session_analysis import session_turns
 from memory_assets.session_analysis.files import touched
-from memory_assets.transcripts import Source, discover
+from memory_assets.transcripts import discover
 from memory_assets_tests.redacted_sessions import Script
-from memory_assets_tests.transcript_files import claude_lines, write_claude, write_lines
+from memory_assets_tests.transcript_files import claude_lines, write_lines
 
 ONE, TWO = (f"5b5b5b5b-0000-4000-8000-00000000000{number}" for number in (1, 2))
 THREAD = "019e7777-0000-7000-8000-0000000000a1"
@@ -88,10 +87,6 @@ def test_two_spellings_of_a_changed_file_are_one_file() -> None:
         assert len(touched(session_turns(records, ())).modified) == count
 
 
-def _found(agent: str, root: Path) -> list[Source]:
-    return list(discover({agent: (root,)}))
-
-
 def test_the_id_of_a_session_is_in_its_records(tmp_path: Path) -> None:
     """Where a person named the file; one that the program named keeps its name, as forks do that
     begin with another session's records."""
@@ -100,28 +95,9 @@ def test_the_id_of_a_session_is_in_its_records(tmp_path: Path) -> None:
         write_lines(tmp_path / "projects" / f"-of-{name[:4].strip()}" / f"{name}.jsonl", lines)
     lost = [{**line, "sessionId": "no-uuid"} for line in lines]
     write_lines(tmp_path / "projects" / "-other" / "notes.jsonl", lost)
-    found = {one.path.stem: one.session_id for one in _found("claude-code", tmp_path)}
+    found = {one.path.stem: one.session_id for one in discover({"claude-code": (tmp_path,)})}
     assert found["backup-of-monday"] == found["2026-10-03 kiosk"] == ONE
     assert (found[TWO], found["notes"]) == (TWO, "notes")
-
-
-def test_segments_and_copies_of_a_thread_are_one_source(tmp_path: Path) -> None:
-    """In both folders, in any order of arrival, the archive's copy once."""
-    meta = {"id": THREAD, "cwd": "/home/ola/forge", "timestamp": "2026-10-03T08:00:00Z"}
-    segments = (
-        "",
-        "_019e7778-0000-7000-8000-0000000000b1",
-        "_019e777a-0000-7000-8000-0000000000b3",
-    )
-    places = ("archived_sessions", "sessions/2026/10/06", "sessions/2026/10/04")
-    for segment, place in (*zip(segments, places, strict=True), ("", "sessions/2026/10/03")):
-        path = tmp_path / place / f"rollout-2026-10-03T08-00-00-{THREAD}{segment}.jsonl"
-        write_lines(
-            path, [{"timestamp": meta["timestamp"], "type": "session_meta", "payload": meta}]
-        )
-    (source,) = _found("codex", tmp_path)
-    assert (source.session_id, len(source.parts)) == (THREAD, 2)
-    assert [path.stem.rpartition("_")[2] for path in source.parts] == [s[1:] for s in segments[1:]]
 
 
 def _run(path: Path, session: str) -> None:
@@ -146,21 +122,6 @@ def test_runs_within_runs_are_subagents_of_the_session(tmp_path: Path) -> None:
         _run(place / "session.jsonl", f"{THREAD[:-2]}b{level}")
         place /= "session"
     _run(folder / "hearth-notes.jsonl", ONE)
-    found = {(one.session_id, one.agent_id) for one in _found("pi", tmp_path)}
+    found = {(one.session_id, one.agent_id) for one in discover({"pi": (tmp_path,)})}
     runs = {(THREAD, f"{THREAD[:-2]}b{level}") for level in range(3)}
     assert found == {(THREAD, None), (ONE, None)} | runs
-
-
-def test_agents_without_their_session_are_of_it(tmp_path: Path) -> None:
-    """In its folder, in a workflow's, or flat with the session's id inside; what the history has of
-    the session is there, too."""
-    line = claude_lines(ONE, "/home/ola/hive", "Weigh the frame")[0]
-    line |= {"isSidechain": True, "agentId": "a1"}
-    folder = tmp_path / "projects" / "-home-ola-hive"
-    for place in (f"{ONE}/subagents", f"{ONE}/subagents/workflows/wf_77", "."):
-        write_lines(folder / place / f"agent-{len(place)}.jsonl", [line])
-    said = {"display": "Plan the harvest", "timestamp": 1, "project": "/home/ola/hive"}
-    (tmp_path / "history.jsonl").write_text(json.dumps(said | {"sessionId": ONE}))
-    write_claude(tmp_path / "projects", TWO, "/home/ola/hive", "and the queen?")
-    found = [(one.session_id, one.agent_id is None) for one in _found("claude-code", tmp_path)]
-    assert sorted(found) == [(ONE, False)] * 3 + [(ONE, True), (TWO, True)]

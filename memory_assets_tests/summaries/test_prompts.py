@@ -251,3 +251,30 @@ def test_requests_and_titles_stay_short(script: Make, text: str) -> None:
     summary = script().prompt(text).summary()
     assert len(summary.request) <= 400
     assert len(summary.title) <= 90
+
+
+NOISE = "\n".join(f"test_{number} ... ok (noise of line {number})" for number in range(900))
+
+
+@pytest.mark.parametrize(
+    ("titles", "prompt", "output", "title"),
+    [
+        (["Draft title"], "hm, look at this", "", "Draft title"),
+        (["Renewing the bilge ho…"], "Renew the bilge hose", "", "Renew the bilge hose"),
+        (["API Error: 401 Unauthorized"], "Polish the brass bell", "", "Polish the brass bell"),
+        ([], "[Image #1]\nWhy does the alarm ring", "", "Why does the alarm ring"),
+        ([], "please do it", f"{NOISE}\n[trunk abc1234] Adjust the sextant", "Adjust the sextant"),
+        ([], "Try the plotter", f"{NOISE}\n 31 pass\n 0 fail", "Try the plotter"),
+    ],
+    ids=["draft", "cut off", "error", "image", "commit behind noise", "passing tests"],
+)
+def test_titles_by_variations(
+    script: Make, titles: list[str], prompt: str, output: str, title: str
+) -> None:
+    """Of somebody who had not seen the code: no wrapper, cut-off or error, and of long output the
+    tail; what passes is no error."""
+    session = script().prompt(prompt)
+    for text in titles:
+        session.note("title", "ai-title", text)
+    summary = session.run("make check && git commit -a", output or "ok").say("Done.").summary()
+    assert (summary.title, summary.errors) == (title, ())

@@ -243,9 +243,34 @@ def _read(path: Path, agent: str, lines: list[dict[str, Any]], agent_id: str = "
 def test_what_an_editor_puts_above_a_request_is_left_out(tmp_path: Path, heading: str) -> None:
     """Whatever its heading is; a text without a request below it is nowhere left out."""
     text = f"{heading}\n{SENTENCE}\n\n## My request for Codex:\n{OTHER}"
-    event = {"type": "event_msg", "payload": {"type": "user_message", "message": text}}
-    balance = _read(tmp_path / "rollout-s.jsonl", "codex", [_CODEX_HEAD, event])
-    assert not balance.unexplained and sum(each.bytes for each in balance.left_out.values()) > 100
+    item = {"type": "UserMessage", "id": "u", "content": [{"type": "text", "text": text}]}
+    for payload in (
+        {"type": "user_message", "message": text},
+        {"type": "item_completed", "thread_id": "t", "turn_id": "u", "item": item},
+    ):
+        event = {"type": "event_msg", "payload": payload}
+        balance = _read(tmp_path / "rollout-s.jsonl", "codex", [_CODEX_HEAD, event])
+        assert not balance.unexplained
+        assert sum(each.bytes for each in balance.left_out.values()) > 100
+
+
+@pytest.mark.parametrize(
+    ("agent", "line"),
+    [
+        ("claude-code", {**_CLAUDE, "message": {"role": "user", "content": [
+            {"type": "text", "text": f"<ide_selection>{OTHER}</ide_selection>\n{SENTENCE}"}]}}),
+        ("claude-code", {**_CLAUDE, "message": {
+            "role": "user", "content": f"<ide_opened_file>{OTHER}</ide_opened_file>{SENTENCE}"}}),
+        ("pi", {**_PI_HEAD, "version": 3, "parentSession": f"/home/ola/{OTHER}.jsonl"}),
+    ],
+    ids=["a selection", "an open file", "the file of a fork"],
+)  # fmt: skip
+def test_what_programs_put_beside_words_is_left_out(
+    tmp_path: Path, agent: str, line: dict[str, Any]
+) -> None:
+    """In each form of the record."""
+    balance = _read(tmp_path / "s.jsonl", agent, [line])
+    assert not balance.unexplained and balance.left_out
 
 
 def test_the_talk_above_a_side_question_is_left_out(tmp_path: Path) -> None:

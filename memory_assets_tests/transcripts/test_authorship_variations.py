@@ -1,5 +1,5 @@
 """Whose words, by variations that somebody wrote who had not seen the code: one table for all
-agents of what is typed and what is kept otherwise; Codex's scripts; commands of Windows."""
+agents of what is typed and what is kept otherwise."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 
 from memory_assets.models import PLAN
-from memory_assets.redacted_text import seal
-from memory_assets.session_analysis.powershell import pipelines
-from memory_assets.transcripts.codex.scripts import tool_calls
 from memory_assets_tests.transcripts.conftest import ClaudeLines, CodexLines, PiLines, Read
 
 HUMAN: dict[str, Any] = {"origin": {"kind": "human"}, "promptSource": "typed"}
@@ -71,26 +68,16 @@ def test_a_text_of_claude_code_is_a_persons_or_not(
         assert (record.subtype, record.text.strip() in content) == (kept, True)
 
 
-@pytest.mark.parametrize(
-    ("blocks", "typed", "kept"),
-    [
-        ([{"type": "text", "text": "sum up"}, document("tide.txt", type="text", data="Skagen 0.9"),
-          document("anchor.txt", type="text", data="Plough, 15 kg")], "sum up",
-         ["tide.txt", "Skagen 0.9", "Plough, 15 kg"]),
-        ([document("rings.md", type="content", content=[{"type": "text", "text": "12 m apart"}]),
-          {"type": "text", "text": "check it"}], "check it", ["rings.md", "12 m apart"]),
-        ([document("x.txt", type="text", data="alone")], None, ["x.txt", "alone"]),
-    ],
-    ids=["two behind", "blocks inside", "alone"],
-)  # fmt: skip
-def test_attached_documents_are_kept(
-    claude: ClaudeLines, read: Read, blocks: list[Any], typed: str | None, kept: list[str]
-) -> None:
-    """Title and text, beside the prompt."""
-    claude.user(blocks, **HUMAN)
+def test_attached_documents_are_kept(claude: ClaudeLines, read: Read) -> None:
+    """Title and text, beside the prompt: two behind it, and one whose text is in blocks."""
+    tide = document("tide.txt", type="text", data="Skagen 0.9")
+    rings = document("rings.md", type="content", content=[{"type": "text", "text": "12 m apart"}])
+    for blocks in ([tide, rings], [rings, {"type": "text", "text": "check it"}, tide]):
+        claude.user([{"type": "text", "text": "sum up"}, *blocks], **HUMAN)
     found = read(claude)
-    assert typed is None or found.said == [typed]
-    assert all(any(text in record.text for record in found.records) for text in kept)
+    assert found.said == ["sum up", "sum up\ncheck it"]
+    kept = "".join(record.text for record in found.records if record.kind == "attachment")
+    assert [kept.count(text) for text in ("tide.txt", "Skagen 0.9", "rings.md", "12 m")] == [2] * 4
 
 
 @pytest.mark.parametrize(
@@ -161,42 +148,3 @@ def test_dead_branches_and_unknown_tags_of_pi(pi: PiLines, read: Read) -> None:
         ("Take grey", "prompt", ""),
     ]
     assert records[0][1] == "system"
-
-
-@pytest.mark.parametrize(
-    ("code", "told"),
-    [
-        ("await tools.exec_command({ cmd: 'git commit -m \\'Trim the sail\\'' })",
-         "git commit -m 'Trim the sail'"),
-        ("await tools.shell_command({\n  command: `cd deck\nmake caulk`,\n  timeout_ms: 1 })",
-         "cd deck\nmake caulk"),
-        ('const a = JSON.parse("{\\"cmd\\":\\"go vet ./...\\"}"); await tools.exec_command(a)',
-         "go vet ./..."),
-        ("await tools.exec_command(JSON.parse(`{\"cmd\": \"make -n\"}`))", "make -n"),
-        ('await tools.exec_command({cmd: JSON.parse(\'["ls", "-la"]\').join(" ")})', "ls -la"),
-        ('await tools.exec_command({cmd: "npm run " + "build:mast"})', "npm run build:mast"),
-    ],
-)  # fmt: skip
-def test_commands_of_scripts_in_any_quoting(code: str, told: str) -> None:
-    """Text that is JSON included; what is none gives no command and no error."""
-    (call,) = tool_calls(code)
-    assert isinstance(call.argument, dict)
-    assert told in (call.argument.get("cmd"), call.argument.get("command"))
-    (broken,) = tool_calls(code.replace("JSON.parse(", "JSON.parse('{' + "))
-    assert broken.name == call.name
-
-
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("gci *.log -rec | % { $_.FullName } | select -first 3",
-         ["gci *.log -rec | % { $_.FullName } | select -first 3"]),
-        ("Get-Process |\n  Where-Object CPU -gt 10 |\r\n\r\n  Stop-Process",
-         ["Get-Process | Where-Object CPU -gt 10 | Stop-Process"]),
-        ("Get-Item a\n  | Sort-Object b\nGet-Date", ["Get-Item a | Sort-Object b", "Get-Date"]),
-        ("(Get-Item a)\nGet-Date || Write-Host x", ["Get-Date", "Write-Host x"]),
-    ],
-)  # fmt: skip
-def test_a_pipeline_over_several_lines_is_one_command(command: str, told: list[str]) -> None:
-    """Whether the pipe ends a line or begins the next."""
-    assert [str(one.text) for one in pipelines(seal(command))] == told

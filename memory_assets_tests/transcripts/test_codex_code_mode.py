@@ -77,6 +77,16 @@ def of_kind(records: list[Record], kind: str, tool: str = "exec") -> list[Record
         ("const s = 'tools.exec_command({cmd:\"no\"})'; text(s)", []),
         ("const quote = /[\"'`]/; await tools.exec_command({cmd: 'yes'})", ["yes"]),
         ("await tools.exec_command({cmd: built()})", []),
+        (
+            'const a = JSON.parse("{\\"cmd\\":\\"go vet\\",\\"n\\":[1]}"); tools.exec_command(a)',
+            ["go vet"],
+        ),
+        ("await tools.exec_command({cmd: JSON.parse('[\"ls\", 1]').join(' ')})", ["ls 1"]),
+        ("await tools.exec_command(JSON.parse('{no'))", []),
+        (
+            "const t = tools; await t?.exec_command?.({...{a: 1}, cmd: 'make -j' + 4 + ' all'})",
+            ["make -j4 all"],
+        ),
     ],
 )
 def test_commands_are_read_from_the_script(

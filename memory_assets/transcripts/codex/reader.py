@@ -37,6 +37,10 @@ _PIXELS = "pixels of an image"
 _FRAMES = "what stands around an image"
 _ABOVE_REQUEST = "what an editor puts above a request; the request and files named are kept"
 _TYPED = "response_item.payload.message.user.content.input_text.text"
+_AS_SHOWN = (
+    "event_msg.payload.user_message.message",
+    "event_msg.payload.item_completed.item.UserMessage.content.text.text",
+)
 
 LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut(
@@ -49,7 +53,7 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut(_TYPED, "0.126.0-alpha.8", _FRAMES, "</image>"),
     *(
         LeftOut(place, "0.126.0-alpha.8", _ABOVE_REQUEST, holds="# My request for Codex")
-        for place in (_TYPED, "event_msg.payload.user_message.message")
+        for place in (_TYPED, *_AS_SHOWN)
     ),
     LeftOut("response_item.payload.message.developer", "0.118.0", _INSTRUCTIONS),
     LeftOut("compacted.payload.replacement_history.message.developer", "0.118.0", _INSTRUCTIONS),
