@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -47,6 +48,16 @@ def pytest_configure() -> None:
         return
     if not os.statvfs(IN_MEMORY).f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _garbage_is_collected() -> Iterator[None]:
+    """Commands end with their process and turn off the collection of garbage. Run in this process
+    they would leave hundreds of open files behind, and gigabytes."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("disable", "freeze"):
+            patch.setattr(gc, name, lambda: None)
+        yield
 
 
 @pytest.hookimpl(wrapper=True)
