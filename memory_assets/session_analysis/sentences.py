@@ -40,10 +40,10 @@ _ABBREVIATION = re.compile(
 )
 _SENTENCES_OF_A_REQUEST = 4
 _SMALL_TALK = Phrase(
-    r"\W*(?:hi|hey|hello|hallo|test(?:ing)?|yes|yep|yeah|no|ok(?:ay)?|sure|thanks?|thank you|"
-    r"great|good|nice|perfect|cool|please|continue|go(?: on| ahead)?|resume(?: last session)?|"
-    r"proceed|do it|resume|retry|try again|next|done|lgtm|looks? good|stop|wait|"
-    r"warmup)\b[\s\w,.!]{0,12}$"
+    r"\W*(?:hi|hey|hello|hallo|yes|yep|yeah|no|ok(?:ay)?|sure|thanks?|thank you|"
+    r"great|good|nice|perfect|cool|please|continue|go(?: on| ahead)?|resume last session|"
+    r"proceed|do it|try again|next|done|lgtm|looks? good|wait|warmup|"
+    r"(?:test(?:ing)?|resume|retry|stop)(?! (?:the|an?|my|our|all)\b))\b[\s\w,.!]{0,12}$"
 )
 _MOVING = Phrase(
     r"(?:ok(?:ay)?,? )?(?:(?:let'?s )?(?:get|go) back to|(?:git )?(?:switch|checkout|pull|"

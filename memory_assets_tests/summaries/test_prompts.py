@@ -112,6 +112,12 @@ def test_a_request_of_few_words_or_pasted_is_a_title_only_by_itself(
     assert session.summary().title == "make the loom count in two bytes"
 
 
+@pytest.mark.parametrize("asked", ["Test the loom", "stop the shuttle", "Resume my weave"])
+def test_a_short_order_is_no_small_talk(script: Make, asked: str) -> None:
+    """Though the verb alone would be."""
+    assert script().prompt(asked).say("It ran.").summary().title == asked
+
+
 def test_a_clause_that_is_short_does_not_stand_for_a_long_sentence(script: Make) -> None:
     """It is cut between words instead."""
     asked = "can it be that running it and then writing to the settings will reset all of the file"
