@@ -40,7 +40,8 @@ def as_compared(path: str) -> str:
     """Return what the spellings of one path have in common: Windows has no upper and lower case,
     and WSL names its drives otherwise."""
     named = _MOUNTED.sub(r"\1:", path, count=1) if path.startswith("/mnt/") else path
-    return one_spelling(named).casefold() if is_of_windows(named) else named
+    of_windows = is_of_windows(named) or (named.startswith("~") and "\\" in named)
+    return one_spelling(named).casefold() if of_windows else named
 
 
 def _below(path: str, base: str) -> int | None:
