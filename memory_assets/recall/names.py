@@ -224,16 +224,18 @@ def _directories(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
 
 
 def _folders(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
-    """Return the projects of the folders in which Claude Code's sessions lie, of those that are
-    called otherwise than the project: it was moved, or a session went on in a working tree."""
+    """Return the projects of the folders in which sessions of agents lie that have one for each
+    project, of those that are called otherwise: it was moved, or a session went on in a working
+    tree."""
     found: dict[str, set[str]] = {}
     for project, path, parts in catalog.rows(
         "SELECT project, path, facts ->> '$.parts' FROM sources"
-        " WHERE agent = 'claude-code' AND agent_id = ''"
+        " WHERE agent IN ('claude-code', 'pi') AND agent_id = ''"
     ):
         for each in (path, *(json.loads(parts) if parts else ())):
-            folder = os.path.basename(os.path.dirname(each))  # noqa: PTH119, PTH120 - of many
-            if folder and folder != project and project in known:
+            lies_in = os.path.basename(os.path.dirname(each))  # noqa: PTH119, PTH120 - of many
+            folder = lies_in.strip("-")
+            if folder and folder != str(project).strip("-") and project in known:
                 found.setdefault(folder, set()).add(str(project))
     return found
 

@@ -159,6 +159,24 @@ def test_a_folder_that_moved_is_known_by_both_names(machine: Machine) -> None:
     machine.done("verify")
 
 
+def test_a_folder_of_pi_that_moved_is_known_by_both_names(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nothing in its records says where it went."""
+    monkeypatch.setenv("MEMORY_PI_DIR", str(tmp_path / "pi"))
+    folder = tmp_path / "pi" / "agent" / "sessions" / "--home-mira-reed--"
+    opening = {"type": "session", "version": 3, "id": ONE, "cwd": "/home/mira/reed"}
+    said = {"role": "user", "content": [{"type": "text", "text": "find the reed squeal"}]}
+    message = {"type": "message", "id": "a1", "parentId": None, "message": said}
+    at = {"timestamp": "2026-07-01T10:00:00.000Z"}
+    write_lines(folder / f"2026-07-01T10-00-00-000Z_{ONE}.jsonl", [opening | at, message | at])
+    machine.done("ingest")
+    folder.rename(folder.with_name("--home-mira-organ--"))
+    machine.done("ingest")
+    for name in ("organ", "reed", "/home/mira/reed"):
+        assert machine.found("reed squeal", "--project", name) == [f"session::{ONE}::turn::0"]
+
+
 def test_a_thread_in_the_archive_can_be_resumed(machine: Machine) -> None:
     """Codex moves it there, compressed or not."""
     path = write_codex(machine.codex, 1, "/home/mira/reed", "find the reed squeal")
