@@ -222,6 +222,7 @@ def test_a_repository_gets_targets_and_a_workflow_of_the_released_package(tmp_pa
     (tmp_path / "memory").chmod(0o755)
     make = [
         "make",
+        "--no-print-directory",
         "--file=memory.mk",
         f"MEMORY={tmp_path}/memory",
         "vector-search",
