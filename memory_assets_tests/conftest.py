@@ -55,7 +55,7 @@ def _garbage_is_collected() -> Iterator[None]:
     """Commands end with their process and turn off the collection of garbage. Run in this process
     they would leave hundreds of open files behind, and gigabytes."""
     gc.freeze()  # what was imported and collected stays
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(10_000, 20, 50)
     with pytest.MonkeyPatch.context() as patch:
         for name in ("disable", "freeze"):
             patch.setattr(gc, name, lambda: None)
