@@ -23,7 +23,7 @@ _OTHERS = 0o077
 OURS = (
     *("agent_memory.db*", "catalog.db*", "chroma", "chroma.*", "claude-plugin", "dagster"),
     *("excluded.txt", "forgotten.db*", "forgotten.lock", "gateway_usage.db*"),
-    *("hidden.*", "hooked_checkouts.txt"),
+    *("hidden.*", "hooked_checkouts.*"),
     *("index.json*", "index.lock", "ingest.json*", "ingest.lock", "keywords.db*", "lake"),
     *("lineage.db*", "rebuild.lock", "retention.begun", "shard.json*", "shard.lock", "shards"),
     *("versions.json*", "watcher.json*", "watcher.lock", "workspaces.*"),

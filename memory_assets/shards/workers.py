@@ -1,7 +1,8 @@
 """Where shards are derived: in processes of this machine, or by Ray on any.
 
 Both are an `Executor` of the standard library, so that whoever asks does not know which. A worker
-gets names and settings and returns counts; credentials are those of its own environment.
+gets names and settings and returns counts. To Ray no credentials are sent: a worker there uses
+those of its own environment.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from contextlib import suppress
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
-from memory_assets.errors import ConfigurationError, StoreBusy, safe_reason
+from memory_assets.errors import ConfigurationError, MemoryAssetsError, StoreBusy, safe_reason
 from memory_assets.pipeline.checks.kingfisher import kingfisher
 from memory_assets.pipeline.stage.engines import redaction_settings
 from memory_assets.pipeline.stage.pool import Processes, worker_count
@@ -22,6 +24,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.shards.derive import Derived, Work, derive
 
 _TRIES = 3
+_CREDENTIALS = tuple(field.name for field in fields(Settings) if not field.repr)
 
 
 class RayExecutor(Executor):
@@ -59,12 +62,14 @@ class RayExecutor(Executor):
 def derive_all(settings: Settings, works: Sequence[Work]) -> Iterator[Derived]:
     """Derive shards, and yield what came of each as it is done. One that fails stops no other; one
     whose process ended is tried once more, alone."""
-    count = min(worker_count(settings), len(works))
-    executor = partial(RayExecutor if settings.derive_on == "ray" else Processes, count)
+    count, elsewhere = min(worker_count(settings), len(works)), settings.derive_on == "ray"
+    executor = partial(RayExecutor if elsewhere else Processes, count)
+    function = derive_elsewhere if elsewhere else derive_safely
+    works = [without_credentials(work) for work in works] if elsewhere else works
     left = list[Work]()
     if count:
         with executor() as pool:
-            futures = {pool.submit(derive_safely, work): work for work in works}
+            futures = {pool.submit(function, work): work for work in works}
             for future in as_completed(futures):
                 try:
                     yield future.result()
@@ -73,9 +78,25 @@ def derive_all(settings: Settings, works: Sequence[Work]) -> Iterator[Derived]:
     for work in left:
         try:
             with executor() as pool:
-                yield pool.submit(derive_safely, work).result()
+                yield pool.submit(function, work).result()
         except BrokenExecutor:
             yield Derived(work.name, failed="it ended two processes that worked on it")
+
+
+def without_credentials(work: Work) -> Work:
+    """Return the work as it may be sent to another machine."""
+    none: dict[str, Any] = dict.fromkeys(_CREDENTIALS)
+    return replace(work, settings=replace(work.settings, **none))
+
+
+def derive_elsewhere(work: Work) -> Derived:
+    """Derive a shard with the credentials of this machine's own environment."""
+    try:
+        own = load_settings()
+    except MemoryAssetsError as error:
+        return Derived(work.name, failed=safe_reason(error))
+    held = {name: getattr(own, name) for name in _CREDENTIALS}
+    return derive_safely(replace(work, settings=replace(work.settings, **held)))
 
 
 def derive_safely(work: Work) -> Derived:

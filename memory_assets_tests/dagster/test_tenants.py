@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import pickle
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import dagster as dg
 import pytest
 
 from memory_assets.dagster import tenants
-from memory_assets.settings import load_settings
+from memory_assets.settings import Settings, load_settings
 from memory_assets.shards import workers
 from memory_assets.shards.derive import Derived, Work
 from memory_assets.stores.shard.objects import DirectoryObjects
@@ -212,3 +215,22 @@ def test_workers_are_processes_or_ray(
         monkeypatch.setenv("RAY_AUTH_MODE", "token")
     derived = sorted(workers.derive_all(settings, works), key=lambda each: each.name)
     assert derived == [Derived(name, generation=1) for name in names]
+
+
+def test_no_credential_is_sent_to_another_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker there has those of its own environment."""
+    here = replace(load_settings(data_dir=tmp_path), embedder_key="k-here", http_token="t-here")
+    sent = workers.without_credentials(Work(here, str(tmp_path / "in"), str(tmp_path), "one"))
+    assert not re.search(rb"[kt]-here", pickle.dumps(sent))
+    monkeypatch.setenv("MEMORY_EMBEDDER_KEY", "k-there")
+    used: list[Settings] = []
+
+    def noted(work: Work) -> Derived:
+        used.append(work.settings)
+        return Derived(work.name)
+
+    monkeypatch.setattr(workers, "derive", noted)
+    assert workers.derive_elsewhere(sent) == Derived("one")
+    assert used == [replace(here, embedder_key="k-there", http_token=None)]

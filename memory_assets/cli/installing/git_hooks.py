@@ -25,6 +25,7 @@ from memory_assets.cli.installing.other_programs import (
 )
 from memory_assets.errors import ConfigurationError, GitFailed
 from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.workspaces import Workspaces
 
 CHECKOUTS_FILE = "hooked_checkouts.txt"
@@ -88,11 +89,12 @@ def checkouts_with_hooks(data_dir: Path) -> list[Path]:
 
 
 def _note_checkout(data_dir: Path, checkout: Path) -> None:
-    known = checkouts_with_hooks(data_dir)
-    if checkout not in known:
-        data_dir.mkdir(parents=True, exist_ok=True)
-        lines = (f"{each}\n" for each in (*known, checkout))
-        (data_dir / CHECKOUTS_FILE).write_text("".join(lines), "utf-8")
+    data_dir.mkdir(parents=True, exist_ok=True)
+    path = data_dir / CHECKOUTS_FILE
+    with locked(path.with_suffix(".lock"), 30.0, f"{path} is being written"):
+        known = checkouts_with_hooks(data_dir)
+        if checkout not in known:
+            replace_text(path, "".join(f"{each}\n" for each in (*known, checkout)))
 
 
 def hooks_of(directory: Path) -> list[tuple[Path, bytes]]:

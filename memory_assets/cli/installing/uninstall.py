@@ -171,7 +171,7 @@ def _has_memory(data_dir: Path) -> bool:
 def _of_memory(data_dir: Path) -> Iterator[Path]:
     """Yield what of this program is in a directory: directories whole if nothing else is in them,
     else what is of them."""
-    patterns = OURS if _has_memory(data_dir) else ("claude-plugin", "hooked_checkouts.txt")
+    patterns = OURS if _has_memory(data_dir) else ("claude-plugin", "hooked_checkouts.*")
     for path in (path for pattern in patterns for path in sorted(data_dir.glob(pattern))):
         if not path.is_dir():
             yield path
