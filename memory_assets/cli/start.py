@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from types import FrameType
 
 from memory_assets.cli import INTERRUPTED
@@ -11,14 +12,18 @@ from memory_assets.cli import INTERRUPTED
 
 def main() -> None:
     """Run the command line. Ctrl-C ends it with one line and the exit code 130: at once while it is
-    being imported, when nothing was begun; else as the command unwinds. When that has ended, only
-    the interpreter's own end is left, which an interrupt would fill with a traceback."""
+    being imported, when nothing was begun; else as the command unwinds, or here, before one begins
+    and while what stopped one is said. When that has ended, only the interpreter's own end is left,
+    which an interrupt would fill with a traceback."""
     signal.signal(signal.SIGINT, _end_at_once)
     from memory_assets.cli.plain_commands import run
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         run()
+    except KeyboardInterrupt:
+        os.write(2, b"Stopped.\n")
+        sys.exit(INTERRUPTED)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -10,6 +10,7 @@ import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -103,6 +104,29 @@ def test_an_interrupt_at_any_moment_is_one_line(
     assert run_here(last, "ingest").returncode == 0
     assert "Everything on record can be found" in run_here(last, "status").stdout
     chroma_server.stop(data_dir)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("plain_commands.create_private_files", "plain_commands.load_settings"),
+        *("plain_commands.prepare", "plain_commands.plain_arguments"),
+        *("cli.create_private_files", "cli.app", "exit_codes._fail"),
+    ],
+)
+def test_an_interrupt_around_a_command_is_one_line(
+    place: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Before one begins, whichever way it is parsed, and while an error of one is printed."""
+
+    def interrupted(*_: object, **__: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    command = {"cli": ["sessions", "-n", "1"], "exit_codes": ["search"]}
+    query = command.get(place.partition(".")[0], ["search", "harbor"])
+    monkeypatch.setattr(f"memory_assets.cli.{place}", interrupted)
+    run = run_here({"MEMORY_DATA_DIR": str(tmp_path)}, *query)
+    assert (run.returncode, run.stderr + capfd.readouterr().err) == (130, "Stopped.\n")
 
 
 def test_a_process_id_that_is_used_again_keeps_no_run_alive(sample_settings: Settings) -> None:
