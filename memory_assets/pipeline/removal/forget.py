@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_assets.errors import ConfigurationError, DamagedFile, NotFound, StoreError
+from memory_assets.errors import ConfigurationError, NotFound, StoreError
 from memory_assets.paths import tombstones_copy
 from memory_assets.pipeline.agent_memory.forgetting import (
     forget_written,
@@ -65,7 +65,7 @@ from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.chroma.rewrite import rewrite_files
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.files.sqlite import compact, make_directory_of
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones, unfinished
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 
@@ -217,22 +217,6 @@ def complete(
     with lock_all_writers(components, []):
         _begin_again(components)
         return _complete(components, erase_traces, progress)
-
-
-def remove_forgotten_rows(components: Components) -> None:
-    """Delete what the lake has of sessions that were forgotten: a table that was put back from
-    before the forgetting brought them along. Reads the footers of all files, where anything was
-    forgotten."""
-    forgotten, lake = tombstones(components).forgotten("done"), components.lake
-    for table in TABLES.values() if forgotten else ():
-        for project in lake.projects(table):
-            if is_workspace(project) or is_agent_memory(project):
-                continue
-            with suppress(DamagedFile):  # which whoever reads it names
-                there = {(project, session) for session in lake.sessions(table, project)}
-                if selected := {key for key in there if key in forgotten}:
-                    with components.project_lock(project):
-                        _remove_files(components, selected, set())
 
 
 @contextmanager
