@@ -412,7 +412,9 @@ def faults(calls: Counter[tuple[str, str]], store: str, values: int) -> Iterator
     errors = sorted(ERRORS)
     at = sum(map(ord, store))
     for call in CALLS:
-        for place, nth in enumerate(places(calls[call, store], values)):
+        tried = places(calls[call, store], values)
+        for place in range(max(len(tried), min(len(errors), values)) if tried else 0):
+            nth = tried[place % len(tried)]  # of few calls one fails with several errors
             yield place, Fault(call, store, nth, errors[at % len(errors)])
             at += 1
 
@@ -457,9 +459,12 @@ def sweep_all(
     until: float,
     results: Path,
 ) -> None:
-    """Try the faults that have no result yet, in a mixed order, and append what comes of them."""
-    known = {(r.operation, r.store, r.call, r.place) for r in read_results(results)}
-    waiting = []
+    """Try the faults that have no result yet, those first of whose kind the fewest were tried, and
+    append what comes of them."""
+    before = read_results(results)
+    known = {(r.operation, r.store, r.call, r.place) for r in before}
+    tried = Counter((r.operation, r.store, r.call, r.error) for r in before)
+    waiting: list[tuple[str, str, int, Fault]] = []
     for name in operations:
         counted: dict[bool, Counter[tuple[str, str]]] = {}
         for store in stores:
@@ -468,15 +473,29 @@ def sweep_all(
                 counted[embeds] = sweep.calls(name, store)
             for place, fault in faults(counted[embeds], store, values):
                 if (name, store, fault.call, place) not in known:
-                    waiting.append((name, place, fault))
+                    waiting.append((name, store, place, fault))
     random.Random(7).shuffle(waiting)
-    for name, place, fault in waiting:
+    for name, _, place, fault in evenly(waiting, tried):
         if time.monotonic() > until:
             return
         result = sweep.round(name, fault, place)
         with results.open("a") as file:
             file.write(json.dumps(asdict(result)) + "\n")
         print(f"{name}: {fault}: {result.wrong or 'equal'} ({result.outcome})", flush=True)
+
+
+def evenly(
+    waiting: Sequence[tuple[str, str, int, Fault]], tried: Counter[tuple[str, str, str, str]]
+) -> list[tuple[str, str, int, Fault]]:
+    """Return faults (by operation, store and place) in an order in which every kind, by operation,
+    store, call and error, has been tried about as often."""
+    ranked = []
+    for one in waiting:
+        name, store, _, fault = one
+        kind = (name, store, fault.call, fault.error)
+        ranked.append((tried[kind], one))
+        tried[kind] += 1
+    return [one for _, one in sorted(ranked, key=lambda ranked_one: ranked_one[0])]
 
 
 def read_results(path: Path) -> list[Result]:

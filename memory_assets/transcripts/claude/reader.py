@@ -128,6 +128,7 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "progress.data.bash_progress", "2.1.9", "an output as it grew; all of it is the result"
     ),
     LeftOut("", "2.1.9", "a queued text that its writer took back", dropped=WITHDRAWN),
+    LeftOut("frame-link.frameUrl", "2.1.198", _COPIES),
     LeftOut("queue-operation.content", "2.1.3", "the command that ends the program", "/exit"),
     LeftOut("queue-operation.content", "2.1.5", _NOTICE, "<task-notification>"),
     LeftOut("queue-operation.content", "2.1.49", _NOTICE, '{"task_id"'),
