@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ from memory_assets.cli.cli import app
 from memory_assets.dagster.definitions import defs
 from memory_assets.requests.arguments import declared
 from memory_assets.settings import Settings
+from memory_assets_tests.command_line import run_program
 from memory_assets_tests.stores import tables_reference
 
 TESTS = Path(__file__).resolve().parent
@@ -58,9 +58,7 @@ def test_every_command_is_in_the_readme(command: str) -> None:
 def test_the_reference_of_commands_is_what_the_command_line_says() -> None:
     """docs/commands.md is the output of `make reference`."""
     command = ["-m", "typer", "memory_assets.cli.cli", "utils", "docs", "--name", "memory"]
-    generated = subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    generated = run_program([sys.executable, *command], cwd=ROOT)
     assert (ROOT / "docs" / "commands.md").read_text().strip() == generated.stdout.strip()
 
 

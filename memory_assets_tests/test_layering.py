@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Collection
 from functools import cache
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import memory_assets
 from memory_assets.dagster.undocumented import TRIED
+from memory_assets_tests.command_line import run_code
 
 PACKAGE = Path(memory_assets.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -400,10 +399,7 @@ def test_a_server_does_not_load_recall_before_it_is_asked() -> None:
         "import memory_assets.cli.cli;"
         f"print(sorted({heavy} & set(sys.modules)))"
     )
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert loaded.stdout.strip() == "[]"
+    assert run_code(code).stdout.strip() == "[]"
 
 
 def test_the_read_path_loads_neither_dagster_nor_great_expectations() -> None:
@@ -413,7 +409,4 @@ def test_the_read_path_loads_neither_dagster_nor_great_expectations() -> None:
         "import sys, memory_assets.recall, memory_assets.cli.cli;"
         f"print(sorted({heavy} & set(sys.modules)))"
     )
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert loaded.stdout.strip() == "[]"
+    assert run_code(code).stdout.strip() == "[]"
