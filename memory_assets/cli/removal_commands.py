@@ -19,7 +19,7 @@ from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json, takes
 from memory_assets.cli.run_traces import erase_traces, require_idle
-from memory_assets.cli.shard_commands import push_after
+from memory_assets.cli.shard_commands import push_forgotten
 from memory_assets.errors import ConfigurationError, NotFound, UnknownName
 from memory_assets.paths import is_gone
 from memory_assets.project_names import spelled
@@ -92,7 +92,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     if asked.cut and text:
         answer |= _cut(settings, components, text, {each.project for each in found})
         rendering.print_answer(answer, as_json, _was_cut(answer))
-        push_after(settings)
+        push_forgotten(settings)
         if answer["failed"] or answer["stays"]["still_holding"]:
             raise typer.Exit(exit_codes.ERROR)
         return
@@ -110,7 +110,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     answer["stays"]["still_holding"] = _still_holding(settings, text) if text else []
     rendering.print_answer(answer, as_json, _removed(answer["sessions"], report, answer["stays"]))
-    push_after(settings)
+    push_forgotten(settings)
 
 
 def _selection(

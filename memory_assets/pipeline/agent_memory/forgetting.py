@@ -168,8 +168,9 @@ def _staying(
 
 
 def _leave(components: Components, memory: StoredMemory, forgotten: _Forgotten) -> None:
-    """Take what is forgotten out of the trail of a memory and of what it contradicts, and of its
-    wordings those that no other entry names: of versions that did not name them, all."""
+    """Take what is forgotten out of a memory that stays: entries of its trail, ids of memories that
+    it contradicts, and wordings that no other entry names. Where an earlier version did not note
+    whose a wording is, all wordings go."""
     journal = components.journal
     before = journal.trail(memory.memory_id)
     changed = (forgotten.left_of(memory.project, each) for each in before)
