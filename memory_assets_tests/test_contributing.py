@@ -218,29 +218,34 @@ def test_adding_an_asset_takes_five_files(tmp_path: Path) -> None:
     assert told["hits"] == ["question::5f0c7a1e-3b52-4d7a-9d8b-1c2e3f405162::0"]
 
 
-def test_the_code_of_the_recipes_is_as_ours(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """What they add passes what `make check` runs: the linter, the formatter, the types."""
+@pytest.fixture
+def followed(tmp_path: Path) -> list[str]:
+    """What the recipes that add files touch, in a copy of the package at `tmp_path`."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     shutil.copytree(
         PACKAGE, tmp_path / "memory_assets", ignore=shutil.ignore_patterns("__pycache__")
     )
+    recipes = [_recipe(name) for name in ("Add an asset", "Add a reader")]
+    return sorted({file for recipe in recipes for file in _follow(recipe, tmp_path)})
+
+
+def _passes(directory: Path, *command: str) -> None:
+    module = [sys.executable, "-m", *command]
+    checked = subprocess.run(module, cwd=directory, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout[-2000:]
+
+
+def test_the_code_of_the_recipes_is_written_as_ours(tmp_path: Path, followed: list[str]) -> None:
+    """What they add passes the linter and the formatter of `make check`."""
+    _passes(tmp_path, "ruff", "check", *followed)
+    _passes(tmp_path, "ruff", "format", "--check", *followed)
+
+
+@pytest.mark.long
+def test_the_code_of_the_recipes_is_typed_as_ours(
+    tmp_path: Path, followed: list[str], pytestconfig: pytest.Config
+) -> None:
+    """What they add passes mypy as `make check` runs it."""
     assert pytestconfig.cache is not None
     types = f"--cache-dir={pytestconfig.cache.mkdir('mypy')}"  # of runs before: 7 s of CPU less
-    touched = {
-        file
-        for recipe in ("Add an asset", "Add a reader")
-        for file in _follow(_recipe(recipe), tmp_path)
-    }
-    for command in (
-        ["ruff", "check", "memory_assets"],
-        ["ruff", "format", "--check", "memory_assets"],
-        ["mypy", types, "--follow-imports=silent", *sorted(touched)],
-    ):
-        checked = subprocess.run(
-            [sys.executable, "-m", *command],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert checked.returncode == 0, checked.stdout[-2000:]
+    _passes(tmp_path, "mypy", types, "--follow-imports=silent", *followed)

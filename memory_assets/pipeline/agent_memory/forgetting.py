@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from memory_assets.agent_memory.memory import id_of_memory
 from memory_assets.agent_memory.policy import NOTE
@@ -69,6 +70,16 @@ def memories_from(
         if each.conversation_id in conversations
         or (each.type == NOTE and (each.project, each.conversation_id) in sessions)
     ]
+
+
+def written_since(components: Components, key: SessionKey, moment: datetime) -> bool:
+    """Whether an agent wrote a memory, or all of a conversation, after a moment; False of what is
+    none of these."""
+    partition, name = key
+    if not (is_agent_memory(partition) and has_journal(components.data_dir)):
+        return False
+    first = components.journal.first_change(name, f"{MEMORY_HEAD}{name}")
+    return first is not None and first > moment
 
 
 def forget_written(components: Components, keys: Iterable[SessionKey]) -> int:
@@ -157,8 +168,9 @@ def _staying(
 
 
 def _leave(components: Components, memory: StoredMemory, forgotten: _Forgotten) -> None:
-    """Take what is forgotten out of the trail of a memory and of what it contradicts, and of its
-    wordings those that no other entry names: of versions that did not name them, all."""
+    """Take what is forgotten out of a memory that stays: entries of its trail, ids of memories that
+    it contradicts, and wordings that no other entry names. Where an earlier version did not note
+    whose a wording is, all wordings go."""
     journal = components.journal
     before = journal.trail(memory.memory_id)
     changed = (forgotten.left_of(memory.project, each) for each in before)
