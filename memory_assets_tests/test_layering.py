@@ -88,6 +88,7 @@ PRIVATE_DAGSTER = {"dagster/undocumented.py"}
 """The module that uses what Dagster does not promise to keep; it says what for."""
 HOMES = {
     "chromadb": set(),
+    "deltalake": {"shards/delta.py"},
     "chromadb_rust_bindings": {"stores/chroma/process.py"},
     "great_expectations": {"dagster/expectations.py"},
     "onnxruntime": {"embedding/minilm.py"},

@@ -35,6 +35,7 @@ from memory_assets.paths import (
     is_sample,
     places_in_words,
     roots_in_words,
+    tombstones_copies,
     user_cache_dir,
     user_config_dir,
 )
@@ -129,8 +130,19 @@ def _data_directory(name: str, settings: Settings) -> Finding:
 
 
 def _key(name: str, settings: Settings) -> Finding:
-    load_install_key()
-    return Finding(name, True, f"{user_config_dir() / KEY_FILE}: keep it with your backups")
+    from memory_assets.stores.tombstones import Tombstones
+
+    key, path = load_install_key(), user_config_dir() / KEY_FILE
+    copies = tombstones_copies(settings.data_dir)
+    unknown = [str(each) for each in copies if not Tombstones(each, key).is_of_our_key()]
+    if not unknown:
+        return Finding(name, True, f"{path}: keep it with your backups")
+    remedy = (
+        "Texts that were cut out under it, and forks of sessions that were forgotten under it, are "
+        f"not known any more: restore {path}, or delete what was written under the other one."
+    )
+    found = f"{', '.join(unknown)} was written under another install key, or is damaged"
+    return Finding(name, False, found, remedy)
 
 
 def _roots(settings: Settings) -> Roots:

@@ -41,7 +41,7 @@ from memory_assets.shards.workers import derive_all
 from memory_assets.stores.files.shared import is_locked, locked
 from memory_assets.stores.runs.names import is_valid_key
 from memory_assets.stores.shard.objects import Objects, open_objects
-from memory_assets.stores.shard.replicas import is_below
+from memory_assets.stores.shard.replicas import FOLDER, is_below
 from memory_assets.stores.shard.shard import Shard, shards_below
 
 TENANTS = "tenants"
@@ -233,7 +233,7 @@ def shard_heads_sensor(
 
 def _lock_of(settings: Settings, run_id: str) -> Path:
     """Return the file that a run has locked while it works, and deletes then."""
-    return settings.data_dir / "runs" / f"{run_id}.lock"
+    return settings.data_dir / FOLDER / f"{run_id}.lock"
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from memory_assets.agent_memory.memory import id_of_memory
 from memory_assets.agent_memory.policy import NOTE
@@ -69,6 +70,16 @@ def memories_from(
         if each.conversation_id in conversations
         or (each.type == NOTE and (each.project, each.conversation_id) in sessions)
     ]
+
+
+def written_since(components: Components, key: SessionKey, moment: datetime) -> bool:
+    """Whether an agent wrote a memory, or all of a conversation, after a moment; False of what is
+    none of these."""
+    partition, name = key
+    if not (is_agent_memory(partition) and has_journal(components.data_dir)):
+        return False
+    first = components.journal.first_change(name, f"{MEMORY_HEAD}{name}")
+    return first is not None and first > moment
 
 
 def forget_written(components: Components, keys: Iterable[SessionKey]) -> int:

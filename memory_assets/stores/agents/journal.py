@@ -187,6 +187,16 @@ class AgentJournal(SqliteStore):
         sql = "SELECT COALESCE(MAX(changed), 0) FROM {} WHERE project = ?"
         return max(int(self.value(sql.format(name), project)) for name in ("turns", "memories"))
 
+    def first_change(self, conversation_id: str, memory_id: str) -> datetime | None:
+        """Return when the first of a conversation's turns, or a memory, was written as it is now;
+        None where there is neither."""
+        sql = (
+            "SELECT MIN(changed) FROM (SELECT changed FROM turns WHERE conversation_id = ?"
+            " UNION ALL SELECT changed FROM memories WHERE memory_id = ?)"
+        )
+        number = self.value(sql, conversation_id, memory_id)
+        return None if number is None else datetime.fromtimestamp(number / 1e6, UTC)
+
     def conversation_states(self, project: str) -> dict[str, str]:
         """Return a state of each conversation of a project, which differs after every change; also
         of those of which summaries alone are left."""
