@@ -49,6 +49,7 @@ def session_page(memory: Memory, request: Request) -> Response:
     values["short"] = short_id(memory, found.session_id)
     values["writes"] = request.app.state.writes
     values |= _beside(memory, found)
+    values["copy_of"] = memory.copy_of
     return page(request, "session.html", session=found, **values, **_links(memory))
 
 
