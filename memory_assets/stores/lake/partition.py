@@ -317,7 +317,7 @@ def reading(path: Path, project: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         cause = environment(error) if isinstance(error, OSError) and error.errno else None
         if cause is not None:
             raise StoreError(f"cannot read {path}: {cause.reason}; {cause.remedy}") from error
