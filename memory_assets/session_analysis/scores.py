@@ -61,9 +61,7 @@ _CONDITIONAL = Phrase(
     r"\b(?:if|when|options?|could|either|pros|cons|alternatives?|would you like|do you want|"
     r"should i)\b.*[:?]\W*$"
 )
-_OPTION = Phrase(r"\W*option \w+\b")
 _LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
-_AT_WORK = Phrase(r"\b(?:I'll|I'm \w+ing|I am \w+ing|I will|let me)\b")
 _ABOUT_WORK = Phrase(
     r": [A-Z][a-z]+ed\b|^\W*(?:(?:I|we)(?:'ve| have)? (?:also |now "
     r")?(?:\w+ed|wrote|made|ran|did)\b|could|can|would|needs?|I'd|I would|next|[a-z]{3,}ed|"
@@ -122,14 +120,13 @@ def cause_score(one: Said) -> float:
         return 0.0
     if score == 0 or PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
         return 0.0
-    if one.sentence.item and (_CONDITIONAL.search(one.sentence.lead) or _OPTION.match(text)):
+    if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):
         return 0.0
     score += 0.5 if _CODE_LIKE.search(text) else 0.0
     score += 0.5 if one.closing or one.recap else -0.8
     score -= (1.2 if one.closing or one.recap else 2.0) if _DOUBTFUL.search(text) else 0.0
     score -= 0.6 if len(text) > 220 else 0.0
     score -= 0.6 if score < 2 and _LABELLED.search(text) else 0.0
-    score -= 1.5 if _AT_WORK.search(text) else 0.0
     score -= 1.0 if _CHANGES.match(text) else 0.0
     about_work = _ABOUT_WORK.search(text) or DID.search(text)
     score -= 1.0 if about_work or (score < 2 and NOW.search(text)) else 0.0
@@ -173,9 +170,6 @@ _CHECKED = Phrase(
     r"(?:pass\w*|clean|green|succeed\w*)\b"
 )
 """What says that it was checked, not what was done."""
-_AT_IT = Phrase(r"^\W*(?:\w+ing\b|what happened\b)|^\W*\(")
-_TO_THE_PERSON = Phrase(r"^\W*(?:the user\b|you(?:'re| are)? (?:absolutely )?(?:right|correct)\b)")
-_RELATIVE = Phrase(r"\b(?:that|which|who|it|would|could|can|should)\W*$")
 NOW = Phrase(
     r"(?:\b(?:is|are)|'re|'s) (?:now|all (?:done|set|fixed|"
     r"complete|merged|green)|complete|done|fixed|in place|merged|pushed)\b|"
@@ -190,11 +184,6 @@ _NOT_DONE = Phrase(
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
     r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
-)
-_EMPTY_CLAIM = Phrase(
-    r"^(?:all|the|everything|your)?\s*(?:\w+\s)?(?:changes?|tasks?|steps?|everything|work|todos?)?\s*"
-    r"(?:is|are|has been|have been) (?:now )?(?:complete|completed|done|ready|in "
-    r"place|implemented)[.!]*$"
 )
 _SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "
@@ -214,11 +203,7 @@ def done_score(one: Said) -> float:
         return 0.0
     if NEXT_HEADING.search(one.sentence.heading) or NEXT_HEADING.search(one.sentence.lead):
         return 0.0
-    if (
-        _TO_THE_PERSON.match(text)
-        or _WITHOUT_OBJECT.match(text)
-        or _RELATIVE.search(one.sentence.lead)
-    ):
+    if _WITHOUT_OBJECT.match(text):
         return 0.0
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0
@@ -231,7 +216,7 @@ def done_score(one: Said) -> float:
         score = 2.0 if did.start() or text[0].isupper() or verb[0].isupper() else 0.5
     if score or one.changed or one.last:  # else it may be told of how things are anyway
         score += 1.0 if NOW.search(text) or (not did and _WAS_DONE.search(text)) else 0.0
-    if score == 0 or _EMPTY_CLAIM.search(text) or (not did and _AT_IT.match(text)):
+    if score == 0:
         return 0.0
     score -= 0.8 if _CHECKED.match(text) else 0.0
     if _SUMMARY_HEADING.search(one.sentence.heading) or _SUMMARY_HEADING.search(one.sentence.lead):

@@ -254,8 +254,6 @@ def test_an_earlier_question_is_answered_too(script: Make, question: str) -> Non
         ),
         ("28 ships moved to the other harbour.", "28 ships moved to the other harbour."),
         ("Cleared from the harbour by the tide.", "Changed gate.py."),
-        ("The gate was a door that:\n1. Added a bell to the tower", "Changed gate.py."),
-        ("You're right, I moved the lamp to the tower.", "Changed gate.py."),
         ("Checks if a lamp is installed and lit.", "Changed gate.py."),
         (
             "**New files:**\n- `lamp.py` - the wick, and who may light it\n- `a.py`",
@@ -265,7 +263,7 @@ def test_an_earlier_question_is_answered_too(script: Make, question: str) -> Non
 )
 def test_reports_by_variations(script: Make, said: str, completed: str) -> None:
     """What was done is said behind a label, without an auxiliary, or by naming what is new; what
-    misses its object, or belongs to another sentence, is no report."""
+    misses its object is no report."""
     session = script().prompt("mend it").touch("Edit", "gate.py").say(said)
     assert session.summary().completed.split(" Changed gate.py")[0] == completed
 
