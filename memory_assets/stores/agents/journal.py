@@ -51,7 +51,7 @@ _MEMORY = tuple(each.name for each in fields(StoredMemory))
 _TRAIL = tuple(each.name for each in fields(TrailEntry))
 _TEXTS = ("entities", "tags", "also")
 _RETRY_SECONDS = 60.0
-"""The same from the same is one mention within this time."""
+"""Within this time, what the same agent says again is one mention."""
 
 
 def has_journal(data_dir: Path) -> bool:
