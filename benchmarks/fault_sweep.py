@@ -32,17 +32,19 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from benchmarks import crash_child
 from benchmarks.crash_world import ROOT, World, differences, rows_of
 from benchmarks.failing_calls import CALLS, CHANGE, ERRORS, STORES, FailingCalls, Fault
 from memory_assets.paths import tombstones_copy
 
+T = TypeVar("T")
+_UNFORESEEN = "its message is not shown"
 _LONGEST = 100.0
 """Seconds after which a command counts as one that hangs."""
 _SILENT = 40.0
@@ -372,8 +374,8 @@ def wrong_saying(code: int, said: str, seconds: float) -> Iterator[str]:
         yield f"hung for {seconds:.0f} s"
     elif seconds > _SILENT * _crowd() and not re.search(r"wait|answer|did not start|locked", said):
         yield f"took {seconds:.0f} s, and does not say for what"
-    if "Traceback" in said:
-        yield f"a traceback: {said[-600:]}"
+    if "Traceback" in said or _UNFORESEEN in said:
+        yield f"an error that nobody foresaw: {said[-600:]}"
 
 
 def stop_server(data_dir: Path) -> None:
@@ -463,7 +465,7 @@ def sweep_all(
     append what comes of them."""
     before = read_results(results)
     known = {(r.operation, r.store, r.call, r.place) for r in before}
-    tried = Counter((r.operation, r.store, r.call, r.error) for r in before)
+    tried = Counter[Hashable]((r.operation, r.store, r.call, r.error) for r in before)
     waiting: list[tuple[str, str, int, Fault]] = []
     for name in operations:
         counted: dict[bool, Counter[tuple[str, str]]] = {}
@@ -474,8 +476,9 @@ def sweep_all(
             for place, fault in faults(counted[embeds], store, values):
                 if (name, store, fault.call, place) not in known:
                     waiting.append((name, store, place, fault))
-    random.Random(7).shuffle(waiting)
-    for name, _, place, fault in evenly(waiting, tried):
+    for name, _, place, fault in evenly(
+        waiting, tried, lambda one: (*one[:2], one[3].call, one[3].error)
+    ):
         if time.monotonic() > until:
             return
         result = sweep.round(name, fault, place)
@@ -485,17 +488,18 @@ def sweep_all(
 
 
 def evenly(
-    waiting: Sequence[tuple[str, str, int, Fault]], tried: Counter[tuple[str, str, str, str]]
-) -> list[tuple[str, str, int, Fault]]:
-    """Return faults (by operation, store and place) in an order in which every kind, by operation,
-    store, call and error, has been tried about as often."""
-    ranked = []
-    for one in waiting:
-        name, store, _, fault = one
-        kind = (name, store, fault.call, fault.error)
-        ranked.append((tried[kind], one))
-        tried[kind] += 1
-    return [one for _, one in sorted(ranked, key=lambda ranked_one: ranked_one[0])]
+    waiting: Sequence[T], tried: Counter[Hashable], kind_of: Callable[[T], Hashable]
+) -> list[T]:
+    """Return what is to be tried in an order in which each kind, of which some were `tried`
+    before, has been tried about as often at any time."""
+    order = list(waiting)
+    random.Random(7).shuffle(order)
+    counts = Counter(tried)
+    ranks = []
+    for one in order:
+        ranks.append(counts[kind_of(one)])
+        counts[kind_of(one)] += 1
+    return [order[at] for at in sorted(range(len(order)), key=ranks.__getitem__)]
 
 
 def read_results(path: Path) -> list[Result]:

@@ -66,7 +66,7 @@ def live_turns(memory: Memory, request: Request) -> Response:
 def _beside(memory: Memory, found: Conversation) -> dict[str, Any]:
     """Return what stands beside a session: its turns, models, commits, how to resume it, the
     sessions before and after it that changed the same files, and whether it may still go on."""
-    from memory_assets.recall.pins import pins_by_session
+    from memory_assets.recall.pins import pin_key, pins_by_session
     from memory_assets.recall.sessions.resume import resume_command
     from memory_assets.recall.sessions.session import session_items, sessions_of_same_files
 
@@ -82,7 +82,7 @@ def _beside(memory: Memory, found: Conversation) -> dict[str, Any]:
         "models": memory.conversations.models(found),
         "commits": session_items(*own, ("commits",), full=False),
         "resume": resume,
-        "pinned": pins_by_session(memory).get(found.session_id, []),
+        "pinned": pins_by_session(memory).get(pin_key(found.project, found.session_id), []),
         "earlier": earlier,
         "later": later,
         "live": bool(last) and datetime.now(UTC) - datetime.fromisoformat(last) < _MAY_GO_ON,

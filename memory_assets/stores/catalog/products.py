@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -170,6 +170,28 @@ class Products(CatalogPart):
             session_id,
             json.dumps(stages),
         )
+
+    def outdate(self, stage: str, project: str, session_id: str) -> None:
+        """Let a product be of an input that nothing equals, so that it is made again."""
+        self._connection.write(
+            "UPDATE products SET input_hash = '' WHERE stage = ? AND project = ?"
+            " AND session_id = ?",
+            stage,
+            project,
+            session_id,
+        )
+
+    def lake_states(self) -> dict[tuple[str, str], int]:
+        """Return when the files of a stage's table in a project changed last, as it was when they
+        were compared with the products, by (stage, project)."""
+        rows = self._connection.tuples("SELECT stage, project, changed FROM lake_states")
+        return {(stage, project): changed for stage, project, changed in rows}
+
+    def note_lake_states(self, project: str, states: Mapping[str, int]) -> None:
+        """Note that files of a project were compared as they were at these times, by stage."""
+        with self._connection.transaction():
+            for stage, changed in states.items():
+                self._connection.put("lake_states", stage=stage, project=project, changed=changed)
 
     def runs(self) -> set[tuple[str, str]]:
         """Return the project and the run of every product that a run made."""
