@@ -130,7 +130,7 @@ def workers(settings: Settings, root: Path, shards: int) -> None:
     source = Path(pushed(settings, root))
     for number in range(1, shards):
         shutil.copytree(source / "0000", source / f"{number:04}", copy_function=linked)
-    for count in (1, 2, 1, 2):
+    for count in (1, 2):
         out = root / f"out-{count}"
         given = replace(settings, data_dir=root / "scratch", ingest_workers=count)
         works = [
