@@ -186,7 +186,7 @@ NOW = Phrase(
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
 )
 _NOT_DONE = Phrase(
-    r"^(?:no|if|depending|then|still)\b|"
+    r"^(?:no|if|depending|then|still|use|never|always)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
     r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
@@ -223,8 +223,12 @@ def done_score(one: Said) -> float:
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0
     did = DID.search(text)
-    # A small letter where a code mark stood: "completed runs ..." may be an adjective.
-    score = (2.0 if did.start() or text[0].isupper() else 0.5) if did else 0.0
+    # A small letter where a code mark stood: "completed runs ..." may be an adjective, not the verb
+    # behind a path: "src/gate.py - Added ...".
+    score = 0.0
+    if did:
+        verb = text[did.end() - len(did[0].split()[-1]) :]
+        score = 2.0 if did.start() or text[0].isupper() or verb[0].isupper() else 0.5
     if score or one.changed or one.last:  # else it may be told of how things are anyway
         score += 1.0 if NOW.search(text) or (not did and _WAS_DONE.search(text)) else 0.0
     if score == 0 or _EMPTY_CLAIM.search(text) or (not did and _AT_IT.match(text)):

@@ -256,7 +256,10 @@ def test_dg_finds_the_project() -> None:
     [
         pytest.param(("dg", "list", "defs", "--json"), marks=pytest.mark.long),
         pytest.param(("dg", "check", "defs", "--no-check-yaml"), marks=pytest.mark.long),
-        ("dagster", "asset", "list", "-m", "memory_assets.dagster.definitions"),
+        pytest.param(
+            ("dagster", "asset", "list", "-m", "memory_assets.dagster.definitions"),
+            marks=pytest.mark.long,
+        ),
     ],
     ids=" ".join,
 )

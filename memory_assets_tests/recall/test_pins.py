@@ -248,6 +248,9 @@ def test_the_page_pins_where_a_token_is_asked_for(browser: TestClient, own: Sett
     for page in (f"/page/session/{LONG}", "/page/sessions?pinned=true", "/page/overview"):
         text = browser.get(page).text
         assert "&lt;b&gt;bold&lt;/b&gt; find" in text, page
+    turn = browser.get(f"/page/session/{LONG}?turn=1").text
+    assert f'href="/page/session/{LONG}?turn=1#pin"' in turn and "Pinned: &lt;b&gt;bold" in turn
+    assert 'id="pin" open' in turn and 'value="1"' in turn
     assert browser.post("/page/pin", data={"session": "nobody"}).status_code == 404
     browser.post("/page/pin", data={"session": LONG, "turn": "1", "remove": "true"})
     assert _listed(own, pinned=True) == {}

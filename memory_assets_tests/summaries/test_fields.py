@@ -248,6 +248,10 @@ def test_an_earlier_question_is_answered_too(script: Make, question: str) -> Non
     ("said", "completed"),
     [
         ("Lamp - Replaced the wick by a wire.", "Lamp - Replaced the wick by a wire."),
+        (
+            "`src/lamp.py` - Added a wick to it.\n\nIts bell is made of brass.",
+            "src/lamp.py - Added a wick to it.",
+        ),
         ("28 ships moved to the other harbour.", "28 ships moved to the other harbour."),
         ("Cleared from the harbour by the tide.", "Changed gate.py."),
         ("The gate was a door that:\n1. Added a bell to the tower", "Changed gate.py."),

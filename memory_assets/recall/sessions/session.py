@@ -174,7 +174,8 @@ def _commit_text(row: Mapping[str, Any]) -> str:
     if "linked_at" in row:
         how = row.get("evidence", "by-hand").replace("-", " ")
         return " ".join(filter(None, (name, row.get("subject"), f"(linked {how})")))
-    return f"{name} {row['subject']} ({row['evidence']}, {row['score']:.2f})"
+    replaced = f", replaced by {row['replaced_by'][:12]}" if row.get("replaced_by") else ""
+    return f"{name} {row['subject']} ({row['evidence']}, {row['score']:.2f}{replaced})"
 
 
 def _turn_line(row: Mapping[str, Any], typed: str) -> str:
