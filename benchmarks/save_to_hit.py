@@ -88,7 +88,7 @@ def _switch(root: Path, memory: Memory, paths: list[str], watcher: int) -> None:
     taken: list[float] = []
     for path in reversed(paths):
         time.sleep(1.0)
-        if time.perf_counter() - began > _AFTER_A_SWITCH_SECONDS:
+        if taken and time.perf_counter() - began > _AFTER_A_SWITCH_SECONDS:
             break
         mark = f"switchedword{len(taken)}"
         (root / path).write_text(f"# Document\n\nIt says {mark}.\n")
