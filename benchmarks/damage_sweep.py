@@ -247,11 +247,11 @@ def try_damage(memories: Memories, damage: Damage) -> Result:
     differs, outcome = _differs(memories, data_dir, from_backup), "same"
     if differs:
         outcome = "as advised"
-        while damaged := [Path(name) for name in _DAMAGED.findall(" ".join(said_by))]:
-            if not any(path.exists() for path in damaged):
-                break
-            for path in damaged:
-                path.unlink(missing_ok=True)
+        moved = set[str]()
+        while damaged := set(_DAMAGED.findall(" ".join(said_by))) - moved:
+            for name in damaged:
+                Path(name).unlink(missing_ok=True)
+            moved |= damaged
             run(("ingest",), ("verify",))
         run(("ingest", "--full"), ("ingest",), ("verify",))
         differs = _differs(memories, data_dir, from_backup)

@@ -44,6 +44,7 @@ from benchmarks.failing_calls import CALLS, CHANGE, ERRORS, STORES, FailingCalls
 from memory_assets.paths import tombstones_copy
 
 T = TypeVar("T")
+_UNFORESEEN = "its message is not shown"
 _LONGEST = 100.0
 """Seconds after which a command counts as one that hangs."""
 _SILENT = 40.0
@@ -373,8 +374,8 @@ def wrong_saying(code: int, said: str, seconds: float) -> Iterator[str]:
         yield f"hung for {seconds:.0f} s"
     elif seconds > _SILENT * _crowd() and not re.search(r"wait|answer|did not start|locked", said):
         yield f"took {seconds:.0f} s, and does not say for what"
-    if "Traceback" in said:
-        yield f"a traceback: {said[-600:]}"
+    if "Traceback" in said or _UNFORESEEN in said:
+        yield f"an error that nobody foresaw: {said[-600:]}"
 
 
 def stop_server(data_dir: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import sys
 from itertools import pairwise
@@ -172,10 +173,14 @@ def _anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_the_changelog_has_a_section_for_this_version() -> None:
-    """The package's version is the newest release of CHANGELOG.md."""
-    releases = re.findall(r"^## (\d\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
-    assert releases[0] == __version__
+def test_what_is_released_together_has_one_version() -> None:
+    """The newest release of CHANGELOG.md, which has a date, and the extension, with its file."""
+    releases = re.findall(
+        r"^## (\d\S+) \(\d{4}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.md").read_text(), re.M
+    )
+    extension = json.loads((ROOT / "extension/package.json").read_text())["version"]
+    assert releases[0] == extension == __version__
+    assert f"memory-assets-{__version__}.vsix" in (ROOT / "extension/README.md").read_text()
 
 
 def test_programs_that_use_the_tests_find_them() -> None:

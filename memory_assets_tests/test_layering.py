@@ -143,7 +143,7 @@ RIDDLES = re.compile(r"^(?:The same|Those)\b|^Return the same\b|\b[Ll]ikewise\b|
 """What makes a docstring depend on the one above it, or leaves its subject to be guessed."""
 MAX_DOORS = 12
 """The most modules and folders of a package that are imported from outside it."""
-MORE_DOORS = {"stores": 15}
+MORE_DOORS = {"stores": 16}
 """Packages that have more, and how many at most."""
 MAX_MODULE_LINES = 600
 MAX_FUNCTION_LINES = 60

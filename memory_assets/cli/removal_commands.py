@@ -28,6 +28,7 @@ from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
+from memory_assets.stores.agents.waiting import drop_waiting
 from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.shard.replicas import replicas_holding
 from memory_assets.stores.stores import require_memory
@@ -89,6 +90,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         rendering.print_answer(answer, as_json, ())
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
     require_idle(settings, {each.project for each in found})
+    _drop_waiting(settings, text)
     if asked.cut and text:
         answer |= _cut(settings, components, text, {each.project for each in found})
         rendering.print_answer(answer, as_json, _was_cut(answer))
@@ -153,6 +155,14 @@ def _text_to_forget() -> str:
     if not text.strip():
         raise ConfigurationError("no text was given: pipe it to this command, or type it")
     return text
+
+
+def _drop_waiting(settings: Settings, text: str | None) -> None:
+    """Delete what holds the text of what waits for a memory."""
+    if text:
+        drop_waiting(
+            settings.data_dir, lambda entry: any(text in str(each) for each in entry.values())
+        )
 
 
 def _still_holding(settings: Settings, text: str) -> list[str]:

@@ -193,12 +193,14 @@ class Tombstones:
                 for insert, where in parts
                 if connection.execute(f"SELECT 1 {where} LIMIT 1").fetchone()
             ]
+            if not lacking:
+                return False
             with transaction(connection):
                 for statement in lacking:
                     connection.execute(statement)
-                for table in ("travelling", "owned_records")[: 1 + ours] if lacking else ():
+                for table in ("travelling", "owned_records")[: 1 + ours]:
                     connection.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM other.{table}")
-            return bool(lacking)
+            return True
         return False
 
     def is_of_our_key(self) -> bool:

@@ -76,11 +76,13 @@ class Watcher:
         self.changes.wake()
 
     def seconds_of_calm(self) -> float:
-        """Return how many seconds ago the last change was seen, 0 if one waits for a run: what a
-        long run asks now and then. Only for the thread that watches, within a run."""
+        """Return how many seconds ago the last change was seen, 0 if one waits for a run, or the
+        watcher is to stop: what a long run asks now and then. Only for the thread that watches,
+        within a run."""
         self._take_changes()
         self._looked = self.clock()
-        return 0.0 if self._pending.has_live() else self.clock() - self._last_change
+        makes_way = self._stopped.is_set() or self._pending.has_live()
+        return 0.0 if makes_way else self._looked - self._last_change
 
     def watch(self) -> None:
         """Compare all files, then ingest changes until `stop` is called."""

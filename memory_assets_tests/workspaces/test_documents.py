@@ -16,6 +16,7 @@ from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.ingest.passes import DOCUMENTS, Task, run_task
 from memory_assets.pipeline.plan.plan import plan_workspace
 from memory_assets.pipeline.tables.embeddings import embed_project
+from memory_assets.pipeline.workspace import state
 from memory_assets.pipeline.workspace.files import look_at, one_walk
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction.known_secrets import value_hash
@@ -306,9 +307,11 @@ REPORTED = "    curl -u " + "bob:{v} https://harbor.example/up"
 """What the independent scanner takes for a password, and the redactor does not."""
 
 
-def test_a_document_in_which_the_scanner_finds_something_is_held_back(wordy: Indexed) -> None:
-    """The others are stored; it is named with rule, line and remedy, and tried again when it
-    changes. Nobody can guess that `{v}` is no password."""
+def test_a_document_in_which_the_scanner_finds_something_is_held_back(
+    wordy: Indexed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are stored; it is named with rule, line and remedy, and tried again when it or the
+    code that cuts it changes. Nobody can guess that `{v}` is no password."""
     write(wordy.root, {"deploy.md": f"# Deploy\n\n{REPORTED}\n"})
     wordy.index()
     assert "README.md" in wordy.documents() and "deploy.md" not in wordy.documents()
@@ -318,6 +321,9 @@ def test_a_document_in_which_the_scanner_finds_something_is_held_back(wordy: Ind
     assert "bob" not in held.reason and ".memoryignore" in held.remedy
     assert plan_workspace(wordy.components, wordy.workspace) is None
     assert wordy.index()["workspace_documents"].changed == 0
+    monkeypatch.setattr(state, "CHUNKER_VERSION", "one that may cut it so that nothing is found")
+    assert plan_workspace(wordy.components, wordy.workspace) is not None
+    monkeypatch.undo()
     write(wordy.root, {"deploy.md": "# Deploy\n\nBy `make up`.\n"})
     assert wordy.index()["workspace_documents"].quarantined == 0
     assert "deploy.md" in wordy.documents()

@@ -87,8 +87,8 @@ def watch_directories(settings: Settings) -> int:
     """Ingest changes of transcripts and of the workspaces on record until SIGTERM or SIGINT, and
     return the exit code. If another process does so, say which, and return at once.
 
-    The current run is finished first. A second signal ends the process at once; the next run
-    completes the interrupted one.
+    The current run is finished first, of a workspace the part that is under way. A second signal
+    ends the process at once; the next run completes the interrupted one.
 
     Raises:
         ConfigurationError: no directory can be read.

@@ -27,7 +27,9 @@ from memory_assets.stores.agents.partitions import (
     partition_of,
     project_in,
 )
+from memory_assets.stores.agents.waiting import drop_waiting
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
+from memory_assets.stores.tombstones import is_unique
 
 _SESSION_HEAD = "session::"
 
@@ -84,8 +86,11 @@ def written_since(components: Components, key: SessionKey, moment: datetime) -> 
 
 def forget_written(components: Components, keys: Iterable[SessionKey]) -> int:
     """Delete conversations and memories by partition and name, leaving no byte of them in the
-    journal and its copy; return the number of turns and memories. Sessions are not in the journal,
-    but their projects are to be looked at again for what is promoted."""
+    journal and its copy, nor in what waits; return the number of turns and memories. Sessions are
+    not in the journal, but their projects are to be looked at again for what is promoted."""
+    keys = list(keys)
+    said_in = {name for where, name in keys if is_agent_memory(where) or is_unique(name)}
+    drop_waiting(components.data_dir, lambda entry: entry.get("conversation") in said_in)
     if not has_journal(components.data_dir):
         return 0
     journal, names = components.journal, list[str]()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _NEWEST = 40
 """Sessions of the side list."""
 _EXCERPT = 420
+_OF_ANY_MEMORY = ("/page/session/", "/page/document/")
+"""The pages that show what a pulled memory has, too."""
 _INSTANT = timedelta(microseconds=1)
 _TABLES = {
     "session": "turn_chunks",
@@ -153,11 +155,13 @@ def _shown(
     kind = "document" if "file_path" in metadata else head
     answering = excerpt(hit["text"], query, _EXCERPT, hit["prompt_length"])
     turn = hit["turn_id"].rpartition("::turn::")[2].partition("::")[0] if hit["turn_id"] else ""
-    there = str(metadata.get("memory", OWN)).split(", ")
+    is_own = OWN in str(metadata.get("memory", OWN)).split(", ")
+    address = address_of(hit, query)
     return {
         **hit,
         "title": title,
-        "address": address_of(hit, query) if OWN in there else "",  # pages are of this memory
+        "is_own": is_own,
+        "address": address if is_own or address.startswith(_OF_ANY_MEMORY) else "",
         "kind": "turn" if kind == "session" else kind,
         "turn": turn if turn.isdigit() else "",
         "lineage": lineage_url(memory, _TABLES.get(kind, "redacted_records"), metadata["project"]),

@@ -50,6 +50,8 @@ _TURN = tuple(each.name for each in fields(ConversationTurn))
 _MEMORY = tuple(each.name for each in fields(StoredMemory))
 _TRAIL = tuple(each.name for each in fields(TrailEntry))
 _TEXTS = ("entities", "tags", "also")
+_RETRY_SECONDS = 60.0
+"""Within this time, what the same agent says again is one mention."""
 
 
 def has_journal(data_dir: Path) -> bool:
@@ -268,8 +270,17 @@ class AgentJournal(SqliteStore):
         return dict(self.select("archived", "memory_id, why"))
 
     def note(self, entry: TrailEntry) -> None:
-        """Add an entry to the trail of a memory."""
-        self.put("trail", **{**asdict(entry), "of": json.dumps(entry.of)})
+        """Add an entry to the trail of a memory, unless it is what a client says again that was not
+        told whether it was stored."""
+        of = json.dumps(entry.of)
+        last = "SELECT who, of, at FROM trail WHERE memory_id = ? ORDER BY rowid DESC LIMIT 1"
+        before = self.rows(last, entry.memory_id) if entry.what == "renewed" else []
+        is_again = any(
+            tuple(row)[:2] == (entry.who, of) and 0 <= entry.at - row[2] < _RETRY_SECONDS
+            for row in before
+        )
+        if not is_again:
+            self.put("trail", **{**asdict(entry), "of": of})
 
     def replace_trail(self, memory_id: str, entries: Iterable[TrailEntry]) -> None:
         """Store the entries as the trail of a memory, in place of what is there."""

@@ -110,7 +110,7 @@ document had, under the same hash, and the version of the rules by which the tex
 batch changed a page of their own. `containers`: databases with many sessions, and a token of the
 state in which all of them were in the ledger as they are there. `lake_states`: when a file of a
 table was added or removed last, in nanoseconds since 1970, as the lake was compared with the
-products.
+products; and the generation of the keyword index, by its incarnation, as it was written last.
 """
 
 

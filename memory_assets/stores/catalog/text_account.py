@@ -58,13 +58,6 @@ class TextAccount:
                 f"{_amount(self.missing)} of text in {number} session{'s' * (number != 1)} are in "
                 f"places that no reader knows: {self.places(_SHOWN)}"
             )
-        lost = {kind: number for kind, number in self.kinds.items() if not kind.startswith("tag/")}
-        if lost:
-            number = sum(lost.values())
-            told.append(
-                f"{number} record{'s' * (number != 1)} of kinds that no reader knows: "
-                f"{_listed(sorted(lost, key=lambda kind: (-lost[kind], kind)), _SHOWN)}"
-            )
         if self.beyond:
             told.append(f"{_amount(self.beyond)} of text in large transcripts were not compared")
         if self.uncounted:
@@ -73,6 +66,14 @@ class TextAccount:
                 "of their text: run `memory ingest`"
             )
         return "; ".join(told)
+
+    def kinds_sentence(self) -> str:
+        """Return which kinds of records no reader knows, as one line; "" if there are none."""
+        unread = {kind: n for kind, n in self.kinds.items() if not kind.startswith("tag/")}
+        number = sum(unread.values())
+        ranked = sorted(unread, key=lambda kind: (-unread[kind], kind))
+        records = f"{number} record{'s' * (number != 1)} of kinds that no reader knows"
+        return f"{records}: {_listed(ranked, _SHOWN)}" if number else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sums, and by path of keys `bytes` and `versions`, as JSON has them."""

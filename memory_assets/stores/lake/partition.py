@@ -154,6 +154,33 @@ class Partition:
                 return tables
         raise StoreError(f"{self.directory} keeps changing; try again")
 
+    def read(self, columns: list[str] | None = None) -> list[pa.Table]:
+        """Return the rows of all sessions, in the order of their ids; each file is opened once."""
+        for _ in range(_TRIES):
+            state = self._state()
+            parts: dict[str, list[pa.Table]] = {}
+            with ExitStack() as files, suppress(FileNotFoundError):
+                for segment in map(self._segment, state[1]):
+                    with reading(segment.path, self._project):
+                        for session_id, rows in self._sessions_of(segment, files, columns):
+                            parts.setdefault(session_id, rows)
+                if state == self._state():  # no session moved meanwhile
+                    return [part for session_id in sorted(parts) for part in parts[session_id]]
+        raise StoreError(f"{self.directory} keeps changing; try again")
+
+    def _sessions_of(
+        self, segment: Segment, files: ExitStack, columns: list[str] | None
+    ) -> Iterator[tuple[str, list[pa.Table]]]:
+        """Yield the sessions of a segment with their rows."""
+        if tail_path(segment.path).exists():
+            for session_id in segment.entries:
+                rows = self._cache.rows(segment, session_id, files)
+                yield session_id, list(rows.parts(0, None, columns))
+            return
+        whole = self._cache.extent(segment, 0, segment.metadata.num_rows, files)
+        for session_id, entry in segment.entries.items():
+            yield session_id, list(whole.slices(entry.first, entry.first + entry.rows, columns))
+
     def _extents(self, files: ExitStack) -> Iterator[Extent]:
         """Yield the rows of all sessions, those of a file together where nothing is being moved."""
         held = [self._segment(place) for place in self._state()[1]]
@@ -317,7 +344,7 @@ def reading(path: Path, project: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         cause = environment(error) if isinstance(error, OSError) and error.errno else None
         if cause is not None:
             raise StoreError(f"cannot read {path}: {cause.reason}; {cause.remedy}") from error

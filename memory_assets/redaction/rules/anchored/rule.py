@@ -169,6 +169,7 @@ def likely_password(value: str) -> bool:
         and (
             values.is_worded(value, quoted=False)
             or values.is_hyphenated(value)
+            or values.is_signed(value)
             or values.is_chosen(value)
             or is_generated(value, _DRAWN)
             or (values.is_hex(value) and len(value) >= 16)

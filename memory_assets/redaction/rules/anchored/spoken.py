@@ -19,6 +19,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     rule,
     strong_value,
 )
+from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.wordlist import words
 
 _END = r"(?=[.,;:!?)\]]{0,2}(?:[\s\"'`]|$))"
@@ -265,6 +266,17 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            f"{anchor} app and {FILL[:16]}")
       for anchor in ("it's", "creds are", "login is", "logins are", "log in as",
                      "sign in as", "login as", "connect as", "account is")),
+    *(rule("spoken-secret", f"{word}", drawn_or_chosen,
+           rf"(?i)(?<![\w-]){word}s?(?!\w){_NO_OTHER}"
+           rf"(?:{_CLAUSE}|[ ]\([^()\n]{{1,24}}\)){{1,2}}{_IS}"
+           r"[\"'`]?(?P<secret>[^\s\"'`<>(){}\[\],;]{12,400}?)(?=[.,;:!?)]{0,2}(?:[\s\"'`]|$))",
+           f"the {word} (1 of 3) for it is {FILL[:24]}")
+      for word in ("api key", "access key", "secret key", "private key", "unseal key", "token",
+                   "secret", "license key", "deploy key", "auth key", "account key", "master key")),
+    *(rule("spoken-password", f"{sign} with {sign}", values.is_signed,
+           rf"(?i)(?<=[\w.-]){sign} (?:with|and|/) {sign}(?P<secret>[^\s\"'`]{{6,60}}){sign}",
+           f"as {sign}app{sign} with {sign}{FILL[:6]}!{FILL[6:12]}{sign}")
+      for sign in "'\"`"),
     *(rule("wifi-key", word, likely_password,
            rf"(?i)(?<![a-z]){word}(?![a-z])[^\n.?!;]{{0,60}}?\b(?:key|code|pass|psk)"
            rf"(?:{_IS}|[ ]){_VALUE}",
