@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -48,6 +49,7 @@ class StoredSession(Session):
         super().__init__(source, report)
         self._cwd = self._version = self._model = self._branch = ""
         self._start: datetime | None = None
+        self._ids: Counter[str] = Counter()
 
     def _begin(self, *, session: object, cwd: str, version: str = "", start: object = None) -> None:
         """Note a session's facts, which its first row has."""
@@ -71,8 +73,11 @@ class StoredSession(Session):
         parent: object = None,
     ) -> Frame:
         """Return the frame of a row with the agent's `own` id and its time, else that of the
-        session's beginning."""
+        session's beginning. An id that rows share, as where a program blanked ids, is numbered."""
         self._report.see_time(at)
+        if isinstance(own, str):
+            self._ids[own] += 1
+            own = own if self._ids[own] == 1 else f"{own}/{self._ids[own]}"
         self._model = safe_name(model) or self._model
         return Frame(
             byte_start=start,

@@ -96,7 +96,8 @@ def unread_text(
     for keyed in (each for each in known if each.keys and each.table in present):
         for found in _unread_keys(database, keyed):
             of_session = unread.setdefault(_session(found, sessions, newest), {})
-            path = f"{place_name(keyed.table)}.{place_name(found['family'])}"
+            family = found["family"] if isinstance(found["family"], str) else "*"
+            path = f"{place_name(keyed.table)}.{place_name(family)}"
             of_session[path] = of_session.get(path, 0) + found["bytes"]
     return {session: places for session, places in unread.items() if places}
 

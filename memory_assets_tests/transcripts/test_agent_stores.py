@@ -3,6 +3,7 @@ what does not stop them."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -568,3 +569,21 @@ def test_kilos_two_stores_are_one_agent(tmp_path: Path) -> None:
     assert {source.session_id for source in sources} == {Kilo.session, KiloTasks.session}
     assert all(("prompt", ASKED) in told(read(source)) for source in sources)
     assert SESSION not in {source.session_id for source in sources}
+
+
+def test_messages_that_share_an_id_are_each_a_record_of_their_own(tmp_path: Path) -> None:
+    """Programs that publish transcripts blank ids: each prompt begins a turn all the same."""
+    said = ("Why does the heron sink?", "And the kestrel?", "Why does the heron sink?")
+    messages = [
+        {
+            "info": {"id": "BLANKED", "role": "user", "time": {"created": 1_780_000_000_000 + at}},
+            "parts": [{"type": "text", "text": text}],
+        }
+        for at, text in enumerate(said)
+    ]
+    info = {"id": "ses_1", "projectID": "p", "directory": "/w", "time": {}}
+    (tmp_path / "ses_1.json").write_text(json.dumps({"info": info, "messages": messages}))
+    (source,) = discover({"opencode": (tmp_path,)})
+    records = list(read_session(source.path, source=source))
+    assert tuple(record.text for record in records if record.kind == "prompt") == said
+    assert len({record.record_uuid for record in records if record.kind == "prompt"}) == 3
