@@ -24,6 +24,14 @@ _PICTURES = (
     ("phone", f"{_SEARCH}&n=3", 390, 760, True),
 )
 """Name, address, width, height, and whether it is dark."""
+_AT_HOME = """
+const resume = document.querySelector("#resume");
+if (resume) {
+  resume.textContent = resume.textContent.replace(/cd \\S+home\\/code/, "cd ~/code");
+  resume.parentElement.querySelector(".aside")?.remove();
+}
+"""
+"""The sample's sessions were in another home: what resumes one is shown as it is there."""
 _LINEAGE = "/assets/keyword_index?view=lineage&lineageScope=upstream&lineageDepth=4"
 _DRAWN_SECONDS = 20
 """How long Dagster's UI may take to ask for the state of each asset."""
@@ -42,6 +50,7 @@ def main() -> None:
         for name, address, width, height, dark in _PICTURES:
             browser.size(width, height, dark=dark)
             browser.open(f"{url}{address}")
+            browser.evaluate(_AT_HOME)
             _write(browser, into / f"{name}.png")
     with (
         tempfile.TemporaryDirectory() as directory,

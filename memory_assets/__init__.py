@@ -2,7 +2,7 @@
 
 import os
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 # From 1.31 on, onnxruntime reports to its vendor from its import on, and no call after that stops
 # it. Each program of ours has this module first, and hands its variables to those that it starts.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
-import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -18,13 +18,15 @@ from memory_assets.cli.cli import app
 from memory_assets.dagster.definitions import defs
 from memory_assets.requests.arguments import declared
 from memory_assets.settings import Settings
+from memory_assets_tests.command_line import run_program
 from memory_assets_tests.stores import tables_reference
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 PACKAGE = ROOT / "memory_assets"
 NOTES = ROOT / "benchmarks" / "notes"
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *NOTES.glob("*.md")]
+FOLDERS = (ROOT, ROOT / "docs", NOTES, TESTS)
+DOCUMENTS = [document for folder in FOLDERS for document in folder.glob("*.md")]
 SPECS = defs.resolve_all_asset_specs()
 SETTINGS = {each.name: each for each in declared(Settings)}
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -57,9 +59,7 @@ def test_every_command_is_in_the_readme(command: str) -> None:
 def test_the_reference_of_commands_is_what_the_command_line_says() -> None:
     """docs/commands.md is the output of `make reference`."""
     command = ["-m", "typer", "memory_assets.cli.cli", "utils", "docs", "--name", "memory"]
-    generated = subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    generated = run_program([sys.executable, *command], cwd=ROOT)
     assert (ROOT / "docs" / "commands.md").read_text().strip() == generated.stdout.strip()
 
 
@@ -173,10 +173,14 @@ def _anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_the_changelog_has_a_section_for_this_version() -> None:
-    """The package's version is the newest release of CHANGELOG.md."""
-    releases = re.findall(r"^## (\d\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
-    assert releases[0] == __version__
+def test_what_is_released_together_has_one_version() -> None:
+    """The newest release of CHANGELOG.md, which has a date, and the extension, with its file."""
+    releases = re.findall(
+        r"^## (\d\S+) \(\d{4}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.md").read_text(), re.M
+    )
+    extension = json.loads((ROOT / "extension/package.json").read_text())["version"]
+    assert releases[0] == extension == __version__
+    assert f"memory-assets-{__version__}.vsix" in (ROOT / "extension/README.md").read_text()
 
 
 def test_programs_that_use_the_tests_find_them() -> None:

@@ -395,4 +395,4 @@ def session_beginning(stores: Stores, text: str) -> tuple[str, str]:
         )
     for session_id in found:
         return products.project_of(session_id) or found[session_id], session_id
-    raise NotFound(f"no session {text} in memory; see `memory status`")
+    raise NotFound(f"no session {text} in memory; `memory sessions` lists them")

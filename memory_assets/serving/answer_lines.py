@@ -287,7 +287,7 @@ def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
             of.append(f"{shortened(each['usage']['tokens'])} tokens")
         title = each["title"] or no_title(answer)
         yield f"   {title}  [{', '.join(filter(None, of))}]"
-        yield from (f"   {pin_line(pinned)}" for pinned in each["pinned"])
+        yield from (f"   {pin_line(pinned, each['title'])}" for pinned in each["pinned"])
     if not answer["sessions"]:
         yield "No session."
 
@@ -297,10 +297,12 @@ def no_title(answer: Mapping[str, Any]) -> str:
     return "(no title yet)" if answer["ingest"] else "(no title: too little is said in it)"
 
 
-def pin_line(pinned: Mapping[str, Any]) -> str:
-    """Return what is pinned on one line: the turn, if it is one, and the note."""
+def pin_line(pinned: Mapping[str, Any], title: str) -> str:
+    """Return what is pinned on one line: the turn, if it is one, and the note, unless that is the
+    session's title, as without a note."""
     turn = pinned["id"].partition("::turn::")[2]
-    return f"pinned{f' turn {turn}' if turn else ''}: {' '.join(pinned['text'].split())}"
+    note = " ".join(pinned["text"].split())
+    return f"pinned{f' turn {turn}' if turn else ''}{f': {note}' if note != title else ''}"
 
 
 def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:

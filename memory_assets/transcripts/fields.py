@@ -50,7 +50,9 @@ UNRENDERED = "[value]"
 _PATCH_FILE = re.compile(
     r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$", re.MULTILINE
 )
-_PLACEHOLDERS = {"image": IMAGE, "input_image": IMAGE, "document": DOCUMENT}
+_IMAGES = ("image", "input_image")
+_DATA_URL = re.compile(r"data:([^;,]*);base64,")
+_IMAGE_TYPE = re.compile(r"image/([\w.-]{1,20})")
 
 
 _LONGEST_NUMBER = 20
@@ -271,11 +273,30 @@ def _decoded(encoded: str) -> str:
         return ""
 
 
+def _image_block(block: dict[str, Any]) -> str:
+    """Return what stands for an image, which is in base64 in the block, or in an address in it."""
+    source = object_field(block, "source") or block
+    media_type = text_field(source, "media_type") or text_field(source, "mimeType")
+    encoded = text_field(source, "data")
+    address = text_field(block, "image_url")
+    if found := _DATA_URL.match(address):
+        media_type, encoded = found[1], address[found.end() :]
+    return image_text(media_type, encoded)
+
+
+def image_text(media_type: str, encoded: str) -> str:
+    """Return what stands for an image in base64: its type and size, where its type is known."""
+    found = _IMAGE_TYPE.match(media_type)
+    if found is None or not encoded:
+        return IMAGE
+    return f"[image: {found[1].upper()}, {max(1, len(encoded) * 3 // 4_000)} kB]"
+
+
 def content_text(content: Any) -> str:
     """Return message content as text: a string, or a list of blocks joined by newlines.
 
-    Images, and documents without a text, become placeholders; blocks of other kinds give their
-    `text`.
+    Images, and documents without a text, become placeholders, of images with type and size; blocks
+    of other kinds give their `text`.
     """
     if isinstance(content, str):
         return content
@@ -297,8 +318,10 @@ def block_text(block: Any) -> str:
     if isinstance(kind, str):
         if text := document_text(block):
             return text
-        if kind in _PLACEHOLDERS:
-            return _PLACEHOLDERS[kind]
+        if kind in _IMAGES:
+            return _image_block(block)
+        if kind == "document":
+            return DOCUMENT
         if kind == "tool_reference":
             name = block.get("tool_name")
             return f"[tool {name}]" if isinstance(name, str) else ""

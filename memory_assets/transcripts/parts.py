@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from memory_assets.transcripts.fields import (
-    IMAGE,
+    image_text,
     object_field,
     render_value,
     text_field,
@@ -45,5 +45,6 @@ def _said(part: JsonObject) -> str:
     if part.get("thought") is True:
         return ""
     if "inlineData" in part or "fileData" in part:
-        return IMAGE
+        data = object_field(part, "inlineData")
+        return image_text(text_field(data, "mimeType"), text_field(data, "data"))
     return text_field(part, "text")

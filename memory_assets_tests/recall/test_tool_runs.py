@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
@@ -13,6 +14,7 @@ from memory_assets.recall.ids import parse_id
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.names import shortened
 from memory_assets.recall.sessions import tool_runs
+from memory_assets.recall.sessions.records import calls_and_prompts
 from memory_assets.requests.actions import HowRequest
 from memory_assets.serving.action_lines import how_lines, how_notes
 from memory_assets.serving.http_api import build_app
@@ -68,6 +70,25 @@ def test_what_failed_and_never_worked_later_is_told(memory: Memory) -> None:
     assert failed["error"] == "error: no such table: boats"
     assert failed["turn_id"].startswith("session::00000004")
     assert next(iter(how_lines(found))).startswith("# failed, and did not work")
+
+
+def test_runs_and_their_turns_need_only_calls_and_prompts() -> None:
+    """What is said before the first prompt decides to which turn its calls belong; what is said
+    later, thought or looked at in between decides nothing, but an error met there."""
+    kinds = "assistant_text tool_use tool_result prompt assistant_text thinking tool_use tool_use"
+    rows = pa.table(
+        {
+            "kind": kinds.split(),
+            "agent_id": pa.array([None] * 8, pa.string()),
+            "tool_name": ["", "Bash", "Bash", "", "", "", "Read", "Read"],
+            "command": ["", "ls", "ls", "", "", "", "", ""],
+            "is_error": [False] * 7 + [True],
+            "spawned_agent_id": [""] * 8,
+        }
+    )
+    kept = [True, True, True, True, False, False, False, True]
+    assert calls_and_prompts(rows).to_pylist() == kept
+    assert calls_and_prompts(rows.slice(4)).to_pylist() == [True, False, False, True]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ def command(name: str, args: str = "", *, custom: bool = False) -> str:
 
 
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
+PNG = {"media_type": "image/png", "data": "A" * 12_000}
+PNG_URL = f"data:image/png;base64,{PNG['data']}"
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,10 @@ IMAGE = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
             "explain this",
         ),
         ([IMAGE], "[image]"),
+        ([{"type": "image", "source": PNG}, IMAGE], "[image: PNG, 9 kB]\n[image]"),
+        ([{"type": "image", **PNG}], "[image: PNG, 9 kB]"),
+        ([{"type": "input_image", "image_url": PNG_URL}], "[image: PNG, 9 kB]"),
+        ([{"type": "image", "source": {**PNG, "media_type": "<b>"}}], "[image]"),
         ([IMAGE, {"type": "text", "text": "what is this?"}], "[image]\nwhat is this?"),
         (command("/goal", "make it green"), "make it green"),
         (command("/plan", "a new parser"), "a new parser"),

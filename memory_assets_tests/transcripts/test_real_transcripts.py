@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,7 +154,7 @@ def test_claude_prompts_begin_as_the_facts_say(everything: list[Read]) -> None:
 
 
 def _beginning(text: str) -> str:
-    return text.removeprefix("[image]").strip()[:25].strip()
+    return re.sub(r"\A\[image[^]]*\]", "", text).strip()[:25].strip()
 
 
 def test_codex_and_pi_prompts_agree_with_the_facts(everything: list[Read]) -> None:

@@ -415,7 +415,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         indent = " " * (cells(each["short_id"]) + 2)
         yield from layout.facts(indent, *facts)
         for pinned in each["pinned"]:
-            yield from layout.hanging(indent, pin_line(pinned))
+            yield from layout.hanging(indent, pin_line(pinned, each["title"]))
     if not answer["sessions"]:
         yield "No session."
 

@@ -97,7 +97,7 @@ def links_of(components: Components, project: str, session_id: str) -> list[Comm
 def _project(components: Components, session_id: str) -> str:
     project = components.catalog.products.project_of(session_id)
     if project is None:
-        raise NotFound(f"no session {session_id} in memory; see `memory status`")
+        raise NotFound(f"no session {session_id} in memory; `memory sessions` lists them")
     return project
 
 

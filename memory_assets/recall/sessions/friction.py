@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from memory_assets.recall.names import listed_projects
 from memory_assets.recall.rows import one_line
-from memory_assets.recall.sessions.records import but_what_was_looked_at, whole_session
+from memory_assets.recall.sessions.records import calls_and_prompts, whole_session
 from memory_assets.requests.actions import FrictionRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
@@ -83,7 +83,7 @@ def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
     projects = memory.projects_with_worktrees(asked.project)
     met: dict[str, list[_Met]] = {}
     for of_project, session_id in _worth_reading(memory, projects, asked.sessions):
-        session = whole_session(memory, of_project, session_id, but_what_was_looked_at)
+        session = whole_session(memory, of_project, session_id, calls_and_prompts)
         for each in _errors_of(session) if session is not None else ():
             met.setdefault(each.key, []).append(each)
     shared = [

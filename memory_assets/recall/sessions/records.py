@@ -55,8 +55,7 @@ def session_turns(
     """Return the turns of a session with their records; answers of this memory among them if
     `recalled`."""
     records = stores.lake.read_rows(REDACTED_RECORDS, project, session_id)
-    product = stores.catalog.products.of_session(project, session_id).get(REDACTED_RECORDS.name)
-    copied = product.facts.get("copied_prompts", 0) if product is not None else 0
+    copied = _copied_prompts(stores, project, session_id)
     return list(build_turns(records, first_index=copied, recalled=recalled))
 
 
@@ -75,14 +74,26 @@ def whole_session(
         return None
     kept = rows if needed is None else rows.filter(needed(rows))
     records = rows_from_arrow(REDACTED_RECORDS, kept)
-    made = memory.catalog.products.of_session(project, session_id).get(REDACTED_RECORDS.name)
-    copied = made.facts.get("copied_prompts", 0) if made is not None else 0
+    copied = _copied_prompts(memory, project, session_id)
     return analysed(records, build_turns(records, first_index=copied)) if records else None
 
 
-def but_what_was_looked_at(rows: Any) -> Any:
-    """Return a mask of the rows without thinking, and without calls that only looked at files and
-    what these returned: neither is a run of anything, and they are most of a session."""
+def _copied_prompts(stores: Stores, project: str, session_id: str) -> int:
+    """Return how many prompts of another session, which it begins with copies of, were left out."""
+    facts = stores.catalog.products.facts(REDACTED_RECORDS.name, project, session_id)
+    return facts.get("copied_prompts", 0)
+
+
+def calls_and_prompts(rows: Any) -> Any:
+    """Return a mask of a session's rows in which its turns and runs are found. What is left out is
+    most of a session: what is said or thought after its first prompt, and calls that only looked at
+    files with what these returned."""
+    kind, is_main = rows["kind"], pc.is_null(rows["agent_id"])
+    prompts = pc.indices_nonzero(pc.and_(pc.equal(kind, pa.scalar("prompt")), is_main))
+    first = prompts[0].as_py() if len(prompts) else len(rows)
+    place = pa.array(range(len(rows)), pa.int64())
+    said = pc.invert(pc.is_in(kind, pa.array(["prompt", "tool_use", "tool_result"])))
+    later = pc.and_(is_main, pc.greater(place, pa.scalar(first)))
     names = pc.unique(rows["tool_name"]).to_pylist()
     looking = pa.array([name for name in names if kind_of_tool(name) in _LOOKING], pa.string())
     looked = pc.and_(
@@ -90,7 +101,8 @@ def but_what_was_looked_at(rows: Any) -> Any:
         pc.and_(pc.is_in(rows["tool_name"], looking), pc.invert(rows["is_error"])),
     )
     spawning = pc.not_equal(rows["spawned_agent_id"], pa.scalar(""))
-    dropped = pc.or_(looked, pc.equal(rows["kind"], pa.scalar("thinking")))
+    thought = pc.equal(kind, pa.scalar("thinking"))
+    dropped = pc.or_(pc.or_(looked, thought), pc.and_(said, later))
     return pc.or_(pc.invert(dropped), spawning)
 
 

@@ -119,6 +119,14 @@ def session_items(
     return list(_placed(found))
 
 
+def commits_that_stand(lake: Lake, project: str, session_id: str) -> list[Item]:
+    """Return the commits of a session in its order, without those that later ones replaced."""
+    rows = rows_of(lake, SESSION_COMMITS, project, session_id, ["id", "replaced_by"])
+    replaced = {row["id"] for row in rows if row["replaced_by"]}
+    items = session_items(lake, project, session_id, ("commits",), full=False)
+    return [item for item in items if item.id not in replaced]
+
+
 def _placed(items: list[Item]) -> Iterator[Item]:
     """Yield items with a position in time that never decreases within the session."""
     times = [item.time for item in items if item.time is not None]
@@ -174,7 +182,8 @@ def _commit_text(row: Mapping[str, Any]) -> str:
     if "linked_at" in row:
         how = row.get("evidence", "by-hand").replace("-", " ")
         return " ".join(filter(None, (name, row.get("subject"), f"(linked {how})")))
-    return f"{name} {row['subject']} ({row['evidence']}, {row['score']:.2f})"
+    replaced = f", replaced by {row['replaced_by'][:12]}" if row.get("replaced_by") else ""
+    return f"{name} {row['subject']} ({row['evidence']}, {row['score']:.2f}{replaced})"
 
 
 def _turn_line(row: Mapping[str, Any], typed: str) -> str:

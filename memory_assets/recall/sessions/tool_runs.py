@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from memory_assets.recall.names import listed_projects
 from memory_assets.recall.rows import one_line
-from memory_assets.recall.sessions.records import but_what_was_looked_at, whole_session
+from memory_assets.recall.sessions.records import calls_and_prompts, whole_session
 from memory_assets.recall.sessions.session import UNTIMED
 from memory_assets.requests.actions import HowRequest
 from memory_assets.session_analysis.failures import Run, all_runs
@@ -152,7 +152,7 @@ def _needed(program: str, rows: Any) -> Any:
     )
     spawning = pc.not_equal(rows["spawned_agent_id"], pa.scalar(""))
     kept = pc.or_(pc.or_(_named(rows, [program]), polls), pc.or_(pc.invert(is_call), spawning))
-    return pc.and_(but_what_was_looked_at(rows), kept)
+    return pc.and_(calls_and_prompts(rows), kept)
 
 
 @dataclass(frozen=True)

@@ -46,10 +46,11 @@ def session_page(memory: Memory, request: Request) -> Response:
     from memory_assets.recall.names import short_id
 
     values["usage"] = _usage(memory, found)
-    values["short"] = short_id(memory, found.session_id)
     values["writes"] = request.app.state.writes
+    values["short"] = short_id(memory, found.session_id)
     values |= _beside(memory, found)
-    return page(request, "session.html", session=found, **values, **_links(memory))
+    values["copy_of"] = memory.copy_of
+    return page(request, "session.html", session=found, **values, **_links(memory, found))
 
 
 def live_turns(memory: Memory, request: Request) -> Response:
@@ -59,15 +60,14 @@ def live_turns(memory: Memory, request: Request) -> Response:
     found = memory.conversations.window(request.path_params["id"], WINDOW, turn=after)
     found = replace(found, turns=[turn for turn in found.turns if turn.index >= after], wanted=None)
     sides: dict[str, Any] = {"up": False, "down": True, "whole": False, "query": ""}
-    return page(request, "turns.html", session=found, **sides, **_links(memory))
+    return page(request, "turns.html", session=found, **sides, **_links(memory, found))
 
 
 def _beside(memory: Memory, found: Conversation) -> dict[str, Any]:
     """Return what stands beside a session: its turns, models, commits, how to resume it, the
     sessions before and after it that changed the same files, and whether it may still go on."""
-    from memory_assets.recall.pins import pins_by_session
     from memory_assets.recall.sessions.resume import resume_command
-    from memory_assets.recall.sessions.session import session_items, sessions_of_same_files
+    from memory_assets.recall.sessions.session import commits_that_stand, sessions_of_same_files
 
     try:
         resume = resume_command(memory, found.session_id)
@@ -79,9 +79,8 @@ def _beside(memory: Memory, found: Conversation) -> dict[str, Any]:
     return {
         "outline": memory.conversations.outline(found, _OUTLINED),
         "models": memory.conversations.models(found),
-        "commits": session_items(*own, ("commits",), full=False),
+        "commits": commits_that_stand(*own),
         "resume": resume,
-        "pinned": pins_by_session(memory).get(found.session_id, []),
         "earlier": earlier,
         "later": later,
         "live": bool(last) and datetime.now(UTC) - datetime.fromisoformat(last) < _MAY_GO_ON,
@@ -99,7 +98,7 @@ def turns_fragment(memory: Memory, request: Request) -> Response:
         "whole": False,
         "query": "",
     }
-    return page(request, "turns.html", session=found, **sides, **_links(memory))
+    return page(request, "turns.html", session=found, **sides, **_links(memory, found))
 
 
 def record_text(memory: Memory, request: Request) -> Response:
@@ -149,8 +148,11 @@ def _usage(memory: Memory, found: Conversation) -> dict[str, Any]:
     return session_usage(memory.lake, found.project, found.session_id)
 
 
-def _links(memory: Memory) -> dict[str, Any]:
-    return {**lineage_links(memory), "most": WINDOW}
+def _links(memory: Memory, found: Conversation) -> dict[str, Any]:
+    from memory_assets.recall.pins import pin_key, pins_by_session
+
+    pinned = pins_by_session(memory).get(pin_key(found.project, found.session_id), [])
+    return {**lineage_links(memory), "most": WINDOW, "pinned": pinned}
 
 
 def _plain_text(text: str) -> Response:

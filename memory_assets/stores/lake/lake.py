@@ -214,9 +214,7 @@ class Lake:
         self, table: Table, project: str, columns: list[str] | None = None
     ) -> pa.Table:
         """Return all rows of a project, session by session; empty when there are none."""
-        parts = [
-            self.read(table, project, session, columns) for session in self.sessions(table, project)
-        ]
+        parts = self.partition(table, project).read(columns)
         schema = table.schema
         if columns is not None:
             schema = pa.schema([table.schema.field(name) for name in columns])

@@ -36,6 +36,7 @@ from memory_assets.stores.lake.segments import (
     HASHED,
     SUFFIX,
     TAIL_SUFFIX,
+    Entry,
     Identity,
     Packed,
     Segment,
@@ -73,17 +74,36 @@ class Partition:
 
     def stamps(self) -> dict[str, str]:
         """Return for each session what identifies its rows in their present state."""
+        return {session_id: entry.stamp for session_id, entry in self._entries().items()}
+
+    def output_hashes(self) -> dict[str, str]:
+        """Return the output hash of each session's rows, without those that were appended."""
+        entries = self._entries().items()
+        return {session_id: entry.footer.get(OUTPUT_HASH, "") for session_id, entry in entries}
+
+    def output_hash(self, session_id: str) -> str:
+        """Return the output hash of a session's rows, "" if it has none."""
+        with ExitStack() as files, suppress(FileNotFoundError):
+            return self.open_rows(session_id, files).facts.output_hash
+        return ""
+
+    def changed(self) -> int:
+        """Return when a file was added or removed last, in nanoseconds since 1970."""
+        with suppress(FileNotFoundError):
+            return self.directory.stat().st_mtime_ns
+        return 0
+
+    def _entries(self) -> dict[str, Entry]:
         for _ in range(_TRIES):
             state = self._state()
-            stamps: dict[str, str] = {}
+            entries: dict[str, Entry] = {}
             try:
                 for segment in map(self._segment, state[1]):
-                    for session_id, entry in segment.entries.items():
-                        stamps.setdefault(session_id, entry.stamp)
+                    entries = {**segment.entries, **entries}
             except FileNotFoundError:
                 continue
             if state == self._state():  # no session moved meanwhile
-                return stamps
+                return entries
         raise StoreError(f"{self.directory} keeps changing; try again")
 
     def file(self, session_id: str) -> Path | None:
@@ -133,6 +153,33 @@ class Partition:
                             tables.append(rows.take(numbers))
                 return tables
         raise StoreError(f"{self.directory} keeps changing; try again")
+
+    def read(self, columns: list[str] | None = None) -> list[pa.Table]:
+        """Return the rows of all sessions, in the order of their ids; each file is opened once."""
+        for _ in range(_TRIES):
+            state = self._state()
+            parts: dict[str, list[pa.Table]] = {}
+            with ExitStack() as files, suppress(FileNotFoundError):
+                for segment in map(self._segment, state[1]):
+                    with reading(segment.path, self._project):
+                        for session_id, rows in self._sessions_of(segment, files, columns):
+                            parts.setdefault(session_id, rows)
+                if state == self._state():  # no session moved meanwhile
+                    return [part for session_id in sorted(parts) for part in parts[session_id]]
+        raise StoreError(f"{self.directory} keeps changing; try again")
+
+    def _sessions_of(
+        self, segment: Segment, files: ExitStack, columns: list[str] | None
+    ) -> Iterator[tuple[str, list[pa.Table]]]:
+        """Yield the sessions of a segment with their rows."""
+        if tail_path(segment.path).exists():
+            for session_id in segment.entries:
+                rows = self._cache.rows(segment, session_id, files)
+                yield session_id, list(rows.parts(0, None, columns))
+            return
+        whole = self._cache.extent(segment, 0, segment.metadata.num_rows, files)
+        for session_id, entry in segment.entries.items():
+            yield session_id, list(whole.slices(entry.first, entry.first + entry.rows, columns))
 
     def _extents(self, files: ExitStack) -> Iterator[Extent]:
         """Yield the rows of all sessions, those of a file together where nothing is being moved."""
@@ -297,7 +344,7 @@ def reading(path: Path, project: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         cause = environment(error) if isinstance(error, OSError) and error.errno else None
         if cause is not None:
             raise StoreError(f"cannot read {path}: {cause.reason}; {cause.remedy}") from error
