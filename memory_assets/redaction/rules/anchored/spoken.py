@@ -288,6 +288,9 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            f"the {word} is 902104")
       for word in ("passcode", "door code", "gate code", "alarm code", "unlock code", "unlock_pin",
                    "access code", "security code", "keypad code", "safe code", "pin code")),
+    rule("pin", "pin", str.isdigit,
+         rf"(?i)(?<![\w-])pin(?:[ ][a-z'’]{{1,12}}){{1,6}} (?:is|was) [\"'`]?{_NUMBER}",
+         "the PIN for the card is 902104"),
     *(rule("recovery-codes", word, _is_code,
            rf"(?i)(?<![a-z]){word}[^\n.;:]{{0,40}}?\bcode(?:{_IS}|[ ])[\"'`]?"
            r"(?P<secret>[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,4})(?![\w-])",

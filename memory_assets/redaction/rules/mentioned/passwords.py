@@ -81,7 +81,9 @@ _OF_ANOTHER = re.compile(
 _NEXT_LINE = re.compile(
     r"(?:[^\n]{0,40}?(?:[:=?] ?|<<-?\\?[\"']?\w{1,20}[\"']?|\"{3}|'{3}|[|>][+-]?|\\))?[ \t]{0,4}"
     r"\r?\n"
-    r"(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}[ \t>*-]{0,24}[`\"']{0,3}"
+    r"(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}[ \t>*-]{0,24}"
+    r"(?:(?:[Aa]nswer|A|[Uu]ser|[Hh]uman|[Rr]eply|[Rr]esponse|Me|You|[Aa]ssistant):[ ]{1,2})?"
+    r"[`\"']{0,3}"
     r"(?P<value>[^\s\"'`<>,;|&]{5,100})[`\"']{0,3}[ \t]{0,8}\\?(?=\r?\n|$)"
 )
 _BELOW = re.compile(
@@ -103,7 +105,7 @@ _AROUND = 100
 """A value that looks chosen is a password if it stands so many characters from a word for passwords
 in its line: in 362,000 lines of sessions nothing else does but what `_OF_OTHERS` precedes."""
 _OF_OTHERS = re.compile(
-    r"(?i)(?<![a-z])(?:for|users?|username|account|host|server|on|at|in|by|from|versions?|id|named"
+    r"(?i)(?<![a-z])(?:for|as|users?|username|account|host|server|on|at|in|by|from|versions?|id|named"
     r"|called|of|line|port|file|via|see|than|since|until|commit|branch|node|chapter|section|page"
     r"|room|ticket|issue|table|database|package|install|import|ids?:)[ ]{1,2}[\"'`(]?$"
 )
@@ -160,9 +162,10 @@ def _near(text: str, keyword: re.Match[str]) -> Iterator[tuple[int, int]]:
             continue  # `the app01 password`
         value = found.group() + _SIGNS_AT_END.match(text, to).group()  # type: ignore[union-attr]
         chosen = values.is_signed(value) or values.is_chosen(value)
-        if not keyword["strong"] and not chosen:
-            continue
-        if (chosen or _looks_chosen(value, announced=at > start)) and not _OF_OTHERS.search(
+        if not (keyword["strong"] or chosen or text[end:at].strip(" :\"'`")):
+            continue  # a user
+        announced = at > start and bool(keyword["strong"])
+        if (chosen or _looks_chosen(value, announced=announced)) and not _OF_OTHERS.search(
             text, max(at - 20, 0), at
         ):
             yield at, at + len(value)
