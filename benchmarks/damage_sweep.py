@@ -20,21 +20,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import re
 import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.crash_world import World, differences
-from benchmarks.fault_sweep import Sweep, left_over, places, stop_server, wrong_saying
+from benchmarks.fault_sweep import Sweep, evenly, left_over, places, stop_server, wrong_saying
 from memory_assets.paths import tombstones_copy
 
 _LOOKS = (("search", "ledger"), ("status",), ("doctor",), ("verify",))
@@ -248,11 +247,11 @@ def try_damage(memories: Memories, damage: Damage) -> Result:
     differs, outcome = _differs(memories, data_dir, from_backup), "same"
     if differs:
         outcome = "as advised"
-        while damaged := [Path(name) for name in _DAMAGED.findall(" ".join(said_by))]:
-            if not any(path.exists() for path in damaged):
-                break
-            for path in damaged:
-                path.unlink(missing_ok=True)
+        moved = set[str]()
+        while damaged := set(_DAMAGED.findall(" ".join(said_by))) - moved:
+            for name in damaged:
+                Path(name).unlink(missing_ok=True)
+            moved |= damaged
             run(("ingest",), ("verify",))
         run(("ingest", "--full"), ("ingest",), ("verify",))
         differs = _differs(memories, data_dir, from_backup)
@@ -321,11 +320,16 @@ def main() -> None:
         memories = Memories(Path(directory))
         try:
             memories.make()
-            known = {(r.kind, r.part, r.place) for r in read_results(results)}
-            waiting = list(damages(memories, given.kinds.split(","), given.values))
-            random.Random(7).shuffle(waiting)
-            for each in waiting:
-                if time.monotonic() < until and each[:3] not in known:
+            before = read_results(results)
+            known = {(r.kind, r.part, r.place) for r in before}
+            tried = Counter[Hashable]((r.kind, r.part) for r in before)
+            waiting = [
+                each
+                for each in damages(memories, given.kinds.split(","), given.values)
+                if each[:3] not in known
+            ]
+            for each in evenly(waiting, tried, lambda damage: damage[:2]):
+                if time.monotonic() < until:
                     result = try_damage(memories, each)
                     with results.open("a") as file:
                         file.write(json.dumps(asdict(result)) + "\n")

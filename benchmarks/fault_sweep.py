@@ -32,17 +32,19 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from benchmarks import crash_child
 from benchmarks.crash_world import ROOT, World, differences, rows_of
 from benchmarks.failing_calls import CALLS, CHANGE, ERRORS, STORES, FailingCalls, Fault
 from memory_assets.paths import tombstones_copy
 
+T = TypeVar("T")
+_UNFORESEEN = "its message is not shown"
 _LONGEST = 100.0
 """Seconds after which a command counts as one that hangs."""
 _SILENT = 40.0
@@ -372,8 +374,8 @@ def wrong_saying(code: int, said: str, seconds: float) -> Iterator[str]:
         yield f"hung for {seconds:.0f} s"
     elif seconds > _SILENT * _crowd() and not re.search(r"wait|answer|did not start|locked", said):
         yield f"took {seconds:.0f} s, and does not say for what"
-    if "Traceback" in said:
-        yield f"a traceback: {said[-600:]}"
+    if "Traceback" in said or _UNFORESEEN in said:
+        yield f"an error that nobody foresaw: {said[-600:]}"
 
 
 def stop_server(data_dir: Path) -> None:
@@ -412,7 +414,9 @@ def faults(calls: Counter[tuple[str, str]], store: str, values: int) -> Iterator
     errors = sorted(ERRORS)
     at = sum(map(ord, store))
     for call in CALLS:
-        for place, nth in enumerate(places(calls[call, store], values)):
+        tried = places(calls[call, store], values)
+        for place in range(max(len(tried), min(len(errors), values)) if tried else 0):
+            nth = tried[place % len(tried)]  # of few calls one fails with several errors
             yield place, Fault(call, store, nth, errors[at % len(errors)])
             at += 1
 
@@ -457,9 +461,12 @@ def sweep_all(
     until: float,
     results: Path,
 ) -> None:
-    """Try the faults that have no result yet, in a mixed order, and append what comes of them."""
-    known = {(r.operation, r.store, r.call, r.place) for r in read_results(results)}
-    waiting = []
+    """Try the faults that have no result yet, those first of whose kind the fewest were tried, and
+    append what comes of them."""
+    before = read_results(results)
+    known = {(r.operation, r.store, r.call, r.place) for r in before}
+    tried = Counter[Hashable]((r.operation, r.store, r.call, r.error) for r in before)
+    waiting: list[tuple[str, str, int, Fault]] = []
     for name in operations:
         counted: dict[bool, Counter[tuple[str, str]]] = {}
         for store in stores:
@@ -468,15 +475,31 @@ def sweep_all(
                 counted[embeds] = sweep.calls(name, store)
             for place, fault in faults(counted[embeds], store, values):
                 if (name, store, fault.call, place) not in known:
-                    waiting.append((name, place, fault))
-    random.Random(7).shuffle(waiting)
-    for name, place, fault in waiting:
+                    waiting.append((name, store, place, fault))
+    for name, _, place, fault in evenly(
+        waiting, tried, lambda one: (*one[:2], one[3].call, one[3].error)
+    ):
         if time.monotonic() > until:
             return
         result = sweep.round(name, fault, place)
         with results.open("a") as file:
             file.write(json.dumps(asdict(result)) + "\n")
         print(f"{name}: {fault}: {result.wrong or 'equal'} ({result.outcome})", flush=True)
+
+
+def evenly(
+    waiting: Sequence[T], tried: Counter[Hashable], kind_of: Callable[[T], Hashable]
+) -> list[T]:
+    """Return what is to be tried in an order in which each kind, of which some were `tried`
+    before, has been tried about as often at any time."""
+    order = list(waiting)
+    random.Random(7).shuffle(order)
+    counts = Counter(tried)
+    ranks = []
+    for one in order:
+        ranks.append(counts[kind_of(one)])
+        counts[kind_of(one)] += 1
+    return [order[at] for at in sorted(range(len(order)), key=ranks.__getitem__)]
 
 
 def read_results(path: Path) -> list[Result]:

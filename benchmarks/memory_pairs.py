@@ -8,9 +8,9 @@ benchmarks/memory_pairs_blind.tsv (200) was written by somebody who knew neither
 was changed for it. The others were looked at while the rule was chosen, so their figures are too
 good: benchmarks/memory_pairs_close.tsv (200), where the same is mostly said in nearly the
 same words, and benchmarks/memory_pairs.tsv (210), where it is said in others. The former was
-written before the rule, by its later author; docs/agent-memory.md has what it said before anybody
-looked at it. benchmarks/memory_pairs_numbers.tsv has numbers of one subject and of two: the first
-half for choosing the rule, the second for reporting.
+written before the rule, by its later author; benchmarks/notes/agent-memory.md has what it said
+before anybody looked at it. benchmarks/memory_pairs_numbers.tsv has numbers of one subject and of
+two: the first half for choosing the rule, the second for reporting.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@
 workspace, follows it in a process of its own, changes one document after the other, and searches in
 this process until the new words are found. Saves are a second apart; the watcher embeds meanwhile.
 `--branch N`: then Git switches to a branch on which N documents differ, with ignore rules in each
-directory, and a document that is saved one second later is searched for. CPU is the watcher's.
+directory, and documents that are saved in the ten seconds after it are searched for. CPU is the
+watcher's.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from memory_assets.stores.under_way.watcher import WORKSPACES, present
 
 _WORDS = ("gate", "tide", "lamp", "crane", "buoy", "quay", "pilot", "order", "queue", "ledger")
 _PATIENCE_SECONDS = 300.0
+_AFTER_A_SWITCH_SECONDS = 10.0
 
 
 def _text(dice: random.Random, mark: str) -> str:
@@ -78,15 +80,22 @@ def _two_branches(root: Path, paths: list[str], differing: list[str], dice: rand
     _git(root, "checkout", "--quiet", "first")
 
 
-def _switch(root: Path, memory: Memory, path: str, watcher: int) -> None:
-    """Print how long after a switch of branch a document saved a second later is found."""
-    before = _cpu_seconds(watcher)
+def _switch(root: Path, memory: Memory, paths: list[str], watcher: int) -> None:
+    """Print how soon documents are found that are saved in the ten seconds after a switch of
+    branch, the first after one second."""
+    spent, began = _cpu_seconds(watcher), time.perf_counter()
     _git(root, "checkout", "--quiet", "--force", "second")
-    time.sleep(1.0)
-    (root / path).write_text("# Document\n\nIt says switchedword.\n")
-    seconds = _seconds_until(memory, "switchedword", path)
-    spent = _cpu_seconds(watcher) - before
-    print(f"saved 1 s after a switch of branch: found after {seconds:.1f} s, {spent:.1f} CPU s")
+    taken: list[float] = []
+    for path in reversed(paths):
+        time.sleep(1.0)
+        if taken and time.perf_counter() - began > _AFTER_A_SWITCH_SECONDS:
+            break
+        mark = f"switchedword{len(taken)}"
+        (root / path).write_text(f"# Document\n\nIt says {mark}.\n")
+        taken.append(_seconds_until(memory, mark, path))
+    spent = _cpu_seconds(watcher) - spent
+    told = ", ".join(f"{seconds:.1f}" for seconds in taken)
+    print(f"saved within 10 s after a switch of branch: found after {told} s, {spent:.1f} CPU s")
 
 
 def main() -> None:
@@ -124,7 +133,7 @@ def main() -> None:
                 taken.append(_seconds_until(memory, mark, path))
             spent = _cpu_seconds(watcher.pid) - spent
             if options.branch:
-                _switch(root, memory, paths[-1], watcher.pid)
+                _switch(root, memory, paths, watcher.pid)
         finally:
             watcher.terminate()
             watcher.wait()

@@ -39,6 +39,13 @@ def tombstones_copy(data_dir: Path) -> Path:
     return user_config_dir() / "forgotten" / f"{name_of(data_dir)}.db"
 
 
+def tombstones_copies(data_dir: Path) -> list[Path]:
+    """Return the copies of a data directory's tombstones that are there: the one, and those that
+    made room for it, as they were damaged or of another install key."""
+    path = tombstones_copy(data_dir)
+    return sorted(path.parent.glob(f"{path.stem}*.db"))
+
+
 def name_of(data_dir: Path) -> str:
     """Return a name for what is kept of a data directory outside of it: a hash of its path,
     whatever links lead to it."""

@@ -22,7 +22,14 @@ _DIRECTORY = 0o700
 _OTHERS = 0o077
 OURS = (
     *("agent_memory.db*", "catalog.db*", "chroma", "chroma.*", "claude-plugin", "dagster"),
-    *("excluded.txt", "forgotten.db*", "forgotten.lock", "gateway_usage.db*"),
+    *(
+        "delta.json*",
+        "delta.lock",
+        "excluded.txt",
+        "forgotten.db*",
+        "forgotten.lock",
+        "gateway_usage.db*",
+    ),
     *("hidden.*", "hooked_checkouts.*"),
     *("index.json*", "index.lock", "ingest.json*", "ingest.lock", "keywords.db*", "lake"),
     *("lineage.db*", "rebuild.lock", "retention.begun", "shard.json*", "shard.lock", "shards"),

@@ -201,6 +201,12 @@ class Settings(Arguments):
     derive_on: Literal["processes", "ray"] = argument(
         "processes", "What runs the workers of a batch: processes of this machine, or Ray."
     )
+    delta: str | None = argument(
+        None,
+        "Where the redacted tables are published as Delta tables, for analysts: "
+        "`s3://bucket/prefix`, or a directory; unset: nowhere.",
+        reads=_shard,
+    )
     projects_dir: tuple[Path, ...] | None = argument(
         None, "Claude Code's projects directories.", reads=_directories
     )

@@ -1,5 +1,5 @@
-"""`memory` in the tests' own process: where what a command does is the matter and not how its
-process starts, this saves the imports, 6 s of CPU for an ingest."""
+"""Programs that tests run. `memory` in the tests' own process: where what a command does is the
+matter and not how its process starts, this saves the imports, 6 s of CPU for an ingest."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +47,18 @@ def run_here(
             code = int(str(ended.code or 0))
     printed = (_text(each) for each in (out, err))
     return subprocess.CompletedProcess(arguments, code, *printed)
+
+
+def run_program(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program that must succeed, in a process of its own; what it prints is kept as text."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done
+
+
+def run_code(code: str, *arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run Python code that must succeed, in a process of its own."""
+    return run_program([sys.executable, "-c", code, *arguments], **options)
 
 
 class _Terminal(io.TextIOWrapper):

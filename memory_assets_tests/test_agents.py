@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +17,7 @@ from memory_assets.paths import own_places
 from memory_assets.settings import load_settings
 from memory_assets.tool_names import kind_of_tool
 from memory_assets.transcripts import READERS, Unlisted, discover
+from memory_assets_tests.command_line import run_code
 from memory_assets_tests.transcripts.agent_databases import Cursor, Kilo, OpenCode, Store
 from memory_assets_tests.transcripts.agent_homes import furnish
 
@@ -239,12 +239,8 @@ def test_secrets_beside_transcripts_are_never_opened() -> None:
             if not (folder / name).exists():
                 (folder / name).write_text('{"token": "hunter2"}')
     code = Path.home() / "code"
-    ran = subprocess.run(
-        [sys.executable, "-c", _OPENED, f"aider={code},specstory={code}"],
-        env={**os.environ, "HOME": str(Path.home())},
-        capture_output=True,
-        text=True,
-        check=True,
+    ran = run_code(
+        _OPENED, f"aider={code},specstory={code}", env={**os.environ, "HOME": str(Path.home())}
     )
     opened, texts = json.loads(ran.stdout)
     at_home = [path for path in opened if str(Path.home()) in path]

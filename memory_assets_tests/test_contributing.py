@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 import memory_assets
 from memory_assets.redaction.rules.formats import sample_characters
+from memory_assets_tests.command_line import run_code, run_program
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -109,15 +109,11 @@ def test_adding_a_reader_takes_three_files(tmp_path: Path) -> None:
         {"type": "leaf"},
     ]
     session.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    told = subprocess.run(
-        [sys.executable, "-c", READ],
+    told = run_code(
+        READ,
         env={**os.environ, "PYTHONPATH": str(copy), "HOME": str(tmp_path / "home")},
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert told.returncode == 0, told.stderr[-2000:]
     found = json.loads(told.stdout)
     assert found["roots"] == {"acorn": [str(session.parent)]}
     assert found["source"] == ["acorn", "-home-ada-engine", "a-1"]
@@ -143,13 +139,7 @@ def test_the_recipe_for_a_redaction_rule_is_one_row(tmp_path: Path) -> None:
     theme.write_text(f"{source[:first_row]}    {row},\n{source[first_row:]}")
     token = "acme_live_" + sample_characters("A-Za-z0-9", 40)
     text = f"deployed with {token} yesterday"
-    redacted = subprocess.run(
-        [sys.executable, "-c", REDACT, text],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    redacted = run_code(REDACT, text, cwd=tmp_path).stdout
     assert re.fullmatch(r"deployed with <redacted:acme-token:\w+> yesterday", redacted)
 
 
@@ -192,8 +182,8 @@ def test_adding_an_asset_takes_five_files(tmp_path: Path) -> None:
     touched = _follow(_recipe("Add an asset"), copy)
     assert len(set(touched)) == 5
     _session(tmp_path / "projects" / PROJECT / "5f0c7a1e-3b52-4d7a-9d8b-1c2e3f405162.jsonl")
-    tried = subprocess.run(
-        [sys.executable, "-c", TRY],
+    tried = run_code(
+        TRY,
         env={
             **os.environ,
             "PYTHONPATH": str(copy),
@@ -202,11 +192,7 @@ def test_adding_an_asset_takes_five_files(tmp_path: Path) -> None:
             "MEMORY_CHROMA_IDLE_SECONDS": "60",
         },
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert tried.returncode == 0, tried.stderr[-2000:]
     told = json.loads(tried.stdout.splitlines()[-1])
     assert told["success"]
     assert {"questions", "question_embeddings", "question_collection"} <= set(told["made"])
@@ -218,29 +204,33 @@ def test_adding_an_asset_takes_five_files(tmp_path: Path) -> None:
     assert told["hits"] == ["question::5f0c7a1e-3b52-4d7a-9d8b-1c2e3f405162::0"]
 
 
-def test_the_code_of_the_recipes_is_as_ours(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """What they add passes what `make check` runs: the linter, the formatter, the types."""
+@pytest.fixture
+def followed(tmp_path: Path) -> list[str]:
+    """What the recipes that add files touch, in a copy of the package at `tmp_path`."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     shutil.copytree(
         PACKAGE, tmp_path / "memory_assets", ignore=shutil.ignore_patterns("__pycache__")
     )
+    recipes = [_recipe(name) for name in ("Add an asset", "Add a reader")]
+    return sorted({file for recipe in recipes for file in _follow(recipe, tmp_path)})
+
+
+def _passes(directory: Path, *command: str) -> None:
+    module = [sys.executable, "-m", *command]
+    run_program(module, cwd=directory)
+
+
+def test_the_code_of_the_recipes_is_written_as_ours(tmp_path: Path, followed: list[str]) -> None:
+    """What they add passes the linter and the formatter of `make check`."""
+    _passes(tmp_path, "ruff", "check", *followed)
+    _passes(tmp_path, "ruff", "format", "--check", *followed)
+
+
+@pytest.mark.long
+def test_the_code_of_the_recipes_is_typed_as_ours(
+    tmp_path: Path, followed: list[str], pytestconfig: pytest.Config
+) -> None:
+    """What they add passes mypy as `make check` runs it."""
     assert pytestconfig.cache is not None
     types = f"--cache-dir={pytestconfig.cache.mkdir('mypy')}"  # of runs before: 7 s of CPU less
-    touched = {
-        file
-        for recipe in ("Add an asset", "Add a reader")
-        for file in _follow(_recipe(recipe), tmp_path)
-    }
-    for command in (
-        ["ruff", "check", "memory_assets"],
-        ["ruff", "format", "--check", "memory_assets"],
-        ["mypy", types, "--follow-imports=silent", *sorted(touched)],
-    ):
-        checked = subprocess.run(
-            [sys.executable, "-m", *command],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert checked.returncode == 0, checked.stdout[-2000:]
+    _passes(tmp_path, "mypy", types, "--follow-imports=silent", *followed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -19,13 +18,15 @@ from memory_assets.cli.cli import app
 from memory_assets.dagster.definitions import defs
 from memory_assets.requests.arguments import declared
 from memory_assets.settings import Settings
+from memory_assets_tests.command_line import run_program
 from memory_assets_tests.stores import tables_reference
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 PACKAGE = ROOT / "memory_assets"
 NOTES = ROOT / "benchmarks" / "notes"
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *NOTES.glob("*.md")]
+FOLDERS = (ROOT, ROOT / "docs", NOTES, TESTS)
+DOCUMENTS = [document for folder in FOLDERS for document in folder.glob("*.md")]
 SPECS = defs.resolve_all_asset_specs()
 SETTINGS = {each.name: each for each in declared(Settings)}
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -58,9 +59,7 @@ def test_every_command_is_in_the_readme(command: str) -> None:
 def test_the_reference_of_commands_is_what_the_command_line_says() -> None:
     """docs/commands.md is the output of `make reference`."""
     command = ["-m", "typer", "memory_assets.cli.cli", "utils", "docs", "--name", "memory"]
-    generated = subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    generated = run_program([sys.executable, *command], cwd=ROOT)
     assert (ROOT / "docs" / "commands.md").read_text().strip() == generated.stdout.strip()
 
 

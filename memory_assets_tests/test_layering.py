@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Collection
 from functools import cache
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import memory_assets
 from memory_assets.dagster.undocumented import TRIED
+from memory_assets_tests.command_line import run_code
 
 PACKAGE = Path(memory_assets.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -88,6 +87,7 @@ PRIVATE_DAGSTER = {"dagster/undocumented.py"}
 """The module that uses what Dagster does not promise to keep; it says what for."""
 HOMES = {
     "chromadb": set(),
+    "deltalake": {"shards/delta.py"},
     "chromadb_rust_bindings": {"stores/chroma/process.py"},
     "great_expectations": {"dagster/expectations.py"},
     "onnxruntime": {"embedding/minilm.py"},
@@ -143,7 +143,7 @@ RIDDLES = re.compile(r"^(?:The same|Those)\b|^Return the same\b|\b[Ll]ikewise\b|
 """What makes a docstring depend on the one above it, or leaves its subject to be guessed."""
 MAX_DOORS = 12
 """The most modules and folders of a package that are imported from outside it."""
-MORE_DOORS = {"stores": 15}
+MORE_DOORS = {"stores": 16}
 """Packages that have more, and how many at most."""
 MAX_MODULE_LINES = 600
 MAX_FUNCTION_LINES = 60
@@ -399,10 +399,7 @@ def test_a_server_does_not_load_recall_before_it_is_asked() -> None:
         "import memory_assets.cli.cli;"
         f"print(sorted({heavy} & set(sys.modules)))"
     )
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert loaded.stdout.strip() == "[]"
+    assert run_code(code).stdout.strip() == "[]"
 
 
 def test_the_read_path_loads_neither_dagster_nor_great_expectations() -> None:
@@ -412,7 +409,4 @@ def test_the_read_path_loads_neither_dagster_nor_great_expectations() -> None:
         "import sys, memory_assets.recall, memory_assets.cli.cli;"
         f"print(sorted({heavy} & set(sys.modules)))"
     )
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert loaded.stdout.strip() == "[]"
+    assert run_code(code).stdout.strip() == "[]"

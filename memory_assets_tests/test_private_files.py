@@ -18,7 +18,7 @@ import pytest
 from memory_assets.private_files import OURS, take_from_others
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.command_line import environment_of, run_here
+from memory_assets_tests.command_line import environment_of, run_code, run_here, run_program
 from memory_assets_tests.conftest import copy_sample, sample_settings_of
 
 MEMORY = Path(sys.executable).parent / "memory"
@@ -65,16 +65,9 @@ def written(
 def _memory(environment: dict[str, str], *arguments: str) -> str:
     if arguments[0] in _HERE:
         done = run_here(environment, *arguments, umask=0)
+        assert done.returncode == 0, done.stdout + done.stderr
     else:
-        done = subprocess.run(
-            [str(MEMORY), *arguments],
-            env=environment,
-            umask=0,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
+        done = run_program([str(MEMORY), *arguments], env=environment, umask=0)
     return done.stdout
 
 
@@ -182,32 +175,18 @@ def test_transcripts_keep_their_modes(written: tuple[Settings, dict[str, str]]) 
 def test_every_process_of_ours_creates_private_files(process: str, tmp_path: Path) -> None:
     """Started under umask 000, it has umask 077, which the processes that it starts inherit."""
     code = f"{process}\nimport os\nprint('umask', oct(os.umask(0)))"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        umask=0,
-        env={**os.environ, "MEMORY_DATA_DIR": str(tmp_path / "data")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_code(code, umask=0, env={**os.environ, "MEMORY_DATA_DIR": str(tmp_path / "data")})
     assert done.stdout.splitlines()[-1] == "umask 0o77"
 
 
 def test_no_core_is_dumped() -> None:
     """Of a process that holds text, nor of its children; nor can they allow it again."""
-    told = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import resource, subprocess, sys\n"
-            "from memory_assets.private_files import create_private_files\n"
-            "create_private_files()\n"
-            "look = 'import resource; print(resource.getrlimit(resource.RLIMIT_CORE))'\n"
-            "subprocess.run([sys.executable, '-c', look])",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
+    told = run_code(
+        "import resource, subprocess, sys\n"
+        "from memory_assets.private_files import create_private_files\n"
+        "create_private_files()\n"
+        "look = 'import resource; print(resource.getrlimit(resource.RLIMIT_CORE))'\n"
+        "subprocess.run([sys.executable, '-c', look])"
     ).stdout
     assert told == "(0, 0)\n"
 
@@ -234,8 +213,6 @@ def test_temporary_files_of_sqlite_are_in_the_data_directory(tmp_path: Path) -> 
         "    except OSError:\n"
         "        pass\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+    done = run_code(script, str(tmp_path))
     spilled = [line for line in done.stdout.splitlines() if "etilqs" in line]
     assert spilled and all(line.startswith(f"{tmp_path}/") for line in spilled), done.stdout

@@ -73,12 +73,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
 
     shutil.copytree(REPOSITORY, source, ignore=ignore)
     shutil.copytree(REPOSITORY / "data" / "sample", source / "data" / "sample")
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    sdist = f"from setuptools import build_meta; build_meta.build_sdist({str(directory)!r})"
-    subprocess.run([sys.executable, "-c", sdist], cwd=source, check=True, capture_output=True)
-    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index"]
+    _build("sdist", source, into=directory)
+    shutil.rmtree(source)
     (archive,) = directory.glob("*.tar.gz")
-    subprocess.run([*build, "--wheel-dir", directory, archive], check=True, capture_output=True)
+    shutil.unpack_archive(archive, source, filter="data")
+    (unpacked,) = source.iterdir()
+    _build("wheel", unpacked, into=directory)
     (wheel,) = directory.glob("*.whl")
     shutil.rmtree(source)
     environment = directory / "environment"
@@ -87,13 +87,20 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     packages = sysconfig.get_path("purelib", vars={"base": str(environment)})
     dependencies = Path(dagster.__file__).parent.parent
     (Path(packages) / "dependencies.pth").write_text(f"{dependencies}\n")
-    install = [*pip, "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run(install, check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    install = [*pip, "--python", str(python), "install", "--no-deps", "--no-index", "--no-compile"]
+    subprocess.run([*install, str(wheel)], check=True, capture_output=True)
     home = directory / "home"
     home.mkdir()
     installation = Installed(environment / "bin" / "memory", home)
     yield installation
     chroma_server.stop(installation.data_dir)
+
+
+def _build(kind: str, source: Path, into: Path) -> None:
+    """Build an sdist or a wheel, as any front end has setuptools do it."""
+    code = f"from setuptools import build_meta; build_meta.build_{kind}({str(into)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=source, check=True, capture_output=True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="environments are laid out otherwise")

@@ -21,7 +21,7 @@ from memory_assets import __version__
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.layout import Layout
-from memory_assets.errors import EmbedderUnavailable, MemoryAssetsError
+from memory_assets.errors import EmbedderUnavailable, MemoryAssetsError, StoreError
 from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.http.endpoint_use import EndpointUse, is_endpoint
 from memory_assets.http.model_endpoint import EndpointFailed, ModelEndpoint, parse_endpoint
@@ -35,6 +35,7 @@ from memory_assets.paths import (
     is_sample,
     places_in_words,
     roots_in_words,
+    tombstones_copies,
     user_cache_dir,
     user_config_dir,
 )
@@ -129,8 +130,19 @@ def _data_directory(name: str, settings: Settings) -> Finding:
 
 
 def _key(name: str, settings: Settings) -> Finding:
-    load_install_key()
-    return Finding(name, True, f"{user_config_dir() / KEY_FILE}: keep it with your backups")
+    from memory_assets.stores.tombstones import Tombstones
+
+    key, path = load_install_key(), user_config_dir() / KEY_FILE
+    copies = tombstones_copies(settings.data_dir)
+    unknown = [str(each) for each in copies if not Tombstones(each, key).is_of_our_key()]
+    if not unknown:
+        return Finding(name, True, f"{path}: keep it with your backups")
+    remedy = (
+        "Texts that were cut out under it, and forks of sessions that were forgotten under it, are "
+        f"not known any more: restore {path}, or delete what was written under the other one."
+    )
+    found = f"{', '.join(unknown)} was written under another install key, or is damaged"
+    return Finding(name, False, found, remedy)
 
 
 def _roots(settings: Settings) -> Roots:
@@ -301,6 +313,26 @@ def _qdrant(name: str, settings: Settings) -> Finding:
     return Finding(name, True, f"{counted(len(held), 'collection')} of ours in {url}")
 
 
+def _chroma_mcp(name: str, settings: Settings) -> Finding:
+    if settings.mcp_endpoint is None:
+        return Finding(name, True, "none (MCP_ENDPOINT is not set): the journal")
+    from memory_assets.stores.chroma_mcp.adapter import ChromaMcpVectorStoreAdapter
+    from memory_assets.stores.chroma_mcp.session import McpSession
+
+    began = time.monotonic()
+    session = McpSession(settings.mcp_endpoint, seconds=_ANSWER_SECONDS)
+    store = ChromaMcpVectorStoreAdapter(session, settings.data_dir / "never_locked")
+    try:
+        number = len(store.list_collections())
+    except StoreError as error:
+        return Finding(name, False, str(error), "Start it, or correct MCP_ENDPOINT.")
+    finally:
+        store.close()
+    took = f"in {(time.monotonic() - began) * 1000:.0f} ms"
+    found = f"{settings.mcp_endpoint} answers {took}: {counted(number, 'collection')}"
+    return Finding(name, True, found)
+
+
 def _chroma(name: str, settings: Settings) -> Finding:
     from memory_assets.stores.chroma import client as chroma_client
     from memory_assets.stores.chroma import files as chroma_files
@@ -416,6 +448,7 @@ _LOOKS: dict[str, Callable[[str, Settings], Finding]] = {
     "summaries": _summaries,
     "Chroma": _chroma,
     "qdrant": _qdrant,
+    "chroma-mcp": _chroma_mcp,
     "shard": _shard,
     "telemetry": _telemetry,
     "git": _git,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import StoreError
-from memory_assets.paths import tombstones_copy
+from memory_assets.paths import tombstones_copies
 from memory_assets.private_files import take_from_others
 from memory_assets.settings import Settings
 
@@ -17,9 +18,9 @@ def prepare(settings: Settings) -> None:
     the data directory knows nothing of: it came back from a backup, or lost its tombstones."""
     rendering.show_notices()
     take_from_others(settings.data_dir)
-    path, copy = settings.data_dir / "forgotten.db", tombstones_copy(settings.data_dir)
-    if copy.exists():
-        _take_over(settings, path, copy)
+    path = settings.data_dir / "forgotten.db"
+    if copies := tombstones_copies(settings.data_dir):
+        _take_over(settings, path, copies)
     if path.exists():
         from memory_assets.stores.tombstones import unfinished
 
@@ -29,14 +30,22 @@ def prepare(settings: Settings) -> None:
             complete_forgetting(settings)
 
 
-def _take_over(settings: Settings, path: Path, copy: Path) -> None:
-    """Note in the tombstones what their copy has besides. What cannot be used is told by what
-    cannot do without it."""
+def _take_over(settings: Settings, path: Path, copies: Sequence[Path]) -> None:
+    """Note in the tombstones what their copies have besides, and in `excluded.txt` what they name
+    of it, or all that is known of one that is gone. What cannot be used is told by what cannot do
+    without it."""
     from memory_assets.install_key import load_install_key
+    from memory_assets.status.excluded import FILE_NAME, add_lines
     from memory_assets.stores.files.shared import is_writable
     from memory_assets.stores.tombstones import Tombstones
 
     with suppress(StoreError):
         known = Tombstones(path, load_install_key())
-        if is_writable(path.parent) and known.lacks(copy):
-            known.take_over(copy)
+        if not is_writable(path.parent):
+            return
+        is_there = (settings.data_dir / FILE_NAME).exists()
+        before = set(known.excluded()) if is_there else set()
+        taken = [known.take_over(copy) for copy in copies]
+        lines = known.excluded() if any(taken) or not is_there else []
+        if new := [line for line in lines if line not in before]:
+            add_lines(settings.data_dir, new)

@@ -19,7 +19,7 @@ from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json, takes
 from memory_assets.cli.run_traces import erase_traces, require_idle
-from memory_assets.cli.shard_commands import push_after
+from memory_assets.cli.shard_commands import push_forgotten
 from memory_assets.errors import ConfigurationError, NotFound, UnknownName
 from memory_assets.paths import is_gone
 from memory_assets.project_names import spelled
@@ -28,6 +28,7 @@ from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
+from memory_assets.stores.agents.waiting import drop_waiting
 from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.shard.replicas import replicas_holding
 from memory_assets.stores.stores import require_memory
@@ -89,10 +90,11 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         rendering.print_answer(answer, as_json, ())
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
     require_idle(settings, {each.project for each in found})
+    _drop_waiting(settings, text)
     if asked.cut and text:
         answer |= _cut(settings, components, text, {each.project for each in found})
         rendering.print_answer(answer, as_json, _was_cut(answer))
-        push_after(settings)
+        push_forgotten(settings)
         if answer["failed"] or answer["stays"]["still_holding"]:
             raise typer.Exit(exit_codes.ERROR)
         return
@@ -110,7 +112,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     answer["stays"]["still_holding"] = _still_holding(settings, text) if text else []
     rendering.print_answer(answer, as_json, _removed(answer["sessions"], report, answer["stays"]))
-    push_after(settings)
+    push_forgotten(settings)
 
 
 def _selection(
@@ -155,6 +157,14 @@ def _text_to_forget() -> str:
     return text
 
 
+def _drop_waiting(settings: Settings, text: str | None) -> None:
+    """Delete what holds the text of what waits for a memory."""
+    if text:
+        drop_waiting(
+            settings.data_dir, lambda entry: any(text in str(each) for each in entry.values())
+        )
+
+
 def _still_holding(settings: Settings, text: str) -> list[str]:
     """Return the files of the memory in which the text, plain or encoded, still is: what other
     programs keep there, or the name of a file or project."""
@@ -170,10 +180,10 @@ def _still_holding(settings: Settings, text: str) -> list[str]:
 
 def _exclude(components: Components, project: str) -> None:
     """Note that a project and its directories are never read again."""
-    from memory_assets.status.excluded import exclude
+    from memory_assets.pipeline.removal import forget as forgetting
 
     rows = components.catalog.sources.rows(project)
-    exclude(components.data_dir, [project, *sorted({row.directory or project for row in rows})])
+    forgetting.exclude(components, [project, *sorted({row.directory or project for row in rows})])
 
 
 def _session(any_id: str | None) -> tuple[str | None, str]:
@@ -199,17 +209,23 @@ def _project(components: Components, text: str | None) -> str | None:
 
 
 def complete_forgetting(settings: Settings) -> None:
-    """Complete a forgetting that was interrupted."""
+    """Complete a forgetting that was interrupted, or that the data directory knew nothing of; what
+    holds a text that was cut is redacted again."""
     from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.stage.components import Components
 
     components = Components(settings)
     console = rendering.open_console(stderr=True)
-    console.print("Completing a forgetting that was interrupted.")
+    cut = forgetting.has_new_texts(components)
+    console.print("Completing a forgetting that was interrupted, or that was lost with a backup.")
     with console.status("forgetting") as status:
         forgetting.complete(
             components, erase_traces=partial(erase_traces, settings), progress=status.update
         )
+    if cut:
+        projects = forgetting.projects_to_redact(components)
+        components.catalog.close()
+        _redact_again(settings, projects, console)
 
 
 def _confirmed(console: Console, as_json: bool) -> bool:
@@ -280,11 +296,23 @@ def _cut(
 ) -> dict[str, Any]:
     """Take a text out of all that is kept, and return what was done and what stays."""
     from memory_assets.pipeline.removal import forget as forgetting
-    from memory_assets.pipeline.stage.components import Components
 
-    console = rendering.open_console(stderr=True)
     forgetting.note_text(components, text)
     components.catalog.close()
+    done = _redact_again(settings, projects, rendering.open_console(stderr=True))
+    stays = {
+        "agents_files": [],
+        "chroma_server": settings.vectors_url,
+        "still_holding": _still_holding(settings, text),
+    }
+    return {"cut": True, "failed": done.failed, "stays": stays}
+
+
+def _redact_again(settings: Settings, projects: Set[str], console: Console) -> IngestResult:
+    """Bring projects that hold a text that was cut up to date, so that no file has it any more."""
+    from memory_assets.pipeline.removal import forget as forgetting
+    from memory_assets.pipeline.stage.components import Components
+
     done = _brought_up_to_date(settings, projects, console, limit=None)
     with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("rewriting files", total=None)
@@ -292,12 +320,7 @@ def _cut(
             Components(settings),
             lambda step: bar.update(task, description=rendering.escaped(step)),
         )
-    stays = {
-        "agents_files": [],
-        "chroma_server": settings.vectors_url,
-        "still_holding": _still_holding(settings, text),
-    }
-    return {"cut": True, "failed": done.failed, "stays": stays}
+    return done
 
 
 def _was_cut(answer: Mapping[str, Any]) -> Iterator[str]:

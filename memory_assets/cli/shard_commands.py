@@ -92,6 +92,23 @@ def push_after(settings: Settings) -> None:
     _try(settings, lambda: _sent(_push(settings)))
 
 
+def push_forgotten(settings: Settings) -> None:
+    """Let what was forgotten leave the shard and the Delta tables, where there are any."""
+    push_after(settings)
+    if settings.delta is not None:
+        from memory_assets.pipeline.stage.components import components_of
+        from memory_assets.shards.delta import publish
+
+        try:
+            removed = publish(components_of(settings)).removed
+            lines = [
+                f"{settings.delta}: {counted(removed, 'session')} removed, summed over tables."
+            ]
+        except MemoryAssetsError as error:
+            lines = [f"warning: {error} What was forgotten is still at MEMORY_DELTA."]
+        rendering.print_lines(lines, stderr=True)
+
+
 def _try(settings: Settings, share: Callable[[], Iterator[str]]) -> None:
     if settings.shard is None:
         return

@@ -17,6 +17,7 @@ from memory_assets.dagster.assets.maintenance import (
     kept_memories,
     known_secrets,
     memory_status,
+    published_lake,
     retained_sessions,
 )
 from memory_assets.dagster.assets.sources import (
@@ -31,6 +32,8 @@ from memory_assets.dagster.ingests import ingests_sensor, record_ingests
 from memory_assets.dagster.jobs import (
     JOBS,
     costs_schedule,
+    publish_lake,
+    publish_schedule,
     retention_schedule,
     status_schedule,
     upkeep_schedule,
@@ -89,6 +92,7 @@ _PAGES = {
     "memory_status": "completeness",
     "gateway_costs": "gateway",
     "kept_memories": "agent-memory",
+    "published_lake": "scale",
     **{
         name: _OF_PARTITIONS[step.partitions]
         for name, step in STEPS.items()
@@ -103,8 +107,10 @@ _OTHERS = "contracts"
 def build_defs(settings: Settings | None = None) -> dg.Definitions:
     """Return the whole graph, on the memory of `settings` or, without, of the environment.
 
-    No resource takes run configuration.
+    No resource takes run configuration. Nothing is published unless a place is set.
     """
+    given = settings or load_settings()
+    publishes = given.delta is not None
     return dg.Definitions(
         assets=_documented(
             [
@@ -114,16 +120,21 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
                 kept_memories,
                 memory_status,
                 gateway_costs,
+                *([published_lake] if publishes else ()),
             ],
-            settings or load_settings(),
+            given,
         ),
-        jobs=[ingest_batch, *JOBS, record_ingests, prune_superseded_runs],
+        jobs=[
+            *(ingest_batch, *JOBS, record_ingests, prune_superseded_runs),
+            *([publish_lake] if publishes else ()),
+        ],
         schedules=[
             retention_schedule,
             upkeep_schedule,
             status_schedule,
             costs_schedule,
             superseded_runs_schedule,
+            *([publish_schedule] if publishes else ()),
         ],
         sensors=[
             projects_directory_sensor,

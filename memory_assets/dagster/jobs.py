@@ -6,7 +6,11 @@ from functools import partial
 
 import dagster as dg
 
-from memory_assets.dagster.assets.maintenance import apply_retention, keep_memories
+from memory_assets.dagster.assets.maintenance import (
+    apply_retention,
+    keep_memories,
+    published_lake,
+)
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.stores.agents.journal import has_journal
@@ -69,6 +73,11 @@ report_costs = _job(
     dg.AssetSelection.assets("gateway_costs"),
     description="What models at endpoints cost in the last seven days, as `memory costs` says it.",
 )
+publish_lake = _job(
+    "publish_lake",
+    dg.AssetSelection.assets(published_lake),
+    description="What changed in the redacted tables to the Delta tables at MEMORY_DELTA.",
+)
 JOBS = (
     ingest_project,
     index_workspace,
@@ -116,6 +125,14 @@ status_schedule = dg.ScheduleDefinition(
     name="status_schedule",
     job=report_status,
     cron_schedule="30 4 * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+)
+
+
+publish_schedule = dg.ScheduleDefinition(
+    name="publish_schedule",
+    job=publish_lake,
+    cron_schedule="45 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
 )
 

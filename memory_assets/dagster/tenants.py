@@ -15,8 +15,9 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import dagster as dg
@@ -37,9 +38,10 @@ from memory_assets.private_files import create_private_files, keep_temporary_fil
 from memory_assets.settings import Settings, load_settings
 from memory_assets.shards.derive import Derived, Work, made_of
 from memory_assets.shards.workers import derive_all
+from memory_assets.stores.files.shared import is_locked, locked
 from memory_assets.stores.runs.names import is_valid_key
 from memory_assets.stores.shard.objects import Objects, open_objects
-from memory_assets.stores.shard.replicas import is_below
+from memory_assets.stores.shard.replicas import FOLDER, is_below
 from memory_assets.stores.shard.shard import Shard, shards_below
 
 TENANTS = "tenants"
@@ -166,14 +168,15 @@ def derive_batch(
         raise dg.Failure("a name cannot be a partition key", allow_retries=False)
     add_keys(context.instance, config.tenants, tenants)
     failed = 0
-    for tenant, done in _derived(settings, config.tenants):
-        if failures := _failures(done):
-            failed += 1
-            context.log.error(f"{tenant}: {'; '.join(failures)}")
-            continue
-        context.log_event(
-            dg.AssetMaterialization(ASSET, partition=tenant, metadata=_metadata(done))
-        )
+    with _noticed(settings, context.run_id):
+        for tenant, done in _derived(settings, config.tenants):
+            if failures := _failures(done):
+                failed += 1
+                context.log.error(f"{tenant}: {'; '.join(failures)}")
+                continue
+            context.log_event(
+                dg.AssetMaterialization(ASSET, partition=tenant, metadata=_metadata(done))
+            )
     if failed:
         why = f"{failed} of {len(config.tenants)} tenants failed; the others are done"
         raise dg.Failure(why, allow_retries=False)
@@ -203,9 +206,7 @@ def shard_heads_sensor(
     left = {name for name in known - wanted.keys() if shards_below(target, name.replace("|", "/"))}
     wanted |= {name: {} for name in left}  # whose shards are gone, and those made of them are not
     asked = {name: _Asked(*values) for name, values in json.loads(context.cursor or "{}").items()}
-    busy = {
-        tenant for run in runs_under_way(context.instance, JOB) for tenant in _named(run.run_config)
-    }
+    busy = _busy(context.instance, settings)
     due = dict[str, _Asked]()
     for tenant, made in sorted(wanted.items()):
         last = asked.get(tenant, _Asked())
@@ -228,6 +229,38 @@ def shard_heads_sensor(
         ],
         cursor=json.dumps({name: asked[name] for name in sorted(asked.keys() & wanted)}),
     )
+
+
+def _lock_of(settings: Settings, run_id: str) -> Path:
+    """Return the file that a run has locked while it works, and deletes then."""
+    return settings.data_dir / FOLDER / f"{run_id}.lock"
+
+
+@contextmanager
+def _noticed(settings: Settings, run_id: str) -> Iterator[None]:
+    """Let it be noticed if the process of a run is killed in this block."""
+    lock = _lock_of(settings, run_id)
+    with locked(lock, settings.lock_timeout_seconds, "this run is under way"):
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows removes no file that is open
+                lock.unlink()
+
+
+def _busy(instance: dg.DagsterInstance, settings: Settings) -> set[str]:
+    """Return the tenants of the runs that wait or work. Those whose process was killed on this
+    machine are ended: else they would keep their tenants, and their place in the queue, until
+    their time is over. (Elsewhere, as in a pod, Dagster's launcher knows.)"""
+    busy = set[str]()
+    for run in runs_under_way(instance, JOB):
+        lock = _lock_of(settings, run.run_id)
+        if lock.exists() and not is_locked(lock):
+            instance.report_run_failed(run, "its process was killed")
+            lock.unlink(missing_ok=True)
+        else:
+            busy.update(_named(run.run_config))
+    return busy
 
 
 def _named(config: Mapping[str, Any]) -> list[str]:

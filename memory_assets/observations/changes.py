@@ -91,9 +91,9 @@ _BY_THE_WAY = Phrase(
 def work_done(
     session: SessionTurns, said: Mapping[str, Sequence[Said]], withdrawn: frozenset[str]
 ) -> Iterator[Moment]:
-    """Yield the moments of a session's commits, of what it changed and did not commit, and of the
-    causes that it states and that go with neither. `said` is what the agent said, by turn, and
-    `withdrawn` the turns whose words do not hold."""
+    """Yield the moments of a session's commits, of its uncommitted changes, and of stated causes
+    that belong to neither. `said` has the agent's sentences by turn; `withdrawn` the turns to which
+    the next prompt objects."""
     stated_in = {
         turn.id: cause(turn, said[turn.id]) for turn in session.turns if turn.id not in withdrawn
     }
@@ -231,8 +231,8 @@ def _uncommitted(
     said: Sequence[Said],
     fault: Said | None,
 ) -> Moment | None:
-    """Return the moment of what a turn changed and no commit of the session holds, as the agent
-    reports it; None if nothing of the product was changed, or no sentence says how."""
+    """Return the moment of a turn's uncommitted changes, as the agent reports them; None if nothing
+    of the product was changed, or no sentence says how."""
     own = [record for record in turn.records if id(record) not in covered]
     modified = touched(session, own).modified
     writing = [one for one in own if touched(session, [one]).modified]

@@ -27,11 +27,12 @@ _PICKED = Phrase(
     r"(?P<verb>(?:do|go with|go for|take|pick|choose|try|prefer|like it to do|want) )?"
     r"(?:option |number |approach |#)?"
     r"(?P<labels>(?:[a-e]|\d)(?:(?:, ?and |, ?| and | ?& ?)(?:[a-e]|\d))*)"
-    r"(?: (?:for now|please|then|sounds|is (?:good|fine|best)|does seem|looks)\b.*"
+    r"(?: (?:for now|please|then|sounds|is (?:good|fine|best)|does seem|seems|looks|makes sense|"
+    r"works)\b.*"
     r"|[.!]?|(?(verb)[.,;!].*|, (?:but|and|then|please)\b.*))$"
 )
 _OPTION = Phrase(
-    r"\s*(?:[-*+•]\s+)?(?:#{1,4}\s+)?(?:\*\*)?\(?(?:option )?(?P<label>[a-e]|\d)"
+    r"\s*(?:[-*+•|]\s+)?(?:#{1,4}\s+)?(?:\*\*)?\(?(?:option )?(?P<label>[a-e]|\d)"
     r"(?:[.):]|\*\*)+\s*(?:[-–—:]\s*)?(?P<text>\S.{6,})$"
 )
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -41,7 +42,7 @@ _ASKING = 900
 """Characters at the end of a message in which a question makes its list one of options."""
 _OFFERS = Phrase(
     r"\b(?:which|prefer|closest|fits best|best fit|what would you like|(?:or|want) [^.?!\n]{3,160})"
-    r"[^.!\n]{0,160}\?"
+    r"[^.!\n]{0,160}\?|\bwant (?:me )?to\W*:"
 )
 _CLARIFIES = Phrase(
     r"\b(?:do you mean|did you mean|clarify|are you (?:referring|asking|seeing|talking)|"

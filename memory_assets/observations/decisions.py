@@ -76,7 +76,8 @@ _ALTERNATIVE = Phrase(
 )
 _UNSURE = Phrase(
     r"\b(?:maybe|might|perhaps|could|would you|should (?:we|i)|when you|whether|wonder|not sure|"
-    r"i guess|any idea|or|question|why|should it)\b|^\W*if\b"
+    r"guess(?:ing)?|any idea|or|question|why|should it|clearly|must be some|"
+    r"there should be another|can'?t be \w+ing|should be able)\b|^\W*if\b"
 )
 _SAYS_NOTHING = names(
     "skip rest fix leave keep stay stays yeah yes okay per previous respond response reply let the "

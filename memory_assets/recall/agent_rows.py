@@ -200,7 +200,7 @@ def _columns(row: AgentMemory | AgentTurn) -> dict[str, Any]:
 
 
 def lake_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
-    """Return the row of an id in the lake, and so many before and after it; none of what is not
+    """Return the lake's row of an id with `around` rows before and after it; [] if it is not
     ingested yet."""
     rows = rows_of(stores.lake, named.table, named.partition, named.session_id)
     places = [place for place, row in enumerate(rows) if row["id"] == named.id]

@@ -57,7 +57,13 @@ class Memory(Searchable):
                 return self.search(asked).to_dict()
             case ShowRequest():
                 return self.first_with(asked.id, lambda memory: memory.shown(asked))
-            case TimelineRequest() | SessionRequest() | SessionsRequest() | ResumeRequest():
+            case SessionRequest():
+                from memory_assets.recall.sessions.session import session_overview
+
+                return self.first_with(
+                    asked.session, lambda memory: session_overview(memory, asked.session)
+                )
+            case TimelineRequest() | SessionsRequest() | ResumeRequest():
                 return self._of_sessions(asked)
             case UsageRequest():
                 from memory_assets.recall.sessions.usage import usage
@@ -130,23 +136,27 @@ class Memory(Searchable):
             raise
 
     @cached_property
+    def copy_of(self) -> str:
+        """The address of the shard that this is a copy of; "" of a machine's own memory."""
+        from memory_assets.stores.shard.replicas import replica_in
+
+        replica = replica_in(self.data_dir)
+        return replica.url if replica else ""
+
+    @cached_property
     def _others(self) -> Others[Memory]:
         from memory_assets.recall.over import Others
 
         return Others(self, Memory)
 
     def _of_sessions(
-        self, asked: TimelineRequest | SessionRequest | SessionsRequest | ResumeRequest
+        self, asked: TimelineRequest | SessionsRequest | ResumeRequest
     ) -> dict[str, Any]:
         match asked:
             case TimelineRequest():
                 from memory_assets.recall.sessions.timeline import timeline
 
                 return timeline(self, asked).to_dict()
-            case SessionRequest():
-                from memory_assets.recall.sessions.session import session_overview
-
-                return session_overview(self, asked.session)
             case SessionsRequest():
                 from memory_assets.recall.sessions.listing import list_sessions
 

@@ -12,6 +12,7 @@ from memory_assets.recall.show import show
 from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 from memory_assets.stores.stores import Stores
+from memory_assets.stores.tombstones import is_unique
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,21 @@ def usual_note(stores: Stores, of: Pinnable) -> str:
     return (rows[0]["title"] if rows else "") or of.id
 
 
-def pins_by_session(stores: Stores) -> dict[str, list[dict[str, str]]]:
-    """Return what is pinned, by session: the id of the session or turn, and the note, the oldest
-    first."""
+def pin_key(project: str, session_id: str) -> tuple[str, str]:
+    """Return by what the pins of a session are known: its id, which is that of no other wherever it
+    moves, or that of a project where the id names one session of each."""
+    return ("" if is_unique(session_id) else project, session_id)
+
+
+def pins_by_session(stores: Stores) -> dict[tuple[str, str], list[dict[str, str]]]:
+    """Return what is pinned, by `pin_key` of its session: the id of the session or turn, and the
+    note, the oldest first."""
     if not has_journal(stores.data_dir):
         return {}
-    of_session: dict[str, list[dict[str, str]]] = {}
+    of_session: dict[tuple[str, str], list[dict[str, str]]] = {}
     for each in stores.journal.memories({"type": NOTE}, archived=False, sort="ts"):
         pinned = {"id": str(each.entities[0]), "text": str(each.text)}
-        of_session.setdefault(each.conversation_id, []).append(pinned)
+        of_session.setdefault(pin_key(each.project, each.conversation_id), []).append(pinned)
     return of_session
 
 
@@ -79,7 +86,7 @@ def hide_session(stores: Stores, text: str, *, again: bool) -> str:
         if not stores.hidden.remove([key]):
             raise NotFound(f"session {key[1]} is not hidden")
         return key[1]
-    for pinned in pins_by_session(stores).get(key[1], []):
+    for pinned in pins_by_session(stores).get(pin_key(*key), []):
         first = f"`memory pin {pinned['id']} --remove`"
         raise ConfigurationError(f"{pinned['id']} is pinned; {first} first")
     stores.hidden.add([key])

@@ -14,8 +14,19 @@ CAUSE = Phrase(
     r"(?:problem|issue|bug|cause|culprit|reason|difference|catch)\b.{0,40}?"
     r"\b(?:is|was|lies|seems|comes)\b|\bturn(?:s|ed) out\b|\bcaused by\b|"
     r"\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b|\bthis explains\b|"
-    r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b"
+    r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b|"
+    r"^\W*(?:the )?(?:actual |real |main )?(?:problem|issue|bug|cause|reason)(?: \d+\b[^:]{0,40})?"
+    r"\W*: (?!https?:)(?=\w)"
 )
+_CAUSE_HEADING = Phrase(
+    r"^\W*(?:the )?(?:root |actual |real )?(?:causes?|problem|issue|bug|reason)\W*$|"
+    r"\b(?:what (?:was|went|is) wrong|root cause|why (?:it|this|that) \w+)"
+)
+_OF_OTHERS = Phrase(
+    r"\b(?:well|good|strengths?|positives?|praise|solid|what works|recent\w*|previous\w*|earlier|"
+    r"history|progress)\b"
+)
+"""Headings above what somebody else did, or an earlier session."""
 _FOUND = Phrase(
     r"\b(?:found (?:it\b|out|why|that|(?:the|a) (?:\w+ )?(?:problem|issue|bug|cause|culprit|reason|"
     r"error|hang|leak|race|gap|mismatch|difference))|discovered|I (?:can )?(?:now )?see (?:the "
@@ -50,14 +61,19 @@ _CONDITIONAL = Phrase(
     r"\b(?:if|when|options?|could|either|pros|cons|alternatives?|would you like|do you want|"
     r"should i)\b.*[:?]\W*$"
 )
-_OPTION = Phrase(r"\W*option \w+\b")
 _LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
-_AT_WORK = Phrase(r"\b(?:I'll|I'm \w+ing|I am \w+ing|I will|let me)\b")
 _ABOUT_WORK = Phrase(
     r": [A-Z][a-z]+ed\b|^\W*(?:(?:I|we)(?:'ve| have)? (?:also |now "
     r")?(?:\w+ed|wrote|made|ran|did)\b|could|can|would|needs?|I'd|I would|next|[a-z]{3,}ed|"
     r"requires?|does(?:n't| not)|not)\b"
 )
+_CHANGES = Phrase(
+    r"^\W*(?:[^—–.?!:]{3,60}(?: [—–-]+|:) )?(?:\w+ly )?(?!caused|turned|need|failed|related|indeed)"
+    r"(?:(?:auto|force|re)-)?(?:[a-z]{3,}ed|used|built|kept)\b|"
+    r"^\W*(?:remove|add|use|update|fix|change|move|replace|create|rename|delete|keep|switch|ensure|"
+    r"you want|you'll want)\b"
+)
+"""How sentences begin that tell of a change, or ask for one."""
 _CODE_LIKE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|\b\d+\b|--\w")
 
 
@@ -74,7 +90,8 @@ _NO_FINDING = Phrase(
 )
 _OF_THE_MOMENT = Phrase(
     r"\b(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?(?:'s)?|specs?|mocks?|assertions?|scripts?)\b|"
-    r"_test\b|\.(?:spec|test)\.|\blint\w*\b|\bunused\b|\btypos?\b|\bPID \d|\bsandbox\w*\b|"
+    r"\b(?:read|edit|write|grep|bash) tool\b|_test\b|"
+    r"\.(?:spec|test)\.|\blint\w*\b|\bunused\b|\btypos?\b|\bPID \d|\bsandbox\w*\b|"
     r"\bbackground (?:task|process)\b|\bthis session\b|\bmy (?:environment|execution|change|edit|"
     r"regex|command|previous|earlier|own)\b|"
     r"\bI (?:forgot|used|missed|accidentally|added|wrote|made)\b|"
@@ -97,17 +114,22 @@ def cause_score(one: Said) -> float:
     score = 3.0 if CAUSE.search(text) else 0.0
     score += 1.5 if _FOUND.search(text) else 0.0
     score += min(2, _REASON.count(text)) * 0.7
+    if one.closing and not one.sentence.before and _CAUSE_HEADING.search(one.sentence.heading):
+        score += 1.5
+    if text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
+        return 0.0
     if score == 0 or PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
         return 0.0
-    if one.sentence.item and (_CONDITIONAL.search(one.sentence.lead) or _OPTION.match(text)):
+    if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):
         return 0.0
     score += 0.5 if _CODE_LIKE.search(text) else 0.0
     score += 0.5 if one.closing or one.recap else -0.8
-    score -= 1.2 if _DOUBTFUL.search(text) else 0.0
+    score -= (1.2 if one.closing or one.recap else 2.0) if _DOUBTFUL.search(text) else 0.0
     score -= 0.6 if len(text) > 220 else 0.0
     score -= 0.6 if score < 2 and _LABELLED.search(text) else 0.0
-    score -= 1.5 if _AT_WORK.search(text) else 0.0
-    score -= 1.0 if _ABOUT_WORK.search(text) else 0.0
+    score -= 1.0 if _CHANGES.match(text) else 0.0
+    about_work = _ABOUT_WORK.search(text) or DID.search(text)
+    score -= 1.0 if about_work or (score < 2 and NOW.search(text)) else 0.0
     return score
 
 
@@ -122,7 +144,8 @@ _PAST = (
     r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded)"
 )
 DID = Phrase(
-    rf"^\W*(?:\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ )?"
+    r"^\W*(?:\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ "
+    r"|[^—–.?!:]{3,60}(?: [—–-]+|:) (?=\w+ [^\s(—–-]))?"
     rf"(?:done[.!:,]? |all (?:done|set)[.!:,]? |fixed[.!:,]+ )?"
     rf"(?:(?:and|also|then|successfully) )*"
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
@@ -131,24 +154,36 @@ DID = Phrase(
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
     rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b"
 )
-_WAS_DONE = Phrase(rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b")
+_WAS_DONE = Phrase(
+    rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b|"
+    rf"^\W*(?!all\b|everything\b)(?:(?!(?:is|are|be|been|if|when|not|that|which)\b)[\w./'@#-]+ )"
+    rf"{{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
+)
+_WITHOUT_OBJECT = Phrase(
+    r"^\W*(?:added|cleared|removed|created|changed|deleted|replaced|dropped|extracted|"
+    r"extended|renamed|introduced|disabled|enabled) (?:from|in|to|on|by|with|for|into|at|via)\b"
+)
+"""What was added, or removed, is said by the words before it."""
+_CHECKED = Phrase(
+    r"^\W*(?:\w+: )?(?:all |the )?(?:[\d,]+ |full |existing |\w+ ){0,2}"
+    r"(?:tests?|suite|builds?|checks?|lint\w*|hooks?|typecheck|it|everything|all)\b.{0,60}\b"
+    r"(?:pass\w*|clean|green|succeed\w*)\b"
+)
+"""What says that it was checked, not what was done."""
 NOW = Phrase(
-    r"\b(?:is|are) (?:now|all|complete|done|fixed|in place|merged|pushed)\b|\bnow \w+s\b|"
+    r"(?:\b(?:is|are)|'re|'s) (?:now|all (?:done|set|fixed|"
+    r"complete|merged|green)|complete|done|fixed|in place|merged|pushed)\b|"
+    r"\bnow \w+s\b|"
     r"\bnow (?:work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run)\b|"
     r"\b(?:is|are) \w+ now\b|"
     r"\b(?:tests?|build|checks?|suite|lint|it|everything|all) (?:\w+ "
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
 )
 _NOT_DONE = Phrase(
-    r"^(?:no|if|depending|then|still)\b|"
+    r"^(?:no|if|depending|then|still|use|never|always)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
     r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
-)
-_EMPTY_CLAIM = Phrase(
-    r"^(?:all|the|everything|your)?\s*(?:\w+\s)?(?:changes?|tasks?|steps?|everything|work|todos?)?\s*"
-    r"(?:is|are|has been|have been) (?:now )?(?:complete|completed|done|ready|in "
-    r"place|implemented)[.!]*$"
 )
 _SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "
@@ -168,13 +203,22 @@ def done_score(one: Said) -> float:
         return 0.0
     if NEXT_HEADING.search(one.sentence.heading) or NEXT_HEADING.search(one.sentence.lead):
         return 0.0
+    if _WITHOUT_OBJECT.match(text):
+        return 0.0
+    if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
+        return 0.0
     did = DID.search(text)
-    # A small letter where a code mark stood: "completed runs ..." may be an adjective.
-    score = (2.0 if did.start() or text[0].isupper() else 0.5) if did else 0.0
+    # A small letter where a code mark stood: "completed runs ..." may be an adjective, not the verb
+    # behind a path: "src/gate.py - Added ...".
+    score = 0.0
+    if did:
+        verb = text[did.end() - len(did[0].split()[-1]) :]
+        score = 2.0 if did.start() or text[0].isupper() or verb[0].isupper() else 0.5
     if score or one.changed or one.last:  # else it may be told of how things are anyway
         score += 1.0 if NOW.search(text) or (not did and _WAS_DONE.search(text)) else 0.0
-    if score == 0 or _EMPTY_CLAIM.search(text):
+    if score == 0:
         return 0.0
+    score -= 0.8 if _CHECKED.match(text) else 0.0
     if _SUMMARY_HEADING.search(one.sentence.heading) or _SUMMARY_HEADING.search(one.sentence.lead):
         score += 0.7
     score += 1.0 if one.last else 0.0

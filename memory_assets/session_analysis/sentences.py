@@ -58,7 +58,7 @@ _PLAN = re.compile(
     r"^\s*(?:implement the following plan:?|A previous agent produced the plan below[^\n]*)\s*",
     re.IGNORECASE,
 )
-_OPENING_HEADING = re.compile(r"\s*#{1,3} +(?:Plan: *)?(\S.*)")
+_OPENING_HEADING = re.compile(r"\s*#{1,3} +(?:Plan ?: *)?(\S.*)")
 _IMAGE = re.compile(r"\[(?:Image|image|document)[^\]]{0,300}\]\s*")
 
 

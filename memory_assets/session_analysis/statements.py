@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -22,7 +23,7 @@ _UNFINISHED = (*":,;(-–—…",)
 _SHORTEST_LEAD = 45
 _CUT_OFF = re.compile(
     r"(?:[ ,](?:now|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|were|be|"
-    r"setting|using|via|following|follows|including|like|called))*[\s:]*\Z"
+    r"setting|use|using|via|following|follows|including|like|called))*[\s:]*\Z"
 )
 _LONGEST_OBJECTION = 600
 """Characters of a prompt that objects; a longer one brings something of its own."""
@@ -44,6 +45,16 @@ _STILL = Phrase(
     r"\b(?:revert|undo|roll back) (?:it|this|that|the|your)\b|"
     r"\bnow (?:it|there|we|i)\b.{0,40}\b(?:error|fail\w*|broken|crash\w*)\b"
 )
+_THINKS = Phrase(
+    r"\W*the user(?:'s\b| (?:is|wants|has|said|says|asked|asks|now|just|also|mentioned|clarified|"
+    r"provided|confirmed|approved|thinks|needs|added)\b)"
+)
+"""How an agent's thoughts begin, which some exports give as its words, after its report."""
+_CONCEDES = Phrase(
+    r"\W*(?:you'?re|you are) (?:\w+ )?(?:right|correct)\b.{0,80}\b(?:apologi[sz]e|sorry|confusion|"
+    r"mistake|wrong|mis(?:read|understood))\b|\W*(?:i apologi[sz]e|my mistake|i was wrong)\b"
+)
+"""How replies begin that take back the one before."""
 _APPROVES = Phrase(
     r"\W*(?:great|perfect|thanks?|thank you|nice|awesome|excellent|lgtm|cool|(?:that |it )?works|"
     r"good|looks good|love it)\b(?![^.!?\n]*\b(?:but|except|however|though)\b)"
@@ -89,7 +100,9 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
 
 
 def _is_prose(record: RedactedRecord) -> bool:
-    return record.kind == "assistant_text" and record.agent_id is None
+    if record.kind != "assistant_text" or record.agent_id is not None:
+        return False
+    return _THINKS.match(record.text[:80]) is None
 
 
 def _closing_from(turn: Turn) -> int:
@@ -114,15 +127,22 @@ def choose(
     most: int,
     threshold: float,
     beside: Iterable[RedactedText] = (),
+    again: float = 0.0,
 ) -> RedactedText:
     """Return the best-scored sentences that fit in `room` characters, in session order.
 
     Sentences that repeat another one, or a text of `beside`, are dropped. A single sentence
-    that is too long is shortened.
+    that is too long is shortened. One loses `again` for each better one of its turn.
     """
     scored = [(score(one), place, one) for place, one in enumerate(said)]
     scored = [entry for entry in scored if entry[0] >= threshold]
     scored.sort(key=lambda entry: (-entry[0], entry[1]))
+    if again:
+        better: Counter[int] = Counter()
+        for at, (worth, place, one) in enumerate(scored):
+            scored[at] = worth - again * better[one.turn], place, one
+            better[one.turn] += 1
+        scored.sort(key=lambda entry: (-entry[0], entry[1]))
     chosen: list[tuple[int, RedactedText]] = []
     vocabularies = [vocabulary_of(text) for text in beside]
     for _, place, one in scored:
@@ -176,12 +196,19 @@ def readable(text: str) -> bool:
 
 
 def withdrawn(session: SessionTurns) -> frozenset[str]:
-    """Return the ids of the turns to which the next prompt objects."""
+    """Return the ids of the turns to which the next prompt objects, or which the next reply takes
+    back."""
     return frozenset(
         turn.id
         for turn, after in pairwise(session.turns)
-        if after.typed is not None and objects(after.typed.text.squeezed())
+        if after.typed is not None
+        and (objects(after.typed.text.squeezed()) or _takes_back(after.records))
     )
+
+
+def _takes_back(records: Sequence[RedactedRecord]) -> bool:
+    first = next(filter(_is_prose, records), None)
+    return first is not None and _CONCEDES.match(first.text[:300].replace("’", "'")) is not None
 
 
 def objects(prompt: str) -> bool:

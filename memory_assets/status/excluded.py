@@ -69,13 +69,20 @@ class Exclusions:
 NOTHING_EXCLUDED = Exclusions()
 
 
-def exclude(data_dir: Path, names: Iterable[str]) -> None:
-    """Note that these projects and directories are never read again."""
+def exclude(data_dir: Path, names: Iterable[str]) -> list[str]:
+    """Note that these projects and directories are never read again; return the lines that say
+    so."""
+    lines = [_SPECIAL.sub(r"[\1]", name) for name in names]
+    add_lines(data_dir, lines)
+    return lines
+
+
+def add_lines(data_dir: Path, lines: Iterable[str]) -> None:
+    """Add lines to what the data directory excludes."""
     path = data_dir / FILE_NAME
     before = path.read_text("utf-8").splitlines() if path.exists() else []
-    lines = dict.fromkeys([*before, *(_SPECIAL.sub(r"[\1]", name) for name in names)])
     staging = path.with_name(f"{FILE_NAME}.new")
-    staging.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    staging.write_text("".join(f"{line}\n" for line in dict.fromkeys([*before, *lines])), "utf-8")
     staging.replace(path)
 
 

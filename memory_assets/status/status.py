@@ -95,6 +95,7 @@ def status(settings: Settings) -> dict[str, Any]:
             read=len(sessions),
             of_other_models=_of_other_models(catalog, settings, versions) if vectors else {},
             missing=[*_unread(text, disk), *_failed(catalog, data_dir)],
+            noted=text.kinds_sentence(),
         ),
         "account": text.to_dict() | disk.others.to_dict(),
         "freshness": _freshness(disk, stages, vectors=vectors),
@@ -159,6 +160,7 @@ def coverage(
     read: int = 0,
     of_other_models: Mapping[str, int] = MappingProxyType({}),
     missing: Sequence[str] = (),
+    noted: str = "",
 ) -> dict[str, dict[str, Any]]:
     """Return, by set, the rows on record, those in the collection (`indexed`) and in the
     keyword index, and whether all are in both; without `vectors`, in the latter. `quarantined`
@@ -166,7 +168,8 @@ def coverage(
     compared with those of the settings' model, `unlisted` the files and directories, `waiting` the
     sessions of which no chunks were made: a check failed, or the ingest was stopped; also those of
     the sessions `read` that are not on record. `missing` has a line for what
-    no reader knows, and one for checks that failed."""
+    no reader knows, and one for checks that failed; `noted` says which kinds of records no reader
+    knows, also where they have no text."""
 
     def count(stage: str, name: str) -> int:
         return int(stages.get(stage, {}).get(name) or 0)
@@ -188,6 +191,7 @@ def coverage(
             "quarantined": quarantined,
             "unlisted": unlisted,
             "missing": list(missing),
+            "noted": noted,
             "as_of": str(newest or ""),
             "waiting": waiting,
             "read": read,

@@ -89,7 +89,10 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
     behind = {kind: each for kind, each in covered.items() if not each["complete"]}
     held = max((each["quarantined"] + each["unlisted"] for each in covered.values()), default=0)
     missing = next((each["missing"] for each in covered.values() if each.get("missing")), ())
+    noted = next((each["noted"] for each in covered.values() if each.get("noted")), "")
     yield from ((False, line) for line in missing)
+    if noted:
+        yield True, f"{noted}."
     if held:
         yield (
             False,

@@ -1,9 +1,10 @@
 """Tombstones: keyed hashes of the forgotten sessions and their records.
 
-Belongs here: keyed ids of forgotten sessions and of the records they owned, and the progress of
-each forgetting. Does not: any name or text. The file is not the catalogue, because that is
-disposable and tombstones are not. Beside the install key lies a copy of each data directory's, so
-that a directory that comes back from a backup, or has lost the file, does not bring back what was
+Belongs here: keyed ids of forgotten sessions and of the records they owned, keyed hashes of texts
+that were cut, what is never read again, and the progress of each forgetting. Does not: any name
+or text but the lines of `excluded.txt`. The file is not the catalogue, because that is disposable
+and tombstones are not. Beside the install key lies a copy of each data directory's, so that a
+directory that comes back from a backup, or has lost the file, does not bring back what was
 forgotten since.
 """
 
@@ -11,13 +12,13 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from memory_assets.errors import StoreError
 from memory_assets.stores.files.sqlite import connect, transaction
@@ -25,10 +26,11 @@ from memory_assets.stores.files.sqlite import connect, transaction
 if TYPE_CHECKING:
     from memory_assets.stores.catalog.records import RecordIds, Records
 
-State = Literal["begun", "erased", "done", "leaving", "left"]
-"""begun: its names are still in the catalogue, by which an interrupted forgetting is
-completed; erased: only the catalogue's own file is left to be rewritten. leaving and left stand for
-the first two of what may be taken in again afterwards, and has no tombstone then."""
+State = Literal["restored", "begun", "erased", "done", "leaving", "left"]
+"""restored: a copy named it, and whether it is here is not known yet; begun: its names are still in
+the catalogue, by which an interrupted forgetting is completed; erased: only the catalogue's own
+file is left to be rewritten. leaving and left stand for begun and erased of what may be taken in
+again afterwards, and has no tombstone then."""
 
 FILE_NAME = "forgotten.db"
 """Where in the data directory the tombstones are."""
@@ -44,14 +46,45 @@ CREATE TABLE IF NOT EXISTS owned_records (
     family BLOB NOT NULL, id BLOB NOT NULL, said BLOB NOT NULL, PRIMARY KEY (family, id, said)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS travelling (name TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS texts (hash BLOB PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS excluded (line TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-"""`travelling`: the forgotten sessions as machines with other keys know them (`travelling_name`).
+"""`sessions.forgotten_at`: a moment in ISO 8601, of earlier versions a day. A row whose id is the
+bytes of a travelling name was taken over from a copy of another key.
+`travelling`: the forgotten sessions as machines with other keys know them (`travelling_name`).
 `owned_records`: keyed hashes of a record's family, of its id, and of its id with what it
-says (empty where that was not known)."""
+says (empty where that was not known). `texts`: `redaction.forgotten_texts.hash_of_text` of each
+text that was cut, `restored` until the catalogue has it. `excluded`: lines of `excluded.txt`."""
 _OF_FIRST_VERSION = "SELECT 1 FROM sqlite_master WHERE name = 'records'"
 _HAS_SESSIONS = "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"
-_LACKING = "FROM other.sessions WHERE id NOT IN (SELECT id FROM main.sessions)"
+_HAS_TEXTS = "SELECT 1 FROM sqlite_master WHERE name = 'texts'"
 _UNFINISHED = "SELECT 1 FROM sessions WHERE state != 'done' LIMIT 1"
+_UNFINISHED_TEXTS = "SELECT 1 FROM texts WHERE state != 'done' LIMIT 1"
+_EXCLUDED = (
+    "INSERT INTO excluded SELECT line",
+    "FROM other.excluded WHERE line NOT IN (SELECT line FROM main.excluded)",
+)
+_OF_OUR_KEY = (
+    (
+        "INSERT OR REPLACE INTO sessions SELECT id, 'restored', forgotten_at",
+        "FROM other.sessions o WHERE o.state NOT IN ('leaving', 'left') AND NOT EXISTS (SELECT 1"
+        " FROM main.sessions m WHERE m.id = o.id AND m.forgotten_at >= o.forgotten_at)",
+    ),
+    (
+        "INSERT INTO texts SELECT hash, 'restored'",
+        "FROM other.texts WHERE hash NOT IN (SELECT hash FROM main.texts)",
+    ),
+    _EXCLUDED,
+)
+"""How what other tombstones have besides is taken over, and where it stands there."""
+_OF_ANOTHER_KEY = (
+    (
+        "INSERT INTO sessions SELECT from_hex(name), 'restored',"
+        " (SELECT MAX(forgotten_at) FROM other.sessions)",
+        "FROM other.travelling WHERE from_hex(name) NOT IN (SELECT id FROM main.sessions)",
+    ),
+    _EXCLUDED,
+)
 
 
 @dataclass(frozen=True)
@@ -59,17 +92,23 @@ class Forgotten:
     """The sessions that were forgotten at the time of reading."""
 
     key: bytes = field(default=b"", repr=False)
-    ids: frozenset[bytes] = frozenset()
+    times: Mapping[bytes, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.ids)
+        return bool(self.times)
 
     def __contains__(self, session: object) -> bool:
         """Whether a (project, session id) is among them."""
-        if not self.ids or not isinstance(session, tuple):
-            return False
-        project, session_id = session
-        return _session_key(self.key, project, session_id) in self.ids
+        return isinstance(session, tuple) and self.at(*session) is not None
+
+    def at(self, project: str, session_id: str) -> datetime | None:
+        """Return when a session was forgotten, None if it was not. Of what an earlier version
+        forgot, the day is known."""
+        if not self.times:
+            return None
+        keyed = (_session_key(key, project, session_id) for key in (self.key, b""))
+        at = next((self.times[each] for each in keyed if each in self.times), None)
+        return None if at is None else datetime.fromisoformat(at).replace(tzinfo=UTC)
 
 
 class Tombstones:
@@ -84,18 +123,19 @@ class Tombstones:
 
     def forgotten(self, state: State | None = None) -> Forgotten:
         """Return all forgotten sessions, or those at one state."""
-        rows = self._rows("SELECT id FROM sessions WHERE ? IS NULL OR state = ?", state, state)
-        return Forgotten(self._key, frozenset(row[0] for row in rows))
+        sql = "SELECT id, forgotten_at FROM sessions WHERE ? IS NULL OR state = ?"
+        return Forgotten(self._key, dict(self._rows(sql, state, state)))
 
     def begin(
         self,
         sessions: Iterable[tuple[str, str]],
         records: Iterable[tuple[int, Records]] = (),
         state: Literal["begun", "leaving"] = "begun",
+        at: datetime | None = None,
     ) -> None:
-        """Note that these (project, session id) are to be forgotten, and the records they
-        owned, by the family that forks of theirs share."""
-        now, keys = datetime.now(UTC).date().isoformat(), list(sessions)
+        """Note that these (project, session id) are to be forgotten, `at` this moment or now, and
+        the records they owned, by the family that forks of theirs share."""
+        now, keys = (at or datetime.now(UTC)).isoformat(), list(sessions)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as connection, transaction(connection):
             connection.executemany(
@@ -112,29 +152,63 @@ class Tombstones:
                     [(keyed_family, *keyed) for keyed in self._keyed_records(owned)],
                 )
 
-    def lacks(self, other: Path) -> bool:
-        """Whether other tombstones, of the same key, name a session that these do not. A file that
-        cannot be read names none."""
+    def note_texts(self, hashes: Iterable[bytes]) -> None:
+        """Note that texts were cut, by the hashes that the catalogue has of them."""
+        with self._connected() as connection, transaction(connection):
+            rows = ((each,) for each in hashes)
+            connection.executemany("INSERT OR REPLACE INTO texts VALUES (?, 'done')", rows)
+
+    def texts(self, state: State | None = None) -> frozenset[bytes]:
+        """Return the hashes of the texts that were cut, or of those at one state."""
+        sql = "SELECT hash FROM texts WHERE ? IS NULL OR state = ?"
+        return frozenset(row[0] for row in self._rows(sql, state, state))
+
+    def exclude(self, lines: Iterable[str]) -> None:
+        """Note lines of `excluded.txt`."""
+        with self._connected() as connection, transaction(connection):
+            rows = ((line,) for line in lines)
+            connection.executemany("INSERT OR IGNORE INTO excluded VALUES (?)", rows)
+
+    def excluded(self) -> list[str]:
+        """Return the lines that were noted of `excluded.txt`."""
+        return [str(row[0]) for row in self._rows("SELECT line FROM excluded")]
+
+    def take_over(self, other: Path) -> bool:
+        """Note what other tombstones name and these do not as what is to be forgotten; return
+        whether there was anything. Of a file of another key sessions are known, and what is
+        excluded; one that cannot be read names nothing."""
+        with suppress(StoreError):
+            Tombstones(other, self._key).texts()  # has the tables of today from now on
         with (
             self._connected() as connection,
             suppress(sqlite3.Error),
             _attached(connection, other),
         ):
+            connection.create_function("from_hex", 1, bytes.fromhex)
             key = connection.execute("SELECT recognised_by FROM other.key").fetchone()
-            if key is not None and key[0] == self._keyed("key", b""):
-                return connection.execute(f"SELECT 1 {_LACKING} LIMIT 1").fetchone() is not None
+            ours = key is not None and key[0] == self._mark
+            parts = _OF_OUR_KEY if ours else _OF_ANOTHER_KEY
+            lacking = [
+                f"{insert} {where}"
+                for insert, where in parts
+                if connection.execute(f"SELECT 1 {where} LIMIT 1").fetchone()
+            ]
+            if not lacking:
+                return False
+            with transaction(connection):
+                for statement in lacking:
+                    connection.execute(statement)
+                for table in ("travelling", "owned_records")[: 1 + ours]:
+                    connection.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM other.{table}")
+            return True
         return False
 
-    def take_over(self, other: Path) -> None:
-        """Note what other tombstones name and these do not as what is to be forgotten."""
-        with (
-            self._connected() as connection,
-            _attached(connection, other),
-            transaction(connection),
-        ):
-            connection.execute(f"INSERT INTO sessions SELECT id, 'begun', forgotten_at {_LACKING}")
-            for table in ("owned_records", "travelling"):
-                connection.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM other.{table}")
+    def is_of_our_key(self) -> bool:
+        """Whether the file is there and of this install key."""
+        try:
+            return self.path.exists() and self._rows("SELECT 1") != []
+        except StoreError:
+            return False
 
     def lift(self) -> None:
         """Let what has left be taken in again."""
@@ -144,7 +218,9 @@ class Tombstones:
     def advance(self, before: State, after: State) -> None:
         """Move every session in state `before` to state `after`."""
         with self._connected() as connection, transaction(connection):
-            connection.execute("UPDATE sessions SET state = ? WHERE state = ?", (after, before))
+            for table in ("sessions", "texts"):
+                sql = f"UPDATE {table} SET state = ? WHERE state = ?"
+                connection.execute(sql, (after, before))
 
     def travelling(self) -> frozenset[str]:
         """Return the forgotten sessions, as `travelling_name` names them."""
@@ -184,10 +260,15 @@ class Tombstones:
             said = value + int(content).to_bytes(4, "little") if content else b""
             yield self._keyed("owned", value), self._keyed("says", said) if said else b""
 
+    @property
+    def _mark(self) -> bytes:
+        """By which the install key is recognised."""
+        return self._keyed("key", b"")
+
     def _keyed(self, kind: str, value: bytes) -> bytes:
         return _keyed(self._key, kind.encode(), value)
 
-    def _rows(self, sql: str, *parameters: object) -> list[tuple[bytes, ...]]:
+    def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query, none where there is no file."""
         if not self.path.exists():
             return []
@@ -213,7 +294,7 @@ class Tombstones:
             ) from error
 
     def _require_key(self, connection: sqlite3.Connection) -> None:
-        mine = self._keyed("key", b"")
+        mine = self._mark
         (count,) = connection.execute("SELECT COUNT(*) FROM key").fetchone()
         if not count:
             with transaction(connection):
@@ -248,7 +329,10 @@ def unfinished(path: Path) -> bool:
         with closing(connect(path)) as connection:
             if not connection.execute(_HAS_SESSIONS).fetchone():
                 return False
-            return connection.execute(_UNFINISHED).fetchone() is not None
+            if connection.execute(_UNFINISHED).fetchone():
+                return True
+            has_texts = connection.execute(_HAS_TEXTS).fetchone() is not None
+            return has_texts and connection.execute(_UNFINISHED_TEXTS).fetchone() is not None
     except sqlite3.Error as error:
         raise StoreError(f"cannot use {path}: {type(error).__name__}. Restore it.") from error
 

@@ -18,7 +18,7 @@ from memory_assets.session_analysis.phrases import (
     listing,
     shorten,
 )
-from memory_assets.session_analysis.scores import DID, PLANNING, cause_score
+from memory_assets.session_analysis.scores import DID, PLANNING, cause_score, states_nothing
 from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
@@ -53,7 +53,10 @@ _FOUND = Phrase(
     r"\bwhat (?:was|went|is) wrong\b|^\W*(?:key |main )?findings\W*$"
 )
 """Headings of lists that say what was found, whoever asked for it."""
-_GOES_ON = Phrase(r"\W*(?:but|and|or|also|plus|great|perfect|yes|no|ok|however|instead|worse)\b")
+_GOES_ON = Phrase(
+    r"\W*(?:but|and|or|also|plus|great|perfect|yes|no|ok|however|instead|worse|still|uses|adds|"
+    r"returns|makes|runs|handles|keeps|sets|calls|gets|has|does|allows|prevents|ensures)\b"
+)
 _AMISS = Phrase(
     r"n't\b|\b(?:not?|never|missing|without|still|wrong|fails?|should|could|only|duplicat\w+|unused|"
     r"redundant|mismatch\w*|inconsisten\w+|leak\w*|race|stale|incorrect\w*|ignor\w+|drop\w*|"
@@ -87,6 +90,8 @@ def learned(session: SessionTurns, said: list[Said], done: RedactedText) -> Reda
 def _dangles(one: Said) -> bool:
     """Return True if the subject of a sentence, or what it goes on from, stands elsewhere."""
     text = in_context(one)
+    if text.count('"') % 2:  # of a quotation that goes on
+        return True
     return (POINTS_BACK.match(text) or _GOES_ON.match(text)) is not None
 
 
@@ -103,7 +108,11 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         told = one.sentence.item and _FOUND.search(heading) and _AMISS.search(one.plain)
         if not (asked or (told and readable(one.plain))) or len(one.plain) < SHORTEST:
             continue
-        if _NO_FINDINGS.match(one.plain) or (DID.search(one.plain) and not label):
+        if (
+            POINTS_BACK.match(one.plain)
+            or _NO_FINDINGS.match(one.plain)
+            or (DID.search(one.plain) and not label)
+        ):
             continue
         grave = _GRAVE.index(label["gravity"]) if label else len(_GRAVE)
         text = closed(shorten(one.text, _FINDING_LIMIT))
@@ -118,26 +127,43 @@ def _prompt(session: SessionTurns, turn: int) -> str:
 
 
 def answered(session: SessionTurns, said: list[Said], done: RedactedText) -> RedactedText:
-    """Return how the last message begins, if it answers a question: where something was `done`, one
+    """Return how the last message begins that answers a question: where something was `done`, one
     that asks to be told something."""
-    asked = [turn.typed.text for turn in session.turns if turn.typed is not None]
-    question = _TELL_ME if done else _QUESTION
-    if not asked or not question.search(asked[-1][:2_000]):
-        return EMPTY
+    question, least = (_TELL_ME, 1.2) if done else (_QUESTION, 1.0)
     beside = list(split(done))
-    return choose(said, _answer_score, room=LEARNED_LIMIT, most=2, threshold=1.0, beside=beside)
+    for place in reversed(range(len(session.turns))):
+        asked = session.turns[place].typed
+        if asked is None or not question.search(asked.text[:2_000]):
+            continue
+        answer = [one for one in said if one.turn == place]
+        told = choose(
+            answer, _answer_score, room=LEARNED_LIMIT, most=2, threshold=least, beside=beside
+        )
+        if told:
+            return told
+    return EMPTY
 
 
 def _answer_score(one: Said) -> float:
-    if not (one.closing and one.last) or not readable(one.plain) or one.plain.endswith("?"):
+    if not one.closing or not readable(one.plain) or one.plain.endswith("?"):
         return 0.0
-    return 0.0 if PLANNING.search(one.plain) else 1.0
+    if _OPTION.match(one.plain) or _OPTION.search(one.sentence.lead):
+        return 0.0
+    if PLANNING.search(one.plain) or DID.search(one.plain) or _dangles(one):
+        return 0.0
+    if one.plain.startswith(("I ", '"')) or states_nothing(one.plain):
+        return 0.0
+    return 1.0 if one.sentence.item else 1.2
 
 
-_QUESTION = Phrase(
-    r"\?|^\W*(?:how|what|why|which|where|who|when|can|is|are|does|do|did|should|could|explain)\b"
+_OPTION = Phrase(
+    r"\W*(?:option|approach|alternative) \w+\b|.*\b(?:options|approaches|alternatives)\b"
 )
-_TELL_ME = Phrase(r"(?:^|[.!>\n])\W*(?:so |and |but |hm+,? )*(?:how|what|why|which|who)\b")
+_QUESTION = Phrase(
+    r"\?|^\W*(?:how|what|why|which|where|who|when|can|is|are|does|do|did|should|could|explain|"
+    r"investigate|check|look (?:at|into)|analy[sz]e|review|compare|research|find out|debug)\b"
+)
+_TELL_ME = Phrase(r"(?:^|[.!>\n])[ \"'(]*(?:so |and |but |hm+,? )*(?:how|what|why|which|who)\b")
 _GLOB = re.compile(r"^\*|\*\*/|/\*")
 _QUERY = re.compile(r"^(?:query|url): (.{4,120})$", re.MULTILINE)
 _DESCRIPTION = re.compile(r"^description: (.{4,120})$", re.MULTILINE)

@@ -25,7 +25,16 @@ from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import Said, choose, readable, without_colon
 
 LIMIT = 400
+_PLANS = ".claude/plans/"
 _COMMITS_ROOM, _TELLING = 170, 120
+_AGAIN = 0.3
+"""What a report loses for each better one of its turn, so that a long last one is not all."""
+_LISTS_CHANGES = Phrase(
+    r"\b(?:new|created|modified|changed|updated|implemented) (?:files?|components?)\b|"
+    r"\bfiles? (?:created|modified|changed|updated|added)\b|\bwhat (?:was|I|changed)\b|"
+    r"\bchanges(?: made)?\W*$|\bsummary of (?:the )?(?:changes|fix)"
+)
+_NAMED = re.compile(r"(?:[A-Z]|\S*[\w)][./_()]\S*).*(?: [—–→-]+|:) ")
 
 _NEXT_FIRST = Phrase(
     r"\W*(?:next(?: steps?| up)?(?:[:,]| is\b| are\b| I\b| I'm\b)|to-?do\b|remaining\b|"
@@ -71,12 +80,29 @@ def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) 
     changed files."""
     commits = _committed(made)
     room = LIMIT - len(commits) - 1
-    reports = map(without_colon, said)
-    done = choose(reports, done_score, room=room, most=4, threshold=1.4, beside=subjects(made))
-    names = distinct(base_name(path) for path in files.modified)
+    done = choose(
+        map(without_colon, said),
+        lambda one: done_score(one) or _listed_score(one),
+        room=room,
+        most=4,
+        threshold=1.4,
+        beside=subjects(made),
+        again=_AGAIN,
+    )
+    names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
     if commits or not names or any(name in done for name in names) or len(done) > _TELLING:
         return join(" ", distinct([done, commits]))
     return join(" ", distinct([done, compose("Changed {}.", listing(names, 8))]))
+
+
+def _listed_score(one: Said) -> float:
+    """Return a score for an item of a list of changes that names what is there now, and says what
+    it is, without a word for what was done."""
+    where = one.sentence.lead or one.sentence.heading
+    if not (one.closing and one.changed and one.sentence.item and _LISTS_CHANGES.search(where)):
+        return 0.0
+    named = readable(one.plain) and _NAMED.match(one.text)
+    return 2.1 + one.last if named and not one.plain.endswith("?") else 0.0
 
 
 def _committed(made: tuple[RedactedText, ...]) -> RedactedText:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from memory_assets.models import PROGRAM
@@ -40,6 +41,8 @@ _NO_TITLE = Phrase(
 )
 """How texts begin that agents put where a title belongs."""
 _CUT_OFF = ("…", "...")
+_TIMES = re.compile(r"\A\s*\[?\d\d?:\d\d:\d\d[\d.]*\]?:? +|\s*\(\d{4}-\d\d-\d\d[ T][\d:]+Z?\)\s*\Z")
+"""The time before a pasted line of a log, and after the title that SpecStory gives."""
 _NO_SUBJECT = Phrase(r"(?:wip|fixup!|squash!|merge\b|checkpoint\b|tmp\b|temp\b|save\W*$)")
 """How subjects begin that say nothing of what was done."""
 _CLAUSE_END = re.compile(
@@ -97,17 +100,19 @@ def title(session: SessionTurns) -> RedactedText:
     Notices, frames and cut-off texts are none.
     """
     for given in _given(session):
-        text = given.squeezed()
+        text = given.squeezed().sub(_TIMES, "")
         if text and not _NO_TITLE.match(text) and not text.endswith(_CUT_OFF):
             return _clause(text)
     if committed := _committed(subjects(commits(session))):
         return committed
-    asked = sorted(requests(session), key=_says_little)
+    asked = requests(session)
+    often = Counter(asked)
+    asked.sort(key=lambda text: (often[text] > 1 and len(text) > _ENOUGH, *_says_little(text)))
     typed = [turn.typed.text for turn in session.turns if turn.typed is not None]
     greetings = [text for text in typed if not text.startswith(("/", "<"))]
     others = list(_without_a_human(session))  # without them too little is said for a summary
     for text in (*asked, *(greetings[:1] if others else ()), *others):
-        told = request_sentences(text)
+        told = request_sentences(text.sub(_TIMES, ""))
         is_plan = text.lstrip().startswith("#")
         for sentence in sorted(told[:2], key=lambda one: _says_little(one.text)):
             return _open(_clause(sentence.text) if is_plan else _begun(sentence.text, told))

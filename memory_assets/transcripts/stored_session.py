@@ -96,8 +96,8 @@ class StoredSession(Session):
         subtype: str = "ai-title",
         tokens: Tokens = _NO_TOKENS,
     ) -> list[Record]:
-        """Return the title in a row of what may change as a session goes on, with the tokens of all
-        its answers where only the session has them."""
+        """Return the record of the session's title, from the row of its changing facts; with the
+        tokens of all answers, where the store counts them by session only."""
         frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
         made = self._one(frame, "system", "title", text_field(row, "title"), subtype)
         return self._resolve(self._with_tokens(made, frame, tokens))

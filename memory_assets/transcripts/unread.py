@@ -8,7 +8,7 @@ virtual table or a generated column would run what its writer wrote.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -24,6 +24,8 @@ characters of it."""
 _LOOKED_INTO = 1 << 16
 """Larger values that are not declared as text count without a look at how they begin."""
 _UNREADABLE = "(unreadable)"
+_UUID = 36
+"""Characters of the id of a session in a key."""
 _SCHEMA = r"""
 SELECT tables.name AS "table", columns.name AS "column", columns.hidden AS is_computed
 FROM sqlite_master AS tables JOIN pragma_table_xinfo(tables.name) AS columns
@@ -43,11 +45,13 @@ _BINARY = "'*[^ -~' || char(9, 10, 13) || '\u00a0-\U0010ffff]*'"
 
 class Columns(NamedTuple):
     """Columns of a table ("*" in its name is anything) that a reader knows: their names, or "*" for
-    all; and why their text is left out, "" where it is read."""
+    all; and why their text is left out, "" where it is read. `keys`: of a table of keys and values,
+    patterns of the keys that are known; "" where all are."""
 
     table: str
     names: str
     why: str = ""
+    keys: str = ""
 
     def covers(self, table: str, column: str) -> bool:
         """Return whether this is such a column."""
@@ -60,7 +64,7 @@ Unread = dict[str, dict[str, int]]
 
 
 def unread_text(
-    database: Database, known: Iterable[Columns], sessions: Collection[str], newest: str
+    database: Database, known: Sequence[Columns], sessions: Collection[str], newest: str
 ) -> Unread:
     """Return the text in columns that are not known, of the first `MOST_ROWS` rows. A row is of the
     session that one of its ids is of, else of the `newest` one. A table that cannot be read counts
@@ -88,7 +92,32 @@ def unread_text(
                 if size := row[str(number)]:
                     path = f"{place_name(table)}.{place_name(column)}"
                     of_session[path] = of_session.get(path, 0) + size
+    present = {row["table"] for row in rows}
+    for keyed in (each for each in known if each.keys and each.table in present):
+        for found in _unread_keys(database, keyed):
+            of_session = unread.setdefault(_session(found, sessions, newest), {})
+            path = f"{place_name(keyed.table)}.{place_name(found['family'])}"
+            of_session[path] = of_session.get(path, 0) + found["bytes"]
     return {session: places for session, places in unread.items() if places}
+
+
+def _unread_keys(database: Database, columns: Columns) -> Iterable[Mapping[str, Any]]:
+    """Return the bytes of text of keys that are not known, by what they begin with, up to a colon,
+    and by the session that may follow."""
+    key, value = columns.names.split()
+    name, patterns = _value(key), columns.keys.split()
+    begins = f"instr({name} || ':', ':')"
+    sql = f"""SELECT family, session, sum(bytes) AS bytes FROM (
+            SELECT substr({name}, 1, {begins} - 1) AS family,
+                substr({name}, {begins} + 1, {_UUID}) AS session,
+                {_text_bytes(_value(value))} AS bytes
+            FROM {quoted(columns.table)} AS asked
+            WHERE NOT ({" OR ".join(f"{name} GLOB ?" for _ in patterns)}) LIMIT {MOST_ROWS})
+        WHERE bytes > 0 GROUP BY family, session LIMIT {MOST_COLUMNS}"""
+    try:
+        return list(database.rows(sql, *patterns))
+    except TranscriptError:
+        return [{"family": _UNREADABLE, "session": "", "bytes": 1}]
 
 
 def _session(row: Mapping[str, Any], sessions: Collection[str], newest: str) -> str:

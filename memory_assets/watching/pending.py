@@ -143,6 +143,10 @@ class Pending:
         project = min(due)[2]
         return project, self._waiting.pop(project).reason
 
+    def has_live(self) -> bool:
+        """Return True if a live change waits."""
+        return any(waiting.live for waiting in self._waiting.values())
+
     def is_quiet(self) -> bool:
         """Return True if no project is due or about to be due; projects in back-off do not
         count."""
@@ -159,7 +163,7 @@ class Pending:
         return max(0.0, min([otherwise, *(at - now for at in times)]))
 
     def succeeded(self, project: str, seconds: float) -> None:
-        """Note that a run of so many seconds went well."""
+        """Note that a run went well that let nothing else in for so many seconds."""
         rest = min(self._pace.rest * seconds, self._pace.most_rest)
         past = self._past.setdefault(project, _Past())
         past.not_before, past.failures = self._clock() + rest, 0

@@ -28,10 +28,12 @@ _KEEP_WARM_SECONDS = 3_600.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run: why it failed, or that another process runs the project."""
+    """The outcome of a run: why it failed, or that another process runs the project, or that it
+    left work for a change that waited."""
 
     failed: str = ""
     busy: bool = False
+    unfinished: bool = False
     seconds: float = 0.0
 
 
@@ -64,7 +66,7 @@ class Watcher:
         self._found: dict[str, str] = {}
         self._done: dict[str, str] = {}
         self._next_full_look = 0.0
-        self._last_change = self.clock()
+        self._last_change = self._looked = self.clock()
         self._next_search = 0.0
         self._pushed_runs, self._next_push = 0, 0.0
 
@@ -72,6 +74,15 @@ class Watcher:
         """Let `watch` return once the run in hand has ended."""
         self._stopped.set()
         self.changes.wake()
+
+    def seconds_of_calm(self) -> float:
+        """Return how many seconds ago the last change was seen, 0 if one waits for a run, or the
+        watcher is to stop: what a long run asks now and then. Only for the thread that watches,
+        within a run."""
+        self._take_changes()
+        self._looked = self.clock()
+        makes_way = self._stopped.is_set() or self._pending.has_live()
+        return 0.0 if makes_way else self._looked - self._last_change
 
     def watch(self) -> None:
         """Compare all files, then ingest changes until `stop` is called."""
@@ -160,9 +171,14 @@ class Watcher:
         found = self._found.pop(project, None)
         if found is None and not any(each.still_differ(project) for each in self.followed):
             return  # somebody else took it in meanwhile
+        self._looked = self.clock()
         outcome = self.run(project, reason)
         if outcome.busy:  # its changed files are looked at again then
             self._pending.busy(project, reason)
+            return
+        if outcome.unfinished:  # what is left goes on after the changes that it made way for
+            self._pending.note(project, reason, live=False)
+            self._found[project] = found or ""
             return
         for each in self.followed:
             each.taken_in(project)
@@ -177,7 +193,7 @@ class Watcher:
             self.report(f"{project}: {outcome.failed} (again in {wait:.0f} s)")
             return
         state.failing.pop(project, None)
-        self._pending.succeeded(project, outcome.seconds)
+        self._pending.succeeded(project, self.clock() - self._looked)
         if found is not None:
             self._done[project] = found
         self.report(f"{project}: {reason}, {outcome.seconds:.2f} s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
 from collections.abc import Callable
@@ -205,6 +206,24 @@ def test_what_waits_does_not_fill_the_disk(tmp_path: Path) -> None:
     sent: list[dict[str, Any]] = []
     assert waiting.send(sent.append) == 5
     assert [each["number"] for each in sent] == [*range(5)] and waiting.entries() == []
+
+
+def test_what_waits_for_another_store_is_forgotten_with_its_conversation(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or with a text that it holds; lines of other conversations stay."""
+    settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
+    waiting = Waiting(settings.data_dir, "chat of another server")
+    for name, text in (("c1", "We sail."), ("c2", "The code is heron-42."), ("c2", "We row.")):
+        waiting.keep({"conversation": name, "role": "user", "text": seal(text)})
+    agents = AgentMemory(settings)
+    agents.answer(AppendRequest("c1", "user", "We sail.", 0))
+    agents.answer(AppendRequest("c3", "user", "It was heron-42.", 0))
+    assert run("forget", "--conversation", "c1", "--yes").returncode == exit_codes.FINE
+    assert [each["text"] for each in waiting.entries()] == ["The code is heron-42.", "We row."]
+    monkeypatch.setattr("sys.stdin", io.StringIO("heron-42"))
+    assert run("forget", "--containing", "--yes").returncode == exit_codes.FINE
+    assert [each["text"] for each in waiting.entries()] == ["We row."]
 
 
 def test_a_locked_memory_lets_turns_wait(run: Run, tmp_path: Path) -> None:

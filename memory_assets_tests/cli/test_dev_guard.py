@@ -30,7 +30,7 @@ from memory_assets.serving.http_server import PAGE_HEADERS, Guard
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.cli.terminal import Terminal
-from memory_assets_tests.command_line import run_here
+from memory_assets_tests.command_line import run_here, run_program
 from memory_assets_tests.dagster.live_dagster import (
     BIN,
     SELECTOR,
@@ -302,13 +302,7 @@ def _in_chromium(url: str, directory: Path) -> str:
     quiet = ["--disable-gpu", "--disable-background-networking", "--disable-component-update"]
     command = [str(CHROMIUM), "--headless", "--no-sandbox", "--no-first-run", "--disable-sync"]
     profile = [f"--user-data-dir={directory / 'profile'}", "--virtual-time-budget=8000"]
-    done = subprocess.run(
-        [*command, *quiet, *profile, "--dump-dom", url],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = run_program([*command, *quiet, *profile, "--dump-dom", url], timeout=120)
     return done.stdout
 
 

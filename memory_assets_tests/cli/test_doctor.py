@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memory_assets.cli.doctor_command import Finding, diagnose
+from memory_assets.cli.doctor_command import Finding, _chroma_mcp, diagnose
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.gateway_usage import FILE_NAME, spent_since
@@ -121,3 +123,41 @@ def test_servers_of_collections_are_asked(tmp_path: Path) -> None:
     given = {"vector_backend": "qdrant", "qdrant_url": NOBODY, "embedder": "none"}
     qdrant = _found("qdrant", data_dir=tmp_path / "memory", **given)
     assert (qdrant.ok, qdrant.remedy) == (False, "Start it, or correct QDRANT_URL.")
+
+
+class _ChromaMcp(BaseHTTPRequestHandler):
+    """An MCP server over HTTP with two collections."""
+
+    def do_POST(self) -> None:
+        """Answer one request of JSON-RPC; a notification has no answer."""
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        version = asked.get("params", {}).get("protocolVersion")
+        known = {"protocolVersion": version, "capabilities": {"tools": {}}}
+        results = {
+            "initialize": {**known, "serverInfo": {"name": "chroma", "version": "0.2.6"}},
+            "tools/list": {"tools": []},
+            "tools/call": {"content": [{"type": "text", "text": each} for each in ("a", "b")]},
+        }
+        result = results.get(asked["method"], {})
+        said = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": result}).encode()
+        self.send_response(200 if "id" in asked else 202)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(said) if "id" in asked else 0))
+        self.end_headers()
+        self.wfile.write(said if "id" in asked else b"")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing."""
+
+
+def test_chroma_mcp_is_asked(tmp_path: Path) -> None:
+    """Where the settings name it: one that answers, and one that is away."""
+    given: dict[str, Any] = {"data_dir": tmp_path / "memory"}
+    with ThreadingHTTPServer(("127.0.0.1", 0), _ChromaMcp) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        here = f"http://127.0.0.1:{server.server_port}/mcp"
+        well = _chroma_mcp("chroma-mcp", load_settings(**given, mcp_endpoint=here))
+        server.shutdown()
+    assert well.ok and well.found.endswith(" ms: 2 collections"), well
+    away = _chroma_mcp("chroma-mcp", load_settings(**given, mcp_endpoint=f"{NOBODY}/mcp"))
+    assert (away.ok, away.remedy) == (False, "Start it, or correct MCP_ENDPOINT.")

@@ -279,7 +279,7 @@ def test_an_original_that_is_read_after_its_fork_owns_its_records(
     seen = list[Outcome | Pass]()
     with monkeypatch.context() as patch:
         patch.setattr(passes, "_PART_BYTES", 1)
-        assert _ingest(settings, seen).failed == {}
+        assert _ingest(replace(settings, ingest_workers=1), seen).failed == {}
     indexed = [each for each in seen if isinstance(each, Made) and each.asset == "keyword_index"]
     assert [each.report.sessions for each in indexed[:9]] == list(range(1, 10))
     assert _rows(settings) == by_one.but_vectors and _indexed(settings) == by_one.indexed

@@ -119,6 +119,7 @@ def test_what_cannot_be_asked_is_said(read_only: Cli) -> None:
         assert waits.startswith("waits: cannot") and "read-only" in waits
 
 
+@pytest.mark.parametrize("read_only", ["closed"], indirect=True)
 def test_agents_are_answered_over_stdio(read_only: Cli) -> None:
     """The tool that recalls, of a server that an agent starts in its sandbox."""
     command = [*WITHOUT_PRIVILEGES, str(MEMORY), "mcp"]

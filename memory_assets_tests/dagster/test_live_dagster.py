@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from memory_assets.stores.runs.names import (
     batch_config,
 )
 from memory_assets.stores.workspaces import Workspaces
+from memory_assets_tests.command_line import run_program
 from memory_assets_tests.dagster.live_dagster import (
     BIN,
     REPOSITORY,
@@ -251,14 +251,11 @@ def test_a_backfill_from_the_command_line_runs_every_project(watched: Dagster) -
     home = Path(watched.environment["MEMORY_DATA_DIR"]) / "dagster"
     workspace = str(REPOSITORY / "workspace.yaml")
     arguments = ["-j", "ingest_project", "-w", workspace, "--all", "all", "--noprompt"]
-    done = subprocess.run(
+    run_program(
         [BIN / "dagster", "job", "backfill", *arguments],
         env={**watched.environment, "DAGSTER_HOME": str(home)},
         cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
     rows = watched.ask(BACKFILLS)["partitionBackfillsOrError"]["results"]
     new = [row["id"] for row in rows if row["id"] not in known]
     assert len(new) == 1

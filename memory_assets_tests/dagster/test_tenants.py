@@ -15,9 +15,11 @@ import dagster as dg
 import pytest
 
 from memory_assets.dagster import tenants
+from memory_assets.dagster.instance_runs import ended_runs
 from memory_assets.settings import Settings, load_settings
 from memory_assets.shards import workers
 from memory_assets.shards.derive import Derived, Work
+from memory_assets.stores.files.shared import locked
 from memory_assets.stores.shard.objects import DirectoryObjects
 from memory_assets.stores.shard.shard import Head, Shard, shards_below
 
@@ -129,6 +131,28 @@ def test_tenants_are_asked_for_again_until_they_are_made(
     assert json.loads(company.cursor)["alice"][1] == 0
     monkeypatch.setattr(tenants, "code_versions", lambda components: ("next",))
     assert company.asked() == ["alice", "team|bob"]
+
+
+def test_a_run_whose_process_was_killed_keeps_no_tenant(company: Company) -> None:
+    """The kernel let go of its lock. It is ended, and its tenants are asked for; one that works,
+    and one on another machine, which has no lock here, are left alone."""
+    job = company.defs.resolve_job_def(tenants.JOB)
+    runs = [
+        company.instance.create_run_for_job(
+            job,
+            run_config={"ops": {tenants.OP: {"config": {"tenants": [tenant]}}}},
+            status=dg.DagsterRunStatus.STARTED,
+        )
+        for tenant in ("alice", "team|bob", "carol")
+    ]
+    company.push("carol/laptop")
+    killed, works, _ = (tenants._lock_of(company.settings, run.run_id) for run in runs)
+    killed.parent.mkdir(parents=True)
+    killed.touch()
+    with locked(works, 1, "held"):
+        assert company.asked() == ["alice"]
+    ended = [record.dagster_run.run_id for record in ended_runs(company.instance)]
+    assert ended == [runs[0].run_id] and not killed.exists()
 
 
 def test_a_tenant_that_fails_stops_no_other(

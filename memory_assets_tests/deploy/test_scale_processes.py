@@ -23,7 +23,7 @@ import yaml
 from memory_assets_tests.conftest import REPOSITORY
 from memory_assets_tests.dagster.instances import postgres_server
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1_200)]
 
 BIN = Path(sys.executable).parent
 COMPOSE = yaml.safe_load((REPOSITORY / "deploy/compose.scale.yml").read_text())["services"]

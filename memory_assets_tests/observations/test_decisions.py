@@ -119,6 +119,8 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("let's make the gate a bit nicer", False),
         ("don't paint the hinges in red", False),
         ("you should not be working on the fence", False),
+        ("That glow must be some kind of lamp, since it has a red rim.", False),
+        ("The gate should clearly be red because it has a red rim", False),
         ("let's go with the second approach instead", False),
         ("Great, let's go with your recommendation.", False),
     ],
@@ -158,6 +160,7 @@ CHAIN = (
     [
         ("B", CHAIN),
         ("ok, let's do b for now", CHAIN),
+        ("b makes sense to me", CHAIN),
         ("A and B", ""),
         ("B is what I had in mind, but tell me more first", ""),
         ("let's go with b. what would that look like?", ""),
@@ -178,6 +181,17 @@ def test_options_that_the_human_picks_by_their_label_are_a_decision(
         assert one.turn_ids == ("session::s1::turn::0", "session::s1::turn::1")
         assert "among options. Asked: Which one?" in one.narrative
         assert one.text.count("lasts longer") == 1 and ".." not in one.text
+
+
+def test_options_stand_in_tables_and_below_want_to(script: Make) -> None:
+    """As agents lay them out, too."""
+    chain = CHAIN.removeprefix("Chosen: Chain — ")
+    message = (
+        f"Want to:\n\n| | what |\n|--|--|\n| **A. Rope** | light |\n| **B. Chain** | {chain} |"
+    )
+    session = script().prompt("How shall the gate hang?").say(message).prompt("let's do b for now")
+    (made,) = session.say("All right.").observed("decision")
+    assert made.title.startswith("Chosen: Chain")
 
 
 @pytest.mark.parametrize(

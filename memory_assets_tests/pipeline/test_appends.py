@@ -9,17 +9,9 @@ from typing import Any
 import pytest
 
 from memory_assets.pipeline.tables import derive, turn_chunks
-from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, SampleMemory
 
-STAGES = (
-    "raw_sessions",
-    "redacted_records",
-    "turn_chunks",
-    "user_prompts",
-    "session_summaries",
-    "turn_embeddings",
-    "prompt_embeddings",
-)
+STAGES = (*UP_TO_SUMMARIES, "turn_embeddings", "prompt_embeddings")
 TABLES = ("redacted_records", "redaction_audit", *STAGES[2:])
 
 

@@ -9,28 +9,10 @@ import pytest
 
 from memory_assets.pipeline.checks import verify
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
-from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, SampleMemory
+from memory_assets_tests.pipeline.conftest import STAGES as RUN_OF
 
-STAGES = (
-    "raw_sessions",
-    "redacted_records",
-    "turn_chunks",
-    "user_prompts",
-    "session_summaries",
-    "observations",
-    "session_commits",
-    "retrieved_documents",
-    "session_usage",
-    "turn_embeddings",
-    "prompt_embeddings",
-    "summary_embeddings",
-    "observation_embeddings",
-    "session_collection",
-    "prompt_collection",
-    "summary_collection",
-    "observation_collection",
-    "keyword_index",
-)
+STAGES = tuple(RUN_OF)
 ONE_OF_EACH = tuple(
     stage
     for stage in STAGES
@@ -46,7 +28,6 @@ WRITTEN_APART = tuple(
 )
 """Without those whose rows are written and noted by another one's code."""
 _HALVES = [slice(0, None, 2), pytest.param(slice(1, None, 2), marks=pytest.mark.long)]
-UNTIL_EMBEDDED = STAGES[: STAGES.index("session_collection")]
 
 
 class Crash(BaseException):
@@ -57,7 +38,7 @@ def _assert_same_as_made_at_once(memory: SampleMemory, fresh: SampleMemory) -> N
     for path in memory.transcripts.rglob("*.jsonl"):
         target = fresh.transcripts / path.relative_to(memory.transcripts)
         target.write_bytes(path.read_bytes())
-    fresh.run(UNTIL_EMBEDDED)
+    fresh.run(BEFORE_CHROMA)
     assert memory.lake_state() == fresh.lake_state()
     memory.assert_collections_equal_the_lake()
 

@@ -7,8 +7,6 @@ import errno
 import os
 import resource
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +29,7 @@ from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets_tests.command_line import run_code
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN, SampleMemory
 from memory_assets_tests.pipeline.test_quarantine import MARK, FailingRedactor
 
@@ -176,13 +175,7 @@ def test_too_little_memory_for_the_model_is_healed_by_the_next_run(
     memory.append(memory.flaky, *NEW_TURN)
     memory.run(BEFORE_EMBEDDINGS, [memory.harbor])
     arguments = [str(memory.data_dir), memory.harbor, str(megabytes), "turn_embeddings"]
-    done = subprocess.run(
-        [sys.executable, "-c", IN_LITTLE_MEMORY, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    run_code(IN_LITTLE_MEMORY, *arguments)
     (held,) = memory.components.catalog.quarantine.entries()
     assert (held.session_id, held.stage) == (memory.flaky, "turn_embeddings")
     assert held.reason == "not enough memory for the embedding model" and held.passing

@@ -9,23 +9,7 @@ import pytest
 
 from memory_assets.pipeline.plan.plan import plan_each, project_fingerprint
 from memory_assets.pipeline.scan.on_disk import find_sources
-from memory_assets_tests.pipeline.conftest import NEW_TURN, Renamed, SampleMemory
-
-UNTIL_EMBEDDED = (
-    "raw_sessions",
-    "redacted_records",
-    "turn_chunks",
-    "user_prompts",
-    "session_summaries",
-    "observations",
-    "session_commits",
-    "retrieved_documents",
-    "session_usage",
-    "turn_embeddings",
-    "prompt_embeddings",
-    "summary_embeddings",
-    "observation_embeddings",
-)
+from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN, Renamed, SampleMemory
 
 
 def _fingerprint(memory: SampleMemory) -> str:
@@ -62,7 +46,7 @@ def test_each_stage_that_is_behind_is_named_until_it_is_done(memory: SampleMemor
     """The reason moves down the stages."""
     memory.append(memory.flaky, *NEW_TURN)
     reasons = []
-    for stage in UNTIL_EMBEDDED:
+    for stage in BEFORE_CHROMA:
         memory.run([stage], [memory.harbor])
         reasons.append([work.reason for work in memory.behind()])
     assert reasons == [

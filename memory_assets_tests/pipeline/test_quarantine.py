@@ -28,16 +28,9 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 from memory_assets.transcripts import READER_VERSIONS, read_session
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.pipeline.bytes_at_rest import found_words
-from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, SampleMemory
 
-LAKE_STAGES = (
-    "raw_sessions",
-    "redacted_records",
-    "turn_chunks",
-    "user_prompts",
-    "session_summaries",
-    "turn_embeddings",
-)
+LAKE_STAGES = (*UP_TO_SUMMARIES, "turn_embeddings")
 MARK = "xylophone"
 NEW_TURN = (f"the {MARK} is out of tune", f"I tuned the {MARK}.")
 

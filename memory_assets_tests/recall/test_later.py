@@ -194,3 +194,46 @@ def test_a_commit_is_reverted_by_a_later_session(tmp_path: Path) -> None:
         for both in (False, True)
     ]
     assert [ids[0] in str(later) for later in told] == [False, True]
+
+
+def test_what_a_later_session_supersedes_is_told(tmp_path: Path) -> None:
+    """If it edits a file of the hit's and says that something which the hit names is gone or
+    another, not what it might do, of another file, in another project, or before."""
+    from memory_assets.pipeline.indexes.keywords import index_keywords
+    from memory_assets.pipeline.stage.components import Components
+    from memory_assets_tests.recall.worked import Call, Worked
+
+    def edits(file: str, said: str, cwd: str = "/home/mara/kiln", days: int = 0) -> str:
+        edited = {"file_path": f"{cwd}/{file}", "old_string": "a", "new_string": "b"}
+        name = f"s{next(count)}"
+        return worked.session(name, Call("Edit", edited), Call(said=said), cwd=cwd, days=days)
+
+    worked, count = Worked(tmp_path), iter(range(20))
+    pairs = [
+        ("hinge", "Removed `hinge_pin`, because the damper fell out.", "hinge.py", 1, "kiln"),
+        ("grate", "`grate_pin` is no longer read: the grate holds itself.", "grate.py", 2, "kiln"),
+        ("flue", "`flue_pin` could be removed one day.", "flue.py", 3, "kiln"),
+        ("bell", "Removed `bell_pin` from the list.", "list.py", 4, "kiln"),
+        ("door", "Removed `door_pin`, because it is heavy.", "door.py", -1, "kiln"),
+        ("lid", "Removed `lid_pin`, because it is heavy.", "lid.py", 5, "mill"),
+        ("vent", "Removed the dust of the vent.", "vent.py", 6, "kiln"),
+    ]
+    made = {
+        part: edits(f"{part}.py", f"The {part} is held by a new pin, `{part}_pin`, from now on.")
+        for part, *_ in pairs
+    }
+    later = {
+        part: edits(file, said, f"/home/mara/{place}", days)
+        for part, said, file, days, place in pairs
+    }
+    memory = worked.memory()
+    for project in memory.catalog.projects():
+        index_keywords(Components(memory.settings), project)
+    came = {}
+    for part, session in made.items():
+        turn = f"session::{session}::turn::0"
+        hits = memory.search(f"{part} held by new pin", n=9).hits
+        told = next(hit.later for hit in hits if hit.turn_id == turn)
+        came[part] = told and (told.how, told.turn_id)
+    superseded = {part: ("superseded", f"session::{later[part]}::turn::0") for part in later}
+    assert came == {part: superseded[part] if part in ("hinge", "grate") else None for part in made}

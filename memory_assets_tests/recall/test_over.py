@@ -247,8 +247,8 @@ def test_a_hit_can_be_shown_from_its_memory(team: Settings) -> None:
 def test_what_was_forgotten_here_is_found_in_no_other_memory(
     team: Settings, tmp_path: Path
 ) -> None:
-    """Neither by a search nor by its id, though the shard still has it; all else is. What is hidden
-    here is found if hidden sessions are asked for."""
+    """Neither by a search nor by its id or page, though the shard still has it; all else is. What
+    is hidden here is found if hidden sessions are asked for."""
     settings = replace(team, data_dir=tmp_path / "machine")
     shutil.copytree(team.data_dir, settings.data_dir)
     hit = Memory(settings).search("kangaroo", over=("all",), n=1).hits[0]
@@ -270,6 +270,8 @@ def test_what_was_forgotten_here_is_found_in_no_other_memory(
             memory.ask(ShowRequest(any_id))
         with pytest.raises(NotFound):
             answer_tool(memory, "get", GetRequest((any_id,)))
+    pages = TestClient(build_site(settings), base_url="http://127.0.0.1")
+    assert pages.get(f"/page/session/{session[1]}").status_code == 404
     other = memory.search("crane", over=("all",), n=1).hits[0]
     assert memory.ask(ShowRequest(other.id))["rows"]
 
@@ -283,14 +285,26 @@ def test_http_searches_over_memories(team: Settings) -> None:
 
 
 def test_the_page_searches_over_memories(team: Settings) -> None:
-    """They are to be chosen from; each hit names its memory, and leads to no page, for pages are of
-    the machine's own memory."""
+    """They are to be chosen from; each hit names its memory, and leads to its session there, of
+    which all can be read: turns, records, copies. It says whose it is, and nothing is offered that
+    only its own machine can answer."""
     client = TestClient(build_site(team), base_url="http://127.0.0.1")
     text = client.get("/", params={"q": "tide clock on the pier", "over": "all"}).text
     assert '<option value="bob/desk"' in text and '<option value="all" selected' in text
     shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text))
     assert "in alice/laptop" in shown and "repairs the tide clock" in shown
-    assert "/page/session/" not in text
+    address = re.findall(r'<h2[^>]*><a href="([^"#]+)', text)[0]
+    assert address.startswith("/page/session/") and "/page/audit/" not in text
+    opened = client.get(address.replace("&amp;", "&")).text
+    assert "alice/laptop</code>" in opened and "Ebbe repairs" in opened
+    assert not {"/page/project/", "Lineage in", "memory pin", "Around it"} & set(
+        re.findall(r"/page/project/|Lineage in|memory pin|Around it", opened)
+    )
+    session = address.split("?")[0].removeprefix("/page/session/")
+    for page in ("turns", "markdown", "export"):
+        assert "Ebbe" in client.get(f"/page/{page}/{session}", params={"from": 0}).text
+    assert client.get(f"/sessions/{session}").json()["session_id"] == session
+    assert client.get("/page/session/00000000-0000-4000-8000-000000000009").status_code == 404
 
 
 def test_nothing_is_written(team: Settings) -> None:

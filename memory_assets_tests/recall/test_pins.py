@@ -17,6 +17,7 @@ from memory_assets.cli import exit_codes
 from memory_assets.errors import BadArgument, ConfigurationError, NotFound, StoreError
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.recall import Memory
+from memory_assets.recall.pins import pin_key, pins_by_session
 from memory_assets.recall.search.answer import Answer, Coverage, Hit, only
 from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.redacted_text import seal
@@ -104,6 +105,20 @@ def test_only_what_is_there_is_pinned_and_unpinned(own: Settings) -> None:
     assert _listed(own, pinned=True) == {}
     with pytest.raises(NotFound, match="not pinned"):
         agents.answer(PinRequest(LONG, remove=True))
+
+
+def test_a_pin_is_on_the_session_of_one_project(own: Settings) -> None:
+    """An id that is none of the world's names a session of each project; a UUID names one, wherever
+    it moves."""
+    gateway = AgentMemory(own)
+    gateway.answer(PinRequest(LONG))
+    memory = Memory(own)
+    (pin,) = memory.journal.memories({"type": "note"})
+    of_notes = replace(pin, memory_id=f"{pin.memory_id}0", conversation_id="notes")
+    memory.journal.put_memories(memory.journal.collection_of(pin.memory_id), [of_notes])
+    pinned = pins_by_session(memory)
+    assert pinned.keys() == {pin_key("anywhere", LONG), pin_key(pin.project, "notes")}
+    assert pin_key("anywhere", "notes") not in pinned
 
 
 def test_a_hidden_session_is_in_no_list_search_or_context(own: Settings) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from memory_assets.requests.agent_memory import ContextRequest, RememberRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.tombstones import Tombstones
-from memory_assets_tests.command_line import run_here
+from memory_assets_tests.command_line import run_here, run_program
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
 HERE = "/home/mara/code/kiln"
@@ -243,12 +242,8 @@ def test_the_hook_of_a_session_loads_no_numpy(tmp_path: Path) -> None:
     stones.advance("begun", "done")
     more = {"HOME": str(tmp_path / "home"), "PYTHONPROFILEIMPORTTIME": "1"}
     started = [sys.executable, "-c", "from memory_assets.cli.start import main; main()"]
-    done = subprocess.run(
-        [*started, "context", "--project", str(here)],
-        env={**os.environ, **own, **more},
-        capture_output=True,
-        text=True,
-        check=True,
+    done = run_program(
+        [*started, "context", "--project", str(here)], env={**os.environ, **own, **more}
     )
     assert "Fix the damper" in done.stdout
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}

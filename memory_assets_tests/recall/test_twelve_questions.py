@@ -1,4 +1,4 @@
-"""docs/recall.md shows answers as they are today."""
+"""benchmarks/notes/twelve-questions.md shows answers as they are today."""
 
 from __future__ import annotations
 

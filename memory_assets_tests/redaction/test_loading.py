@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +29,7 @@ from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES
 from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
+from memory_assets_tests.command_line import run_code
 from memory_assets_tests.sweep import sweep
 
 PACKAGE = Path(memory_assets.redaction.__file__).parent
@@ -199,13 +198,7 @@ def test_the_version_is_the_same_in_every_process(redactor: Redactor) -> None:
             "PYTHONPATH": str(PACKAGE.parents[1]),
             "HOME": "/nonexistent",
         }
-        shown = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=environment,
-        )
+        shown = run_code(code, env=environment)
         assert shown.stdout.strip() == redactor.ruleset_version
 
 

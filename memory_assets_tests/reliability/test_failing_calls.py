@@ -6,14 +6,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from benchmarks.failing_calls import CALLS, CHANGE, FailingCalls, Fault, NoCompiler
+from memory_assets_tests.command_line import run_code
 
 _PROGRAM = """
 import os, sys
@@ -71,13 +70,7 @@ def failing(tmp_path: Path) -> FailingCalls:
 
 
 def _run(failing: FailingCalls, program: str, path: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(path)],
-        env={**os.environ, **failing.environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_code(program, str(path), env={**os.environ, **failing.environment})
     return done.stdout.strip()
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+
+from memory_assets_tests.command_line import run_code
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _MEASURES = """
@@ -31,11 +31,7 @@ print(after.total - before.total >= 0.5, after.own[left] >= 0.25, after.spent_by
 
 def test_a_process_that_outlives_its_parent_is_counted() -> None:
     """CPU seconds are those of processes that have ended, and of one that detached itself."""
-    done = subprocess.run(
-        [sys.executable, "-c", _MEASURES + "import os, signal; os.kill(left[0], signal.SIGKILL)"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
+    done = run_code(
+        _MEASURES + "import os, signal; os.kill(left[0], signal.SIGKILL)", cwd=REPOSITORY
     )
     assert done.stdout.split() == ["True", "True", "0"]

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 import pytest
 
 from memory_assets.pipeline.indexes.keywords import index_keywords
+from memory_assets_tests.command_line import run_program
 from memory_assets_tests.reliability.conftest import Subject
 from memory_assets_tests.reliability.test_faults import MEMORY
 
@@ -67,14 +68,7 @@ def test_searches_amid_a_rebuild_answer_and_end_in_order(
     """`memory search` exits 0 with an answer by words and meaning, because the keyword index
     has all vectors, and `memory serve` exits 0 on SIGTERM right after its first one."""
     with _rebuild_under_way(subject, environment):
-        done = subprocess.run(
-            [str(MEMORY), "search", QUERY, "--in", "all", "--json"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        done = run_program([str(MEMORY), "search", QUERY, "--in", "all", "--json"], env=environment)
         answer = json.loads(done.stdout)
         assert answer["degraded"] is None
         assert answer["hits"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.status import chroma_notes, in_words, status
 from memory_assets.status.status import coverage
 from memory_assets.stores.chroma.files import OTHERS_FILE, set_aside
-from memory_assets_tests.command_line import environment_of
+from memory_assets_tests.command_line import environment_of, run_code
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 LINE = b'{"type":"mode","mode":"plan"}\n'
@@ -85,15 +83,12 @@ def test_the_status_command_loads_nothing_heavy(sample_settings: Settings) -> No
         "heavy = {'pydantic', 'numpy', 'pyarrow', 'typer', 'rich', 'dagster', 'chromadb'};"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
+    done = run_code(
+        code,
         env={
             "HOME": str(Path.home()),
             **environment_of(sample_settings),
         },
-        capture_output=True,
-        text=True,
-        check=True,
     )
     assert done.stderr.strip() == "[]"
     assert json.loads(done.stdout)["freshness"]["pending_files"] == 0

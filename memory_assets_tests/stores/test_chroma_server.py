@@ -24,6 +24,7 @@ from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import ChromaStore
 from memory_assets.stores.vector_store import Collection, CollectionVersions
+from memory_assets_tests.command_line import run_code
 from memory_assets_tests.stores.conftest import Servers
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
@@ -73,9 +74,7 @@ def _seen_by_another_process(data_dir: Path) -> str:
         "from memory_assets.stores.chroma import server as chroma_server;"
         "print(chroma_server.running(Path(sys.argv[1])))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(data_dir)], capture_output=True, text=True, check=True
-    )
+    done = run_code(code, str(data_dir))
     return done.stdout.strip()
 
 

@@ -280,6 +280,23 @@ def test_a_damaged_segment_is_an_error_that_names_it_and_the_remedy(lake: Lake, 
         assert str(segment) in str(raised.value)
 
 
+def test_a_byte_that_changed_on_the_disk_is_never_another_text(lake: Lake, rows: Rows) -> None:
+    """Of a page: what is read is what was written, or the error names the file. A changed footer is
+    at worst one that has no such session, or other columns."""
+    _publish(lake, {name: _prompts(rows, name, f"{name} again") for name in NAMES[:2]})
+    whole = lake.read(*P, "a")
+    path = own_file(lake, *P, "a")
+    content = path.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    for place in range(0, len(content), len(content) // 307):
+        flipped = bytes([content[place] ^ 0xFF])
+        path.write_bytes(content[:place] + flipped + content[place + 1 :])
+        try:
+            assert Lake(lake.root).read(*P, "a").equals(whole) or place > footer
+        except (DamagedFile, NotFound) as error:
+            assert isinstance(error, DamagedFile) or place > footer
+
+
 def test_a_session_without_rows_leaves_its_segment(lake: Lake, rows: Rows) -> None:
     """And a segment without sessions is removed."""
     _publish(lake, {"a": _prompts(rows, "a"), "b": _prompts(rows, "b")})

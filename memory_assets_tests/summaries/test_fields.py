@@ -175,6 +175,15 @@ def test_what_the_next_prompt_takes_back_is_in_no_field(script: Make) -> None:
     session.prompt("no, that's not it, it still hangs").say("Then I do not know it.")
     summary = session.summary()
     assert (summary.learned, summary.completed) == ("", "")
+    session = script().prompt("why does it hang?").say(CAUSE).prompt("it is not idle at night")
+    assert session.say("You're right, and I apologize for the mistake.").summary().learned == ""
+
+
+def test_what_an_agent_thinks_is_no_report(script: Make) -> None:
+    """Some exports give it as its words, after the report that ends the turn."""
+    session = script().prompt("why does it hang?").touch("Edit", "a.py").say(CAUSE)
+    session.run("date").say("The user wants to know why it hangs, so it is the lamp that I moved.")
+    assert session.summary().learned == CAUSE
 
 
 @pytest.mark.parametrize(
@@ -184,6 +193,9 @@ def test_what_the_next_prompt_takes_back_is_in_no_field(script: Make) -> None:
         "But it waits behind the reader because the queue is first come first served.",
         '::code-comment{title="The reader hangs because it is idle" file="a.py"}',
         "Option 1: the reader is closed because it is idle for the whole day.",
+        "Keeps the reader open because it is idle for the whole day.",
+        'It says "the reader is closed because it is idle." And it means that.',
+        "The issue is that the Edit tool wants the whole line of the reader.",
     ],
 )
 def test_what_cannot_be_read_alone_is_not_learned(script: Make, said: str) -> None:
@@ -202,3 +214,68 @@ def test_a_report_that_leads_in_a_list_was_done(script: Make) -> None:
     summary = session.summary()
     assert summary.completed.startswith("Fixed the reader of the exporter by closing its trans")
     assert summary.next_steps == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "learned"),
+    [
+        ("**Problem:** The exporter read every ship of a harbour twice.", "Problem: The exporter"),
+        ("**Bug 1 - the gate**: It took every ship for its own.", "Bug 1 - the gate: It took"),
+        ("## Root cause\n\nThe lamp and the bell share one wire.", "The lamp and the bell"),
+        ("## What it does well\n\nIt never asks twice because it is patient.", ""),
+        ("1. **List** - Added a guard so the lamp is never lit twice.", ""),
+        ("The gate now asks the bell instead of the lamp.", ""),
+    ],
+)
+def test_what_is_called_a_problem_is_learned(script: Make, said: str, learned: str) -> None:
+    """By its label or heading, without a causal word, and not what was praised or changed."""
+    session = script().prompt("mend the harbour").touch("Edit", "harbour.py").say(said)
+    summary = session.summary().learned
+    assert summary.startswith(learned) if learned else summary == ""
+
+
+@pytest.mark.parametrize(
+    "question", ["how does the gate know a ship?", "look into how the gate knows a ship"]
+)
+def test_an_earlier_question_is_answered_too(script: Make, question: str) -> None:
+    """Where nothing was done, by sentences of its own turn that are neither options nor offers."""
+    answer = "The gate knows a ship by its flag. Option 2 is a bell. I can paint it.\n- Red it is."
+    session = script().prompt(question).say(answer).prompt("thank you").say("You are welcome.")
+    assert session.summary().learned == "The gate knows a ship by its flag."
+
+
+@pytest.mark.parametrize(
+    ("said", "completed"),
+    [
+        ("Lamp - Replaced the wick by a wire.", "Lamp - Replaced the wick by a wire."),
+        (
+            "`src/lamp.py` - Added a wick to it.\n\nIts bell is made of brass.",
+            "src/lamp.py - Added a wick to it.",
+        ),
+        ("28 ships moved to the other harbour.", "28 ships moved to the other harbour."),
+        ("Cleared from the harbour by the tide.", "Changed gate.py."),
+        ("Checks if a lamp is installed and lit.", "Changed gate.py."),
+        (
+            "**New files:**\n- `lamp.py` - the wick, and who may light it\n- `a.py`",
+            "lamp.py - the wick, and who may light it.",
+        ),
+    ],
+)
+def test_reports_by_variations(script: Make, said: str, completed: str) -> None:
+    """What was done is said behind a label, without an auxiliary, or by naming what is new; what
+    misses its object is no report."""
+    session = script().prompt("mend it").touch("Edit", "gate.py").say(said)
+    assert session.summary().completed.split(" Changed gate.py")[0] == completed
+
+
+def test_a_long_session_is_not_told_by_its_last_turn_alone(script: Make) -> None:
+    """Each further report of a turn counts less, and that tests pass less than what was done."""
+    session = script().prompt("a bell").touch("Edit", "bell.py").say("Added a bell to the tower.")
+    session.prompt("and the docs").touch("Edit", "docs.md")
+    session.say(
+        "All 90 tests pass.\n- Updated the tide table of May\n- Updated the list of ships\n"
+        "- Renamed the second harbour\n- Renamed the third lamp there\n- Moved the fourth gate"
+    )
+    completed = session.summary().completed
+    assert completed.startswith("Added a bell to the tower.")
+    assert "tests" not in completed

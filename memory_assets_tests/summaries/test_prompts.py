@@ -270,9 +270,20 @@ NOISE = "\n".join(f"test_{number} ... ok (noise of line {number})" for number in
         (["API Error: 401 Unauthorized"], "Polish the brass bell", "", "Polish the brass bell"),
         ([], "[Image #1]\nWhy does the alarm ring", "", "Why does the alarm ring"),
         ([], "please do it", f"{NOISE}\n[trunk abc1234] Adjust the sextant", "Adjust the sextant"),
+        (["Bilge hose (2026-02-04 06:40Z)"], "renew it", "", "Bilge hose"),
+        ([], "22:20:29: no pump of that name was found", "", "no pump of that name was found"),
         ([], "Try the plotter", f"{NOISE}\n 31 pass\n 0 fail", "Try the plotter"),
     ],
-    ids=["draft", "cut off", "error", "image", "commit behind noise", "passing tests"],
+    ids=[
+        "draft",
+        "cut off",
+        "error",
+        "image",
+        "commit behind noise",
+        "date",
+        "time",
+        "passing tests",
+    ],
 )
 def test_titles_by_variations(
     script: Make, titles: list[str], prompt: str, output: str, title: str

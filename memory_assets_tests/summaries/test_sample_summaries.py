@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -17,6 +16,7 @@ from memory_assets.redaction import load_redactor
 from memory_assets.session_analysis import session_turns
 from memory_assets.summaries import load_summarizer
 from memory_assets.transcripts import discover, read_session
+from memory_assets_tests.command_line import run_program
 
 SAMPLE = Path(__file__).resolve().parent.parent.parent / "data" / "sample"
 
@@ -141,11 +141,8 @@ def test_the_order_of_sets_changes_nothing() -> None:
     )
     command = [sys.executable, "-c", code, str(SAMPLE)]
     digests = {
-        subprocess.run(
+        run_program(
             command,
-            check=True,
-            capture_output=True,
-            text=True,
             timeout=120,
             cwd=SAMPLE.parent.parent,
             env={**os.environ, "PYTHONHASHSEED": seed},

@@ -167,6 +167,19 @@ def test_machine_texts_in_the_queue_are_no_prompts(claude: ClaudeLines, read: Re
     assert told == ["task-notification"] * 4
 
 
+def test_a_record_that_names_its_text_takes_that_one(claude: ClaudeLines, read: Read) -> None:
+    """Whichever is next; one that was never queued, as in a file cut short, is a prompt, too."""
+    working(claude)
+    claude.queue("enqueue", "first")
+    claude.queue("enqueue", "second")
+    claude.queue("remove", "second")
+    claude.queue("remove", "of another file")
+    claude.says("as you say")
+    claude.queue("dequeue", "first")
+    claude.user("first")
+    assert read(claude).said == ["start", "second", "of another file", "first"]
+
+
 def test_what_is_still_queued_at_the_end_is_told_last(claude: ClaudeLines, read: Read) -> None:
     """A text that the agent has not taken yet is a prompt, after all others."""
     working(claude)

@@ -22,7 +22,15 @@ from memory_assets.transcripts import (
 from memory_assets.transcripts import unread as walk
 from memory_assets.transcripts.readers.goose import GooseReader
 from memory_assets.transcripts.unread import Columns
-from memory_assets_tests.transcripts.agent_databases import Crush, Goose, Hermes, Store, Zed, insert
+from memory_assets_tests.transcripts.agent_databases import (
+    Crush,
+    Cursor,
+    Goose,
+    Hermes,
+    Store,
+    Zed,
+    insert,
+)
 from memory_assets_tests.transcripts.agent_stores import DATABASES
 
 MUSING = "A kestrel hovered over the motorway while nobody in the cars looked up."
@@ -82,6 +90,22 @@ def test_a_new_table_and_a_new_column_are_told(tmp_path: Path, make: Callable[..
     assert grown.size == source.size + sum(told.values())
     _ask(store, f"ALTER TABLE {main} DROP COLUMN musing", "DROP TABLE journal")
     assert (_sources(store)[0].size, _unexplained(store)) == (source.size, {source.member: {}})
+
+
+def test_new_keys_of_cursor_are_told(tmp_path: Path) -> None:
+    """By what they begin with, for the conversation that follows; not those that hold what messages
+    have, and not short values."""
+    store = Cursor(tmp_path)
+    store.say("Why is the stock negative?", "A sale is counted twice.")
+    [source] = _sources(store)
+    with closing(store.open()) as database:
+        for key in ("musing:{}:1", "musing:{}:2", "agentKv:blob:9f", "checkpointId:{}:1", "mood"):
+            named = key.format(source.member)
+            insert(database, "cursorDiskKV", key=named, value=MUSING)
+        insert(database, "cursorDiskKV", key=f"lamp:{source.member}", value="short")
+        database.commit()
+    told = {"cursorDiskKV.musing": 2 * len(MUSING), "cursorDiskKV.mood": len(MUSING)}
+    assert _unexplained(store) == {source.member: told}
 
 
 @pytest.mark.parametrize("column", ["session_id", "threadId", "id"])

@@ -6,16 +6,19 @@ import os
 import shutil
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory_assets.cli.ingesting import index_runs
 from memory_assets.cli.ingesting.watch_command import WatchRuns
 from memory_assets.documents.walk import RULE_FILES, FoundFile, Walk, found_at, walk
 from memory_assets.errors import NotFound
 from memory_assets.paths import NO_EMBEDDER
+from memory_assets.pipeline.workspace.state import STAGE
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 from memory_assets.stores.under_way.watcher import WORKSPACES, present
@@ -47,6 +50,8 @@ class Followed:
             state=self.documents.be_watcher(),
             look_everywhere_seconds=3_600.0,
         )
+        runs.seconds_of_calm = self.watcher.seconds_of_calm
+        self.runs, self.changes = runs, changes
         self.thread = threading.Thread(target=self.watcher.watch, daemon=True)
 
     def found(self, query: str) -> set[str]:
@@ -144,6 +149,31 @@ def test_a_switch_of_branch_is_few_walks(
     write(followed.root, {"beacon.md": "# Beacon\n\nA lighthouse.\n"})
     followed.wait_for(lambda: followed.found("lighthouse") == {"beacon.md"})
     assert len(walks) <= 20 and len(looked) < 150 and RULE_FILES.parsed == before
+
+
+def test_a_save_is_taken_in_before_the_rest_of_many(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run of many files makes way for it between two parts, and then goes on."""
+    monkeypatch.setattr(index_runs, "_FIRST_DOCUMENTS", 1)
+    monkeypatch.setattr(index_runs, "_DOCUMENTS", 1)
+    calm = followed.runs.seconds_of_calm
+    saved = followed.root / "saved.md"
+
+    def calm_until_a_save() -> float:
+        if not saved.exists():
+            write(followed.root, {"saved.md": "# Saved\n\nA ropewalk.\n"})
+            followed.changes.wait(PATIENCE)
+        return calm()
+
+    monkeypatch.setattr(followed.runs, "seconds_of_calm", calm_until_a_save)
+    many = {f"many/{number}.md": f"# Knot {number}\n\nA bowline.\n" for number in range(5)}
+    write(followed.root, many)
+    followed.wait_for(lambda: len(followed.found("bowline")) == len(many))
+    partition = Workspaces(followed.data_dir).of_root(followed.root).partition
+    products = followed.runs.components.catalog.products.of_project(STAGE, partition)
+    runs = Counter(products[path].run_id for path in many)
+    assert 0 < runs[products["saved.md"].run_id] < len(many)
 
 
 def test_a_second_window_says_who_runs_and_its_workspace_is_followed(

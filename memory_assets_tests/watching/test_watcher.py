@@ -129,6 +129,14 @@ def test_all_is_taken_in_at_first_and_then_what_changes(
     assert [row.path for row in gone] == [str(session)]
 
 
+def test_a_long_run_makes_way_when_the_watcher_is_stopped(sample_settings: Settings) -> None:
+    """As for a change that waits."""
+    watcher = Bench(sample_settings).watcher
+    assert watcher.seconds_of_calm() > 0
+    watcher.stop()
+    assert watcher.seconds_of_calm() == 0
+
+
 def test_what_another_process_took_in_is_not_run_again(
     bench: Bench, sample_settings: Settings, sample_roots: dict[str, Path]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,16 @@ from memory_assets.documents.encodings import decoded
 from memory_assets.documents.repository import service_of
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import NO_EMBEDDER
+from memory_assets.pipeline.ingest.passes import DOCUMENTS, Task, run_task
 from memory_assets.pipeline.plan.plan import plan_workspace
+from memory_assets.pipeline.tables.embeddings import embed_project
+from memory_assets.pipeline.workspace import state
 from memory_assets.pipeline.workspace.files import look_at, one_walk
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction.known_secrets import value_hash
 from memory_assets.stores.catalog.products import Products, Quarantine
 from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_EMBEDDINGS
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.pipeline.bytes_at_rest import found_words
 from memory_assets_tests.workspaces.conftest import PRIVATE_KEY, Indexed, write
@@ -158,6 +163,24 @@ def test_a_file_that_was_only_touched_is_not_written_again(wordy: Indexed) -> No
     assert plan_workspace(wordy.components, wordy.workspace) is None
 
 
+def test_a_run_that_makes_way_embeds_what_was_cut_last(indexed: Indexed) -> None:
+    """What is left has its vectors from the next run."""
+    partition, components = indexed.workspace.partition, indexed.components
+    list(run_task(components, Task(partition, DOCUMENTS.assets)))
+    products = components.catalog.products
+    chunked = products.of_project(WORKSPACE_CHUNKS.name, partition)
+    products.put(replace(chunked["keep.log"], made_at="2100-01-01T00:00:00+00:00"))
+    tables = {"source_table": WORKSPACE_CHUNKS, "table": WORKSPACE_EMBEDDINGS}
+    components.enough = lambda made: made >= 1
+    first = embed_project(components, partition, **tables)
+    embedded = products.of_project(WORKSPACE_EMBEDDINGS.name, partition)
+    assert first.unfinished and embedded.keys() == {"keep.log"}
+    components.enough = lambda made: False
+    assert not embed_project(components, partition, **tables).unfinished
+    embedded = products.of_project(WORKSPACE_EMBEDDINGS.name, partition)
+    assert embedded.keys() == chunked.keys()
+
+
 def test_what_is_deleted_or_ignored_now_is_removed(wordy: Indexed) -> None:
     """Its chunks go, too."""
     wordy.index()
@@ -284,9 +307,11 @@ REPORTED = "    curl -u " + "bob:{v} https://harbor.example/up"
 """What the independent scanner takes for a password, and the redactor does not."""
 
 
-def test_a_document_in_which_the_scanner_finds_something_is_held_back(wordy: Indexed) -> None:
-    """The others are stored; it is named with rule, line and remedy, and tried again when it
-    changes. Nobody can guess that `{v}` is no password."""
+def test_a_document_in_which_the_scanner_finds_something_is_held_back(
+    wordy: Indexed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are stored; it is named with rule, line and remedy, and tried again when it or the
+    code that cuts it changes. Nobody can guess that `{v}` is no password."""
     write(wordy.root, {"deploy.md": f"# Deploy\n\n{REPORTED}\n"})
     wordy.index()
     assert "README.md" in wordy.documents() and "deploy.md" not in wordy.documents()
@@ -296,6 +321,9 @@ def test_a_document_in_which_the_scanner_finds_something_is_held_back(wordy: Ind
     assert "bob" not in held.reason and ".memoryignore" in held.remedy
     assert plan_workspace(wordy.components, wordy.workspace) is None
     assert wordy.index()["workspace_documents"].changed == 0
+    monkeypatch.setattr(state, "CHUNKER_VERSION", "one that may cut it so that nothing is found")
+    assert plan_workspace(wordy.components, wordy.workspace) is not None
+    monkeypatch.undo()
     write(wordy.root, {"deploy.md": "# Deploy\n\nBy `make up`.\n"})
     assert wordy.index()["workspace_documents"].quarantined == 0
     assert "deploy.md" in wordy.documents()

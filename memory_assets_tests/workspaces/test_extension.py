@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from memory_assets.cli.installing.other_programs import memory_program
+from memory_assets_tests.command_line import run_program
 
 _EXTENSION = Path(__file__).resolve().parents[2] / "extension"
 _NODE = shutil.which("node")
@@ -19,15 +19,7 @@ pytestmark = pytest.mark.skipif(_NODE is None, reason="node is not installed")
 
 def _run(name: str, **variables: str) -> None:
     program = [str(_NODE), "--test", f"--test-name-pattern={name}", "test/extension.test.js"]
-    ran = subprocess.run(
-        program,
-        cwd=_EXTENSION,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout
+    ran = run_program(program, cwd=_EXTENSION, env={**os.environ, **variables})
     assert "# pass 0" not in ran.stdout
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets_tests.command_line import run_here
+from memory_assets_tests.command_line import run_here, run_program
 from memory_assets_tests.workspaces.conftest import write
 
 _OTHER = b"#!/bin/bash -eu\necho other hook >> other.txt\nexit 3\n"
@@ -44,9 +44,7 @@ class Checkout:
     def git(self, *arguments: str, of: Path | None = None) -> str:
         """Run git in the clone; it must succeed. Return what it printed."""
         command = ["git", "-C", str(of or self.clone), *arguments]
-        done = subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, check=True
-        )
+        done = run_program(command, env=self.environment)
         return done.stdout + done.stderr
 
     def commit(self, files: dict[str, str | bytes]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +17,7 @@ from memory_assets import __version__
 from memory_assets.cli.cli import app
 from memory_assets.cli.installing.init_workspace import files_with_entries
 from memory_assets.cli.installing.jsonc import put, value_at
-from memory_assets_tests.command_line import run_here
+from memory_assets_tests.command_line import run_here, run_program
 from memory_assets_tests.workspaces.conftest import write
 
 TASKS = """{
@@ -228,7 +227,7 @@ def test_a_repository_gets_targets_and_a_workflow_of_the_released_package(tmp_pa
         "vector-search",
         "Q=a 'b' $HOME",
     ]
-    done = subprocess.run(make, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = run_program(make, cwd=tmp_path)
     assert done.stdout == "search|--in|workspace|a 'b' $HOME|"
     targets.write_text(targets.read_text().replace(__version__, "0.0.1"))
     workflow.write_text("name: mine\n")

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from check_jsonschema.builtin_schemas import get_builtin_schema
 
+from memory_assets_tests.command_line import run_program
 from memory_assets_tests.workspaces.conftest import write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +45,7 @@ def test_make_starts_the_command_line(
         *(f"{name}={value}" for name, value in variables.items()),
     ]
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    done = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=True)
+    done = run_program(command, cwd=ROOT, env=clean)
     assert done.stdout.splitlines() == [*expected, *(given[name] for name in given if name == "Q")]
 
 

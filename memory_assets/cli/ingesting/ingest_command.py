@@ -23,7 +23,7 @@ from memory_assets.errors import NotFound, RedactionUnavailable, StoreError
 from memory_assets.paths import Roots, is_sample, roots_in_words
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
-from memory_assets.pipeline.plan.lost_tables import forget_lost_tables, without_records
+from memory_assets.pipeline.plan.lost_tables import forget_lost_rows, without_records
 from memory_assets.pipeline.plan.plan import (
     RECOVERED,
     plan_agent_memory,
@@ -190,11 +190,8 @@ def _load_redactor(components: Components) -> None:
 def _forget_work(components: Components, projects: Sequence[str]) -> None:
     """Mark every stage of the projects (all if none is given) as not done, but for sessions that
     cannot be made again; delete what an older table brought back of forgotten ones."""
-    from memory_assets.pipeline.removal.forget import remove_forgotten_rows
-
-    remove_forgotten_rows(components)
     everything = (*components.catalog.sources.counts_by("project"), *written(components))
-    forget_lost_tables(components, set(projects or everything))
+    forget_lost_rows(components, set(projects or everything), thoroughly=True)
     for project in projects or everything:
         kept = without_records(components, project)
         components.catalog.products.forget_project(project, but=kept)

@@ -3,6 +3,7 @@ process, handle signals, print messages."""
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -54,6 +55,7 @@ class WatchRuns:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.components: Components = components_of(settings)
+        self.seconds_of_calm: Callable[[], float] = lambda: math.inf
 
     def run(self, project: str, reason: str) -> Outcome:
         """Bring a project up to date in a run of its own, unless another process is doing so."""
@@ -62,7 +64,11 @@ class WatchRuns:
             return Outcome(busy=True)
         work = ProjectPlan(project, reason, "")
         if is_workspace(project):
-            result: IngestResult = index_workspace(self._settings, work)
+            calm = self.seconds_of_calm
+            indexed = index_workspace(self._settings, work, seconds_of_calm=calm)
+            result: IngestResult = indexed
+            if indexed.unfinished and not indexed.failed:
+                return Outcome(unfinished=True)
         elif is_agent_memory(project):
             result = index_agent_memory(self._settings, work)
         else:
@@ -81,8 +87,8 @@ def watch_directories(settings: Settings) -> int:
     """Ingest changes of transcripts and of the workspaces on record until SIGTERM or SIGINT, and
     return the exit code. If another process does so, say which, and return at once.
 
-    The current run is finished first. A second signal ends the process at once; the next run
-    completes the interrupted one.
+    The current run is finished first, of a workspace the part that is under way. A second signal
+    ends the process at once; the next run completes the interrupted one.
 
     Raises:
         ConfigurationError: no directory can be read.
@@ -151,7 +157,7 @@ def _watcher(
 ) -> Watcher:
     note_versions(runs.components)
     threading.Thread(target=load_engines, args=(runs.components,), daemon=True).start()
-    return Watcher(
+    watcher = Watcher(
         runs.components,
         followed,
         changes,
@@ -162,6 +168,8 @@ def _watcher(
         pace=Pace(),
         look_everywhere_seconds=settings.watch_sweep_seconds,
     )
+    runs.seconds_of_calm = watcher.seconds_of_calm
+    return watcher
 
 
 def load_engines(components: Components) -> None:

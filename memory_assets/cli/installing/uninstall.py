@@ -27,6 +27,7 @@ from memory_assets.install_key import KEY_FILE
 from memory_assets.paths import (
     DATA_DIR,
     SETTINGS_FILE,
+    tombstones_copies,
     tombstones_copy,
     user_cache_dir,
     user_config_dir,
@@ -97,8 +98,8 @@ def find(settings: Settings, *, keep_data: bool = False) -> Found:
     of_default = bool(ours) and settings.data_dir == DATA_DIR
     key_goes = of_default and not (DATA_DIR / "tenants").exists()
     waiting = waiting_files(settings.data_dir)
-    copy = tombstones_copy(settings.data_dir)
-    for path in (*ours, user_cache_dir(), copy, *waiting, *([key] if key_goes else [])):
+    copies = tombstones_copies(settings.data_dir)
+    for path in (*ours, user_cache_dir(), *copies, *waiting, *([key] if key_goes else [])):
         if path.exists():
             found.removed[path] = _size(path)
     if key.exists() and not key_goes:

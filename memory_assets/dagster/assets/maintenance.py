@@ -8,6 +8,7 @@ Those that remove or archive are
 # No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
 # run time (dagster#26837).
 
+from dataclasses import asdict
 from datetime import timedelta
 
 import dagster as dg
@@ -29,6 +30,7 @@ from memory_assets.pipeline.redact.known_secrets import search_for_known_secrets
 from memory_assets.pipeline.removal.retention import RETAINED_SESSIONS, retain, retention_metadata
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.redaction import ENGINE_VERSION
+from memory_assets.shards.delta import PUBLISHED, publish
 from memory_assets.stores.lake.schemas import AGENT_MEMORY, REDACTED_RECORDS
 from memory_assets.stores.runs.names import RETENTION_JOB, UPKEEP_JOB
 
@@ -156,6 +158,17 @@ def memory_status(memory: MemoryParam) -> StepResults:
             yield checked("memory_status", name, verdict)
         agreed = great_expectations_agree(components)
         yield checked("memory_status", "great_expectations_agree", agreed)
+
+
+@dg.asset(deps=PUBLISHED, group_name="maintenance", kinds={"deltalake"})
+@no_text_in_errors()
+def published_lake(memory: MemoryParam) -> dg.MaterializeResult[None]:
+    """The redacted tables, without vectors, as Delta tables at MEMORY_DELTA, for analysts.
+
+    Only sessions with other rows are written. Of what was forgotten or redacted anew, no former
+    version stays. There where MEMORY_DELTA is set; materialized every hour, and on demand.
+    """
+    return dg.MaterializeResult(metadata=asdict(publish(memory.components())))
 
 
 @dg.asset(group_name="maintenance", kinds={"sqlite"})

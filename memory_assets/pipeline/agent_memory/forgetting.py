@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from memory_assets.agent_memory.memory import id_of_memory
 from memory_assets.agent_memory.policy import NOTE
@@ -26,7 +27,9 @@ from memory_assets.stores.agents.partitions import (
     partition_of,
     project_in,
 )
+from memory_assets.stores.agents.waiting import drop_waiting
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
+from memory_assets.stores.tombstones import is_unique
 
 _SESSION_HEAD = "session::"
 
@@ -71,10 +74,23 @@ def memories_from(
     ]
 
 
+def written_since(components: Components, key: SessionKey, moment: datetime) -> bool:
+    """Whether an agent wrote a memory, or all of a conversation, after a moment; False of what is
+    none of these."""
+    partition, name = key
+    if not (is_agent_memory(partition) and has_journal(components.data_dir)):
+        return False
+    first = components.journal.first_change(name, f"{MEMORY_HEAD}{name}")
+    return first is not None and first > moment
+
+
 def forget_written(components: Components, keys: Iterable[SessionKey]) -> int:
     """Delete conversations and memories by partition and name, leaving no byte of them in the
-    journal and its copy; return the number of turns and memories. Sessions are not in the journal,
-    but their projects are to be looked at again for what is promoted."""
+    journal and its copy, nor in what waits; return the number of turns and memories. Sessions are
+    not in the journal, but their projects are to be looked at again for what is promoted."""
+    keys = list(keys)
+    said_in = {name for where, name in keys if is_agent_memory(where) or is_unique(name)}
+    drop_waiting(components.data_dir, lambda entry: entry.get("conversation") in said_in)
     if not has_journal(components.data_dir):
         return 0
     journal, names = components.journal, list[str]()
@@ -157,8 +173,9 @@ def _staying(
 
 
 def _leave(components: Components, memory: StoredMemory, forgotten: _Forgotten) -> None:
-    """Take what is forgotten out of the trail of a memory and of what it contradicts, and of its
-    wordings those that no other entry names: of versions that did not name them, all."""
+    """Take what is forgotten out of a memory that stays: entries of its trail, ids of memories that
+    it contradicts, and wordings that no other entry names. Where an earlier version did not note
+    whose a wording is, all wordings go."""
     journal = components.journal
     before = journal.trail(memory.memory_id)
     changed = (forgotten.left_of(memory.project, each) for each in before)

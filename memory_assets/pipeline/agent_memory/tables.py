@@ -155,7 +155,7 @@ def _exported(
 
 
 def _states(components: Components, partition: str, derived: DerivedTable) -> Mapping[str, str]:
-    """Return the states in the journal of what a table has, by the names that it has there."""
+    """Return the journal's states of a table's conversations or memories, by name."""
     journal, project = components.journal, project_in(partition)
     if derived is HISTORY:
         return journal.conversation_states(project)

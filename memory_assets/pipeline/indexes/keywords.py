@@ -106,6 +106,8 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
             removed |= vanished
         if removed:
             components.catalog.cut_log()
+        if removed or batch.changed:
+            _note_written(components, index)
         products = batch.products
         report.add_products(products)
         report.sessions = len({product.session_id for product in products})
@@ -113,6 +115,26 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
     for kind in KINDS:
         report.details[kind] = sum(made.rows for made in products if made.stage == stage_of(kind))
     return report
+
+
+def _note_written(components: Components, index: KeywordIndex) -> None:
+    """Note in the catalogue how often the index was written."""
+    written = {f"{STAGE}/{index.incarnation}": index.generation}
+    components.catalog.products.note_lake_states("", written)
+
+
+def discard_older_index(components: Components) -> None:
+    """Delete the index if it is older than it was when it was written last: it was put back, and
+    may have rows that were forgotten since."""
+    path = keywords_path(components)
+    try:
+        with closing(keyword_files.open_for_reading(path)) as index:
+            noted = components.catalog.products.lake_states()
+            is_older = index.generation < noted.get((f"{STAGE}/{index.incarnation}", ""), 0)
+    except (NotFound, StoreError):
+        return
+    if is_older:
+        keyword_files.discard(path)
 
 
 def keywords_reason(
@@ -186,6 +208,7 @@ def forget_keywords(
         return 0
     with closing(keyword_files.open_for_writing(path)) as index:
         removed = sum(index.remove(sorted(selected), kind) for kind in kinds)
+        _note_written(components, index)
     compact(path)
     return removed
 

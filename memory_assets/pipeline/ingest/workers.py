@@ -30,7 +30,7 @@ from memory_assets.pipeline.stage.pool import (
     rare_collections,
 )
 from memory_assets.pipeline.stages import STAGES, Stage
-from memory_assets.pipeline.tables.derive import expected_input, made_ahead
+from memory_assets.pipeline.tables.derive import expected_input, in_order, made_ahead
 from memory_assets.pipeline.tables.embeddings import embedded_ahead
 from memory_assets.redaction import Redactor
 from memory_assets.settings import Settings
@@ -105,13 +105,20 @@ def _to_make(
     versions = {stage.table.name: stage.derived.version(components) for stage in stages}
     speed = _DOCUMENTS_A_SECOND if source == WORKSPACE_DOCUMENTS.name else _ROWS_A_SECOND
     speed = _VECTORS_A_SECOND if stages[0].embeds else speed
-    for session_id, product in sorted(products.of_project(source, project).items()):
+    count = 0
+    for product in in_order(products.of_project(source, project).values()):
+        session_id = product.session_id
         wanted = [
             name
             for name, version in versions.items()
             if made[name].get(session_id, ("",))[0] != expected_input(product.output_hash, version)
         ]
-        if wanted and product.rows:
+        if not wanted:
+            continue
+        if components.enough(count):
+            return
+        count += 1
+        if product.rows:
             seconds = len(wanted) * product.rows / speed
             make = partial(_made, source=product, wanted=wanted)
             yield Job((project, session_id), make, seconds, product.bytes)

@@ -16,11 +16,16 @@ from typing import Any
 import numpy as np
 
 from memory_assets.errors import DamagedFile, NotFound
-from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, read_removed_records
+from memory_assets.pipeline.ownership.removed_records import (
+    REMOVED_RECORDS,
+    read_removed_records,
+    tombstones,
+)
 from memory_assets.pipeline.redact.redacted_records import STAGE
 from memory_assets.pipeline.redact.session_redaction import product_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.record_identity import RecordIdentity
+from memory_assets.redaction.edits import FORGOTTEN_TEXT
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts, product_facts
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.schema import Product, SourceRow
@@ -32,11 +37,13 @@ _COLUMNS = ["agent_id", "record_uuid", "timestamp", "kind"]
 
 def adopt_archive(components: Components) -> int:
     """Register every session of the lake in a catalogue that has none, and return their
-    number; costs one query if the catalogue has sessions.
+    number; costs one query if the catalogue has sessions. Texts that were cut are known to it, too.
 
     Their source files count as deleted until a scan finds them.
     """
     catalog, lake = components.catalog, components.lake
+    if forgotten := tombstones(components).texts() - catalog.known_secrets.rules().keys():
+        catalog.known_secrets.add("", dict.fromkeys(forgotten, FORGOTTEN_TEXT))
     if catalog.products.has_any(STAGE):
         return 0
     products, sources = _retained_without_prompts(components)

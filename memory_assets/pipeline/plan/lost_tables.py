@@ -1,28 +1,29 @@
-"""Tables of a project whose files are gone from the lake, although the catalogue has rows of them.
+"""Rows that are gone from the lake, or older than the catalogue says.
 
-Somebody deleted the directory, or it did not come back from a backup. What can be made again is
-forgotten, so that the next run makes it. Sessions whose records and transcript are both gone are
-held back, which says so: what is indexed of them stays, and can still be found.
+Somebody deleted a directory or a file, or it did not come back from a backup, or came back as it
+was before. What can be made again is forgotten, so that the next run makes it; what was forgotten
+by its owner is deleted again. Sessions whose records and transcript are both gone are held back,
+which says so: what is indexed of them stays, and can still be found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
+from memory_assets.errors import DamagedFile
+from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stages import STAGES
-from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.schema import Quarantined
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
-from memory_assets.stores.runs.names import PARTITIONS
-from memory_assets.stores.workspaces import is_workspace
-
-_TABLES = (
+from memory_assets.stores.files.shared import is_locked
+from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
     REDACTION_AUDIT,
-    *(stage.table for stage in STAGES if stage.partitions == PARTITIONS),
+    TABLES,
+    WORKSPACE_DOCUMENTS,
+    Table,
 )
+
 _GONE = (
     "its records are gone from the lake, and its transcript is deleted or was cut down; what is "
     "indexed of it can still be found"
@@ -30,29 +31,62 @@ _GONE = (
 _REMEDY = "bring the lake's directory back from a backup, then run `memory ingest`"
 
 
-def forget_lost_tables(components: Components, projects: Set[str]) -> None:
-    """Forget the products of which no file is left in one of these projects. A file that is lost
-    while others of its directory are left is not noticed, but by `memory verify`. Costs a listing
-    a table, and a query for each project without files there."""
+def forget_lost_rows(
+    components: Components, projects: Set[str], *, thoroughly: bool = False
+) -> None:
+    """Forget the products of these projects, and of those in the lake, whose rows are not there as
+    they were made. Costs a stat for each table of a project; where a file was added or removed
+    since the last call, or of all if that is asked for `thoroughly`, the footers are read."""
     catalog, lake = components.catalog, components.lake
     for entry in catalog.quarantine.entries():
         if entry.reason == _GONE and lake.file(REDACTED_RECORDS, entry.project, entry.session_id):
             catalog.quarantine.release(entry.project, entry.session_id, entry.stage)
-    lost: dict[str, list[Table]] = {}
-    for table in _TABLES:
+    noted = {} if thoroughly else catalog.products.lake_states()
+    changed: dict[str, dict[Table, int]] = {}
+    for table in TABLES.values():
         try:
-            there = set(lake.projects(table))
+            listed = set(lake.projects(table))
         except OSError:  # what cannot be listed is not lost
             continue
-        for project in projects - there:
-            if is_workspace(project) or is_agent_memory(project):
-                continue
-            if catalog.products.has_rows(table.name, project):
-                lost.setdefault(project, []).append(table)
-    for project, tables in sorted(lost.items()):
-        with components.project_lock(project):
-            gone = [table for table in tables if not lake.partition_dir(table, project).is_dir()]
-            _forget(components, project, [table.name for table in gone])
+        for project in projects | listed:
+            state = lake.partition(table, project).changed() if project in listed else 0
+            if noted.get((table.name, project), 0) != state or (
+                not state and catalog.products.has_rows(table.name, project)
+            ):
+                changed.setdefault(project, {})[table] = state
+    for project, tables in sorted(changed.items()):
+        if not is_locked(lake.lock_path(project)):  # else its writer is about to note what it wrote
+            with components.project_lock(project):
+                _compare(components, project, tables)
+
+
+def _compare(components: Components, project: str, tables: Mapping[Table, int]) -> None:
+    """Compare what is in tables of a project with its products, and note their states."""
+    catalog, lake = components.catalog, components.lake
+    forgotten = tombstones(components).forgotten("done")
+    lost: dict[Table, set[str]] = {}
+    back: set[str] = set()
+    states = dict(tables)
+    for table in tables:
+        made = catalog.products.of_project(table.name, project)
+        partition = lake.partition(table, project)
+        try:
+            there = partition.output_hashes()
+            lost[table] = {
+                name
+                for name, product in made.items()
+                if product.rows
+                and product.output_hash not in (there.get(name), partition.output_hash(name))
+            }
+        except (DamagedFile, OSError):  # which whoever reads it names
+            del states[table]
+            continue
+        back |= {name for name in there.keys() - made if (project, name) in forgotten}
+    if back:
+        lake.remove_sessions(project, back)
+    if any(lost.values()):
+        _forget(components, project, lost)
+    catalog.products.note_lake_states(project, {each.name: at for each, at in states.items()})
 
 
 def without_records(components: Components, project: str) -> list[str]:
@@ -61,34 +95,44 @@ def without_records(components: Components, project: str) -> list[str]:
     return [entry.session_id for entry in entries if entry.reason == _GONE]
 
 
-def _forget(components: Components, project: str, tables: list[str]) -> None:
+def _forget(components: Components, project: str, lost: Mapping[Table, Set[str]]) -> None:
     products = components.catalog.products
-    kept = _hold_back_unreadable(components, project)
-    for table in tables:
-        for session_id, product in products.of_project(table, project).items():
-            if product.rows and session_id not in kept:
-                products.drop_noted(project, session_id, table)
+    unreadable = _unreadable(components, project)
+    kept = _hold_back(components, project, unreadable)
+    for table, names in lost.items():
+        of_sources = table in (REDACTED_RECORDS, REDACTION_AUDIT)
+        for name in names - (unreadable.keys() if of_sources else kept):
+            if table is WORKSPACE_DOCUMENTS:  # or no plan would know that it is to be read again
+                products.outdate(table.name, project, name)
+            else:
+                products.drop_noted(project, name, table.name)
 
 
-def _hold_back_unreadable(components: Components, project: str) -> set[str]:
-    """Hold back the sessions of a project whose records are gone and cannot be read again, and
-    return them."""
-    catalog, version = components.catalog, components.ruleset_version
-    made = catalog.products.of_project(REDACTED_RECORDS.name, project)
+def _unreadable(components: Components, project: str) -> dict[str, str]:
+    """Return the sessions of a project whose records cannot be read again, with the hash of their
+    input."""
+    version = components.ruleset_version
+    return {
+        session.session_id: session.input_hash(version)
+        for session in session_files(components, project)
+        if session.retained is not None or any(row.gone_at is not None for row in session.rows)
+    }
+
+
+def _hold_back(components: Components, project: str, unreadable: Mapping[str, str]) -> set[str]:
+    """Hold back the sessions that cannot be read again and whose records are gone, and return
+    them."""
+    catalog, stage = components.catalog, REDACTED_RECORDS.name
+    made = catalog.products.of_project(stage, project)
     there = set(components.lake.sessions(REDACTED_RECORDS, project))
     held = {
         (entry.session_id, entry.stage, entry.input_hash)
         for entry in catalog.quarantine.entries(project)
     }
-    unreadable: set[str] = set()
-    for session in session_files(components, project):
-        name = session.session_id
-        readable = session.retained is None and all(row.gone_at is None for row in session.rows)
-        if readable or name in there or name not in made or not made[name].rows:
-            continue
-        unreadable.add(name)
-        key = (name, REDACTED_RECORDS.name, session.input_hash(version))
+    gone = {name for name in unreadable.keys() - there if name in made and made[name].rows}
+    for name in gone:
+        key = (name, stage, unreadable[name])
         if key not in held:
             catalog.products.drop(REDACTION_AUDIT.name, project, name)
             catalog.quarantine.hold(Quarantined(project, *key, _GONE, remedy=_REMEDY))
-    return unreadable
+    return gone

@@ -29,10 +29,14 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     expected_input_hash,
     indexed_sessions,
 )
-from memory_assets.pipeline.indexes.keywords import STAGES_OF_KEYWORDS, keywords_reason
+from memory_assets.pipeline.indexes.keywords import (
+    STAGES_OF_KEYWORDS,
+    discard_older_index,
+    keywords_reason,
+)
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.plan.lost_tables import forget_lost_tables
+from memory_assets.pipeline.plan.lost_tables import forget_lost_rows
 from memory_assets.pipeline.redact.due import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
@@ -99,8 +103,9 @@ def plan_each(
     adopt_archive(components)
     components.catalog.require_key(components.identity.recognised_by)
     forget_lost_store(components)
+    discard_older_index(components)
     on_record = components.catalog.projects()
-    forget_lost_tables(components, on_record)
+    forget_lost_rows(components, on_record)
     held_back: dict[str, list[Quarantined]] = {}
     for entry in components.catalog.quarantine.entries():
         held_back.setdefault(entry.project, []).append(entry)

@@ -21,17 +21,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
-from memory_assets.errors import ConfigurationError, DamagedFile, NotFound, StoreError
+from memory_assets.errors import ConfigurationError, NotFound, StoreError
 from memory_assets.paths import tombstones_copy
 from memory_assets.pipeline.agent_memory.forgetting import (
     forget_written,
     leave_without,
     memories_from,
     said_too,
+    written_since,
 )
 from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.session_promotion import promoted_from
@@ -42,6 +44,7 @@ from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
+from memory_assets.pipeline.plan.plan import written
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.removal.selection import (
     SessionOnRecord,
@@ -52,6 +55,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction.edits import FORGOTTEN_TEXT
 from memory_assets.redaction.forgotten_texts import LONGEST, hash_of_text
 from memory_assets.redaction.propagation import spellings
+from memory_assets.status.excluded import exclude as exclude_in
 from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.products import remove_sessions
@@ -60,13 +64,15 @@ from memory_assets.stores.chroma.files import is_deletable, set_aside_directorie
 from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.chroma.rewrite import rewrite_files
 from memory_assets.stores.files.shared import locked
-from memory_assets.stores.files.sqlite import compact
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES
+from memory_assets.stores.files.sqlite import compact, make_directory_of
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones, unfinished
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 
 _LOCK = "forgotten.lock"
 _COPIED_FROM = "copied_from"
+_WHOLE = ""
+"""In place of a document's path: all of a workspace was forgotten, which may be indexed again."""
 _IDS_A_QUERY = 200
 
 
@@ -124,35 +130,80 @@ def forget(
         StoreBusy: another process writes the memory; nothing was done.
         StoreError: a store cannot be used; `complete` finishes the rest.
     """
-    keys = [session.key for session in sessions]
     progress("waiting for other writers of this memory")
-    with lock_all_writers(components, keys):
+    with lock_all_writers(components, [session.key for session in sessions]):
         complete_journal(components)
-        # Or what was stored since the selection would stay.
-        keys += memories_from(components, conversations_of(sessions), set(keys))
-        owned = list(_owned_records(components, set(keys)))
-        stones = Tombstones(components.data_dir / FILE_NAME, components.install_key)
-        # These memories leave no tombstone: what other sessions show is promoted again, and what
-        # others say stays. They come first, since nothing leads to them when the sessions are gone.
-        along = promoted_from(components, keys)
-        along += said_too(components, {*keys, *along})
-        stones.begin(along, state="leaving")
-        if not leaving:
-            _keep_copy(components, keys, owned)
-        stones.begin(keys, owned, "leaving" if leaving else "begun")
+        _begin(components, sessions, leaving=leaving)
         return _complete(components, erase_traces, progress)
 
 
-def _keep_copy(
-    components: Components, keys: Sequence[SessionKey], owned: Sequence[tuple[int, Records]]
-) -> None:
-    """Note sessions in the copy of the tombstones, where that can be written. What agents wrote
-    is not in it, as they may write it again."""
-    sessions = [key for key in keys if not is_agent_memory(key[0])]
-    copy = tombstones_copy(components.data_dir)
+def _begin(components: Components, sessions: Sequence[SessionOnRecord], *, leaving: bool) -> None:
+    """Note what is to be forgotten, in the copy of the tombstones, too."""
+    keys = [session.key for session in sessions]
+    # Or what was stored since the selection would stay.
+    keys += memories_from(components, conversations_of(sessions), set(keys))
+    stones = _tombstones(components)
+    # These memories leave no tombstone: what other sessions show is promoted again, and what
+    # others say stays. They come first, since nothing leads to them when the sessions are gone.
+    along = promoted_from(components, keys)
+    along += said_too(components, {*keys, *along})
+    stones.begin(along, state="leaving")
+    if leaving:
+        stones.begin(keys, state="leaving")
+        stones.begin({(project, _WHOLE) for project, _ in keys})
+    else:
+        stones.begin(keys, _owned_records(components, set(keys)))
+    keep_copy(components)
+
+
+def _tombstones(components: Components) -> Tombstones:
+    """Return the tombstones, to note something in them."""
+    return Tombstones(components.data_dir / FILE_NAME, components.install_key)
+
+
+def keep_copy(components: Components) -> None:
+    """Note in the copy of the tombstones what they have besides, where that can be written. A copy
+    that is damaged, or of another install key, makes room for it under another name."""
+    stones, path = _tombstones(components), tombstones_copy(components.data_dir)
+    copy = Tombstones(path, components.install_key)
     with suppress(StoreError, OSError):
-        if sessions:
-            Tombstones(copy, components.install_key).begin(sessions, owned)
+        if path.exists() and not copy.is_of_our_key():
+            path.replace(path.with_name(f"{path.stem}.{path.stat().st_mtime_ns}.db"))
+        make_directory_of(path)
+        copy.take_over(stones.path)
+
+
+def _begin_again(components: Components) -> None:
+    """Begin to forget what a copy of the tombstones named, as far as it is here, and was not there
+    anew after the forgetting: what agents wrote again, and a workspace that was indexed again."""
+    stones = tombstones(components)
+    components.catalog.known_secrets.add("", dict.fromkeys(stones.texts(), FORGOTTEN_TEXT))
+    restored = stones.forgotten("restored")
+    if restored:
+        complete_journal(components)
+        known = sessions_on_record(components)
+        again = [
+            known[key]
+            for key in known
+            if (at := restored.at(*key)) and not written_since(components, key, at)
+        ]
+        gone = {
+            partition
+            for partition in {project for project, _ in known if is_workspace(project)}
+            if (at := restored.at(partition, _WHOLE))
+            and not _indexed_since(components, partition, at)
+        }
+        left = [known[key] for key in known if key[0] in gone]
+        for sessions in filter(None, (again, left)):
+            _begin(components, sessions, leaving=sessions is left)
+    stones.advance("restored", "done")
+
+
+def _indexed_since(components: Components, partition: str, moment: datetime) -> bool:
+    """Whether all that is indexed of a workspace was indexed after a moment."""
+    products = components.catalog.products.of_project(REDACTED_RECORDS.name, partition).values()
+    times = [datetime.fromisoformat(each.made_at) for each in products]
+    return bool(times) and min(times) > moment
 
 
 def complete(
@@ -164,23 +215,8 @@ def complete(
     """Finish an interrupted forgetting, if there is one, and return the report."""
     adopt_archive(components)
     with lock_all_writers(components, []):
+        _begin_again(components)
         return _complete(components, erase_traces, progress)
-
-
-def remove_forgotten_rows(components: Components) -> None:
-    """Delete what the lake has of sessions that were forgotten: a table that was put back from
-    before the forgetting brought them along. Reads the footers of all files, where anything was
-    forgotten."""
-    forgotten, lake = tombstones(components).forgotten("done"), components.lake
-    for table in TABLES.values() if forgotten else ():
-        for project in lake.projects(table):
-            if is_workspace(project) or is_agent_memory(project):
-                continue
-            with suppress(DamagedFile):  # which whoever reads it names
-                there = {(project, session) for session in lake.sessions(table, project)}
-                if selected := {key for key in there if key in forgotten}:
-                    with components.project_lock(project):
-                        _remove_files(components, selected, set())
 
 
 @contextmanager
@@ -396,14 +432,37 @@ def note_text(components: Components, text: str) -> int:
     key = components.install_key
     hashes = {hash_of_text(spelling, key): FORGOTTEN_TEXT for spelling in spellings(text)}
     added = components.catalog.known_secrets.add("", hashes)
+    rules = components.catalog.known_secrets.rules()
+    _tombstones(components).note_texts(each for each in rules if rules[each] == FORGOTTEN_TEXT)
+    keep_copy(components)
     mark_affected(components)
     return added
+
+
+def has_new_texts(components: Components) -> bool:
+    """Whether a copy of the tombstones named texts that were cut, and that this memory may hold."""
+    return bool(tombstones(components).texts("restored"))
+
+
+def projects_to_redact(components: Components) -> set[str]:
+    """Return the projects and workspaces with sessions that hold a text that was cut, and all that
+    agents wrote, which is looked at as a whole."""
+    mark_affected(components)
+    affected = components.catalog.known_secrets.affected_sessions()
+    return {*(project for project, _ in affected), *written(components)}
 
 
 def is_noted(components: Components, text: str) -> bool:
     """Whether a text was cut out before."""
     rules = components.catalog.known_secrets.rules()
     return hash_of_text(text, components.install_key) in rules
+
+
+def exclude(components: Components, names: Sequence[str]) -> None:
+    """Note that these projects and directories are never read again, in the copy of the
+    tombstones, too."""
+    _tombstones(components).exclude(exclude_in(components.data_dir, names))
+    keep_copy(components)
 
 
 def rewrite_stores(components: Components, progress: Callable[[str], None]) -> None:

@@ -44,6 +44,8 @@ _LOG = logging.getLogger(__name__)
 _DAY_SECONDS = 86_400
 Progress = Callable[[str, int, int], None]
 """Called with a table, the number of a session and how many there are, before each is made."""
+Enough = Callable[[int], bool]
+"""Whether a stage that has made so many sessions is to leave the others to the next run."""
 
 
 class Components(Engines):
@@ -59,11 +61,15 @@ class Components(Engines):
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         super().__init__(settings, clock)
         self.progress: Progress = lambda table, number, count: None
+        self.enough: Enough = lambda made: False
 
-    def for_run(self, run_id: str, progress: Progress | None = None) -> Components:
+    def for_run(
+        self, run_id: str, progress: Progress | None = None, enough: Enough | None = None
+    ) -> Components:
         """Return these stores and engines for one run; what either opens, both have."""
         made = Components(self.settings, self.clock)
         made.opened, made.run_id, made.progress = self.opened, run_id, progress or self.progress
+        made.enough = enough or self.enough
         return made
 
     def made_ahead(self, session: tuple[str, str], key: Hashable) -> Any | None:

@@ -27,6 +27,8 @@ class StageReport:
     bytes: int = 0
     seconds: float = 0.0
     data_version: str = ""
+    unfinished: bool = False
+    """Whether documents are left to the next run (`Components.enough`)."""
     details: dict[str, int | float | str] = field(default_factory=dict)
 
     @property

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.components import Components, Enough
 from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.quarantine import held_sessions, hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
@@ -22,7 +22,7 @@ from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Batch, Unwritten
 from memory_assets.stores.lake.parquet_files import FileFacts
 from memory_assets.stores.lake.rows import Stored
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, WORKSPACE_CHUNKS, Table
 
 Made = tuple[Iterable[Any], ProductFacts]
 """The rows of a session's file, of the table's model or `Stored`, and the facts of its product."""
@@ -67,12 +67,14 @@ def derive_table(
     make: Callable[[Product], Made] | None = None,
     outdated: Callable[[Product], bool] = lambda product: False,
     sources: Mapping[str, Product] | None = None,
+    enough: Enough = lambda made: False,
 ) -> StageReport:
     """Bring sessions whose upstream product or version changed up to date; return the report.
     `make` gets the upstream product of a session and returns its rows and facts, where the table
     has no `make` of its own. Sessions that upstream no longer has, or that a check holds back, are
     removed; one that fails is quarantined at this stage. `outdated(product)` forces a rebuild when
-    an input outside the lake changed. `sources` are upstream products that no table has."""
+    an input outside the lake changed. `sources` are upstream products that no table has. When
+    `enough` says so, the sessions that are left are left to the next run."""
     table, version = derived.table, derived.version(components)
     report, catalog = StageReport(table.name, project), components.catalog
     deferral, waiting = Deferral(components, project), 0
@@ -81,7 +83,8 @@ def derive_table(
         products = catalog.products.of_project(table.name, project)
         batch, made = Batch(components.lake, project, table), list[Product]()
         held = _held_back(components, project, table)
-        for number, (session_id, source) in enumerate(sorted(sources.items())):
+        for number, source in enumerate(in_order(sources.values())):
+            session_id = source.session_id
             components.progress(table.name, number, len(sources))
             expected = expected_input(source.output_hash, version)
             old = products.get(session_id)
@@ -95,6 +98,9 @@ def derive_table(
             if deferrable and old is not None and deferral.is_deferred(source, old, version):
                 report.details["waiting"] = waiting = waiting + 1
                 continue
+            if enough(report.changed + len(made)):
+                report.unfinished = True
+                break
             try:
                 product = _written(components, batch, derived, source, expected, make)
             except Exception as error:  # noqa: BLE001 - one session does not stop the others
@@ -113,6 +119,17 @@ def derive_table(
         batch.compact()
         report.add_products(list(products.values()))
     return report
+
+
+def in_order(sources: Iterable[Product]) -> list[Product]:
+    """Return upstream products in the order in which something is made of them: by name; the
+    chunks of documents newest first, as a file that was just saved is looked for."""
+    by_name = sorted(sources, key=lambda source: source.session_id)
+    return sorted(
+        by_name,
+        key=lambda source: source.made_at if source.stage == WORKSPACE_CHUNKS.name else "",
+        reverse=True,
+    )
 
 
 def made_ahead(components: Components, derived: DerivedTable, source: Product) -> Results:

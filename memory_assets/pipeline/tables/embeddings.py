@@ -22,7 +22,13 @@ from memory_assets.models import Embedding
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table, expected_input
+from memory_assets.pipeline.tables.derive import (
+    DerivedTable,
+    Made,
+    derive_table,
+    expected_input,
+    in_order,
+)
 from memory_assets.redacted_text import RedactedText, require_redacted
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.catalog.vectors import VectorPlace
@@ -64,6 +70,7 @@ def embed_project(
         project,
         embedded(source_table, table),
         make=work.make,
+        enough=components.enough,
     )
     report.details["texts_embedded"] = work.embedded
     report.details["vectors_reused"] = work.reused
@@ -219,7 +226,8 @@ class _Embedding:
         products, version = self._components.catalog.products, self._components.embedder.embedder_id
         made = products.of_project(self._table.name, self._project)
         sources = products.of_project(self._source_table.name, self._project)
-        for session_id, source in sorted(sources.items()):
+        for source in in_order(sources.values()):
+            session_id = source.session_id
             known = made.get(session_id)
             if known and known.input_hash == expected_input(source.output_hash, version):
                 continue

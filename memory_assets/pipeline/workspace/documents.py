@@ -40,7 +40,8 @@ def read_documents(components: Components, partition: str) -> StageReport:
     """Bring the documents of a workspace up to date with its files, and return the report.
 
     A file that cannot be read or redacted is held back; its former content stays. What is no text
-    is noted, so that it is not read again.
+    is noted, so that it is not read again. When `components.enough` says so, the files that are
+    left are left to the next run, the newest of which are read first.
     """
     report = StageReport(STAGE, partition)
     catalog = components.catalog
@@ -56,6 +57,7 @@ def read_documents(components: Components, partition: str) -> StageReport:
         reader = _Reader(components, workspace, version, known, domains)
         batch, made = Batch(components.lake, partition, WORKSPACE_DOCUMENTS), list[Product]()
         newest = sorted(found.files.values(), key=lambda file: (-file.mtime_ns, file.path))
+        tried = 0
         for file in newest:
             before = products.get(file.path)
             if is_current(before, file, version) and reader.is_of_its_domain(before, file.path):
@@ -65,6 +67,10 @@ def read_documents(components: Components, partition: str) -> StageReport:
             state = held_state(components, file.mtime_ns, version)
             if file.path in held and held[file.path].input_hash == state:
                 continue
+            if components.enough(tried):
+                report.unfinished = True
+                break
+            tried += 1
             try:
                 product = reader.product_of(file, before, batch)
             except FileNotFoundError:  # it vanished since

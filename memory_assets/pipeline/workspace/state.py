@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from memory_assets.documents import CHUNKER_VERSION
 from memory_assets.documents.walk import FoundFile
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
@@ -49,8 +50,9 @@ def is_current(product: Product | None, file: FoundFile, version: str) -> bool:
 
 def held_state(components: Components, mtime_ns: int, version: str) -> str:
     """Return the input hash under which a document is held back: it is tried again when its file,
-    what makes documents, or what the scanner looks for changes."""
-    return input_hash(f"{mtime_ns}", version, *components.settings.scanner_ignored_rules)
+    what makes documents or chunks, or what the scanner looks for changes."""
+    ignored = components.settings.scanner_ignored_rules
+    return input_hash(f"{mtime_ns}", version, CHUNKER_VERSION, *ignored)
 
 
 def held_back(components: Components, partition: str) -> dict[str, Quarantined]:

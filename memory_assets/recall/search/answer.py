@@ -25,10 +25,10 @@ MOST_HELD_BACK = 20
 @dataclass(frozen=True)
 class Later:
     """What came of a turn: the later one that `answered` what it asked, `disputed` what it said,
-    `reverted` what it did or `fixed` what it found, and the words in which it did."""
+    `reverted` or `superseded` what it did or `fixed` what it found, and in which words."""
 
     turn_id: str
-    how: Literal["answered", "disputed", "reverted", "fixed"]
+    how: Literal["answered", "disputed", "reverted", "superseded", "fixed"]
     text: str
 
 

@@ -10,10 +10,10 @@ from memory_assets.stores.agents.partitions import MESSAGE_HEAD, SUMMARY_HEAD
 
 
 def with_summaries_last(hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits in their order, after them the summaries of turns that are all on record, which
-    find better what was said (docs/agent-memory.md). A summary is left out if one of its turns is a
-    hit; the first one names it (`summary` in its metadata). Where retention has cut turns, their
-    summary is a hit like others."""
+    """Return the hits, with summaries moved to the end whose turns are all on record: the turns
+    answer better (docs/agent-memory.md). Such a summary is left out if one of its turns is a hit;
+    the first of these names it (`summary` in its metadata). A summary of turns that retention has
+    cut keeps its place."""
     kept = [hit for hit in hits if not _is_on_record(hit)]
     last: list[Hit] = []
     for summary in filter(_is_on_record, hits):
@@ -27,7 +27,7 @@ def with_summaries_last(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _is_on_record(hit: Hit) -> bool:
-    """Whether a hit is a summary of turns of which none was cut."""
+    """Return True for a summary whose turns are all on record."""
     return hit.id.startswith(SUMMARY_HEAD) and not hit.metadata.get("cut_turns")
 
 

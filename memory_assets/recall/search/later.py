@@ -4,18 +4,19 @@ did, or mends what it found.
 A proposal, an option list or a finding is found by the same words as what was decided or done
 about it, and often before it. Reordering the hits does not help, telling does. It is told only
 where the session shows it, from the rows of the keyword index: what was said, and the digest of
-the calls. Of another session only the revert of a commit is told, which names it.
+the calls. Of a later session it is told that it reverts a commit, which it names, or that it edits
+a file of the hit's and says that what the hit tells of by a name of code is gone or another now.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memory_assets.recall.search.answer import Hit, Later
 from memory_assets.session_analysis.statements import CORRECTS
-from memory_assets.stores.keyword_index.blocks import unpack_postings
+from memory_assets.stores.keyword_index.blocks import file_name_mark, mark_term, unpack_postings
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 from memory_assets.tool_names import kind_of_tool
 
@@ -65,6 +66,12 @@ _ASKS_TO_MEND = re.compile(
 _REPORTS = re.compile(r"\W*(?:(?:I|we)(?:'ve| have)? |all )?(?:done|[a-z]+ed)\b", re.IGNORECASE)
 _BARE = 40
 """Characters of an answer up to which it says little without what was done."""
+_SUPERSEDES = re.compile(
+    r"\b(?:supersed(?:e[sd]?|ing)|revert(?:ed|s)|undid|undone|rolled back|backed out|"
+    r"replac(?:ed|es)|removed|dropped|deleted|no longer|retired|switched (?:from|back)|"
+    r"now \w+s? .{1,80} (?:instead of|rather than))\b",
+    re.IGNORECASE,
+)
 _MENDED = re.compile(
     r"\b(?:fixed|mended|addressed|corrected|resolved|repaired|patched|now (?:handles|works|"
     r"returns|passes))\b",
@@ -92,7 +99,7 @@ _COMMIT = re.compile(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,40}\b")
 _SHORT_COMMIT = 7
 """Characters of a commit's SHA that git prints, at least."""
 _MOST_ROWS = 100
-"""Rows that name a commit, which are read."""
+"""Rows that name a commit, or touched a file, which are read, the last ones."""
 _NAME = re.compile(r"[A-Za-z_]\w*(?:[._/-]\w+)+|\w*[a-z][A-Z]\w*|\w+_\w+|\w+\(\)")
 _MARKUP = str.maketrans("", "", "*`")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -131,8 +138,12 @@ def _later(hit: Hit, index: KeywordIndex) -> Later | None:
     session = str(hit.metadata["project"]), str(hit.metadata["session_id"])
     first = int(hit.metadata["turn_index"])
     turns = turns_from(index, *session, first)
-    return (_reverted_elsewhere(hit, turns[0], index) if turns else None) or later_of(
-        hit.turn_id, turns
+    if not turns:
+        return None
+    return (
+        _reverted_elsewhere(hit, turns[0], index)
+        or later_of(hit.turn_id, turns)
+        or _superseded_elsewhere(hit, turns[0], index)
     )
 
 
@@ -140,16 +151,8 @@ def _reverted_elsewhere(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> Lat
     """Return the turn of another, later session that reverted a commit which this one tells of."""
     lines = [line for line in turn.reply.splitlines() if _TELLS_OF_A_COMMIT.search(line)]
     commits = {sha[:_SHORT_COMMIT] for line in lines for sha in _COMMIT.findall(line)}
-    own, since = hit.metadata["session_id"], str(hit.metadata["timestamp"])
     for commit in sorted(commits):
-        others = [
-            row
-            for row in _rows_naming(commit, index)
-            if row.metadata["session_id"] != own and str(row.metadata["timestamp"]) > since
-        ]
-        for row in sorted(others, key=lambda each: str(each.metadata["timestamp"])):
-            session = str(row.metadata["project"]), str(row.metadata["session_id"])
-            other = turns_from(index, *session, int(row.metadata["turn_index"]))[0]
+        for other in _turns_with(index.terms_with(commit), hit, index):
             named = re.compile(rf"\b{commit}")
             by_command = re.search(rf"\bgit revert\b[^,\n]*\b{commit}", other.commands)
             done = _sentence(other.reply, _TOOK_BACK)
@@ -160,15 +163,63 @@ def _reverted_elsewhere(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> Lat
     return None
 
 
-def _rows_naming(commit: str, index: KeywordIndex) -> list[IndexedRow]:
-    """Return the passages of turns that name a commit, however long."""
+def _superseded_elsewhere(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> Later | None:
+    """Return the last turn of another, later session of the project that edited a file of this
+    one's and says that something which this one tells of by a name of code is gone, or another."""
+    names = set(_NAME.findall(turn.reply))
+    if not names:
+        return None
+    terms = [
+        term
+        for name in sorted(turn.edited)
+        for term in index.terms_with(mark_term(file_name_mark(name)))
+    ]
+    for other in reversed(list(_turns_with(terms, hit, index, says=_SUPERSEDES))):
+        if not other.edited & turn.edited:
+            continue
+        for sentence in map(_plain, _SENTENCE.split(other.reply)):
+            own = names & set(_NAME.findall(sentence))
+            of_code = [name for name in own if re.split(r"[/\\]", name)[-1] not in turn.edited]
+            if (
+                (of_code or (own and _TOOK_BACK.search(sentence)))
+                and _SUPERSEDES.search(sentence)
+                and not _NOT_DONE.search(sentence)
+            ):
+                return Later(other.id, "superseded", _cut(sentence))
+    return None
+
+
+def _turns_with(
+    terms: Iterable[str], hit: Hit, index: KeywordIndex, says: re.Pattern[str] | None = None
+) -> Iterator[SessionTurn]:
+    """Yield the turns of other sessions after a hit that have a term, oldest first; if `says`,
+    those of the hit's project with such a passage."""
+    about = hit.metadata
+    rows = {
+        str(row.metadata["turn_id"]): row
+        for row in _rows_with(terms, index)
+        if row.metadata["session_id"] != about["session_id"]
+        and str(row.metadata["timestamp"]) > str(about["timestamp"])
+        and (
+            says is None
+            or (row.metadata["project"] == about["project"] and says.search(row.text) is not None)
+        )
+    }
+    for row in sorted(rows.values(), key=lambda each: str(each.metadata["timestamp"])):
+        session = str(row.metadata["project"]), str(row.metadata["session_id"])
+        place = int(row.metadata["turn_index"])
+        yield from turns_from(index, *session, place, place)
+
+
+def _rows_with(terms: Iterable[str], index: KeywordIndex) -> list[IndexedRow]:
+    """Return the last passages of turns that have one of some terms."""
     places = {
         (block, int(row))
-        for term in index.terms_with(commit)
+        for term in terms
         for block, packed in index.postings(term)
         for row in unpack_postings([0], [packed])[0]
     }
-    rows = index.rows(sorted(places)[:_MOST_ROWS])
+    rows = index.rows(sorted(places)[-_MOST_ROWS:])
     return [row for row in rows if row is not None and row.id.startswith("session::")]
 
 
@@ -275,9 +326,11 @@ def _cut(text: str) -> str:
     return text if len(text) <= _OUTCOME else f"{text[: _OUTCOME - 1].rsplit(' ', 1)[0]}…"
 
 
-def turns_from(index: KeywordIndex, project: str, session_id: str, first: int) -> list[SessionTurn]:
+def turns_from(
+    index: KeywordIndex, project: str, session_id: str, first: int, last: int | None = None
+) -> list[SessionTurn]:
     """Return a turn of a session and those after it, as the index has them."""
-    span = project, session_id, first, first + _TURNS
+    span = project, session_id, first, first + _TURNS if last is None else last
     rows = index.rows_of("sessions", *span)
     prompts: dict[str, str] = {}
     for row in index.rows_of("prompts", *span):

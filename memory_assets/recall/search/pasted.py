@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Set
+from functools import lru_cache
 
 import numpy as np
 
@@ -63,16 +64,27 @@ def with_pasted(scores: Floats, shares: Floats | None) -> Floats:
 def holds_literally(query: str, text: str) -> bool:
     """Return whether a text has a line of the query word for word, or all identifiers of a line
     that is little else."""
-    there = pasted_terms(text)
+    words = text.lower()
+    for pairs, parts, names in _literal_lines(query):
+        # Most texts lack a word, which is cheaper to see than all of their pairs.
+        if pairs and all(part in words for part in parts) and pairs <= pasted_terms(text):
+            return True
+        if names and all(re.search(rf"\b{re.escape(name[1:])}\b", words) for name in names):
+            return True
+    return False
+
+
+@lru_cache(maxsize=64)  # of one question by each hit
+def _literal_lines(query: str) -> list[tuple[set[str], set[str], set[str]]]:
+    """Return for each line its pairs of words, the words of these, and its identifiers; none where
+    there are too few to tell."""
+    lines = []
     for line in query.splitlines():
         pairs, names = pasted_terms(line), identifier_terms(line)
-        if len(pairs) >= _FEWEST_PAIRS and pairs <= there:
-            return True
-        if 2 * len(names) >= len(content_words(line)) and names:
-            words = text.lower()
-            if all(re.search(rf"\b{re.escape(name[1:])}\b", words) for name in names):
-                return True
-    return False
+        pairs = pairs if len(pairs) >= _FEWEST_PAIRS else set()
+        names = names if 2 * len(names) >= len(content_words(line)) else set()
+        lines.append((pairs, {word for pair in pairs for word in pair[1:].split(" ")}, names))
+    return lines
 
 
 def _shares(corpus: Corpus, index: KeywordIndex, terms: Set[str], scope: slice) -> Floats:

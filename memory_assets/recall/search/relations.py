@@ -97,7 +97,7 @@ def may_state(
 
 
 def relation_scores(rows: Sequence[IndexedRow | None], relation: Relation) -> Floats:
-    """Return by row, but of code, how much of what is asked its best statement says, in [0, 1]."""
+    """Return, by row, how much of the relation its best statement states, in [0, 1]; 0 for code."""
     scores = np.zeros(len(rows), dtype=np.float32)
     for at, row in enumerate(rows):
         if row is not None and row.metadata["kind"] != "code":
@@ -120,9 +120,9 @@ def _worth(relation: Relation, statement: set[str], place: set[str]) -> float:
 
 
 def statements(text: str) -> Iterator[set[str]]:
-    """Yield the terms of each statement of a chunk, those of what stands above it included: of the
-    heading, the head of the table, and lines that end with a colon, until one stands as far left
-    that is no item of their list."""
+    """Yield the terms of each statement of a chunk, together with those of its context: the
+    heading, the head of the table, and lines that end with a colon, as long as the lines below
+    them are indented further or are items of their list."""
     heading, head = set[str](), set[str]()
     above: list[tuple[int, set[str]]] = []
     for line in text.splitlines():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.chunking import touched_by
 from memory_assets.recall.names import listed_projects, session_named, short_id
-from memory_assets.recall.pins import pins_by_session
+from memory_assets.recall.pins import pin_key, pins_by_session
 from memory_assets.recall.rows import answering_models, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import SessionsRequest
@@ -53,7 +53,7 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
         projects, asked = [project], replace(asked, session=session_id, machine=True, hidden=True)
     pinned = pins_by_session(memory)
     matching = [row for row in _rows(memory, projects) if _passes(row, asked)]
-    matching = [row for row in matching if not asked.pinned or row["session_id"] in pinned]
+    matching = [row for row in matching if not asked.pinned or _pin_key(row) in pinned]
     hidden = frozenset() if asked.hidden else memory.hidden.all()
     passing = [row for row in matching if (row["project"], row["session_id"]) not in hidden]
     every = counted_sessions(memory.catalog, projects)
@@ -71,10 +71,14 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
         "in_memory": asdict(SessionCounts.of(every)),
         "ingest": str(under_way(memory.data_dir) or ""),
         "sessions": [
-            {**_described(memory, row), "pinned": pinned.get(row["session_id"], [])}
+            {**_described(memory, row), "pinned": pinned.get(_pin_key(row), [])}
             for row in listed[: asked.n]
         ],
     }
+
+
+def _pin_key(row: Mapping[str, Any]) -> tuple[str, str]:
+    return pin_key(row["project"], row["session_id"])
 
 
 def newest_sessions(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], int]:

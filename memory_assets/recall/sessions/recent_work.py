@@ -252,8 +252,8 @@ def _asked(row: Mapping[str, Any]) -> str:
 
 
 def _done(completed: str, asked: str) -> str:
-    """Return the sentence of what was done that has most words of what was asked, and is more than
-    a list of files; a whole one if any is short enough."""
+    """Return the sentence of `completed` that shares most words with `asked`, lists of files left
+    out; one that fits whole is preferred."""
     sentences = [
         sentence
         for sentence in re.split(r"(?<=[.!])\s+(?=[A-Z])", completed)

@@ -119,6 +119,14 @@ def session_items(
     return list(_placed(found))
 
 
+def commits_that_stand(lake: Lake, project: str, session_id: str) -> list[Item]:
+    """Return the commits of a session in its order, without those that later ones replaced."""
+    rows = rows_of(lake, SESSION_COMMITS, project, session_id, ["id", "replaced_by"])
+    replaced = {row["id"] for row in rows if row["replaced_by"]}
+    items = session_items(lake, project, session_id, ("commits",), full=False)
+    return [item for item in items if item.id not in replaced]
+
+
 def _placed(items: list[Item]) -> Iterator[Item]:
     """Yield items with a position in time that never decreases within the session."""
     times = [item.time for item in items if item.time is not None]

@@ -31,7 +31,8 @@ _NO_VALUE = r"""\s"'`<>,;(){}\[\]|\\&"""
 _BARE = f"[^{_NO_VALUE}]"
 _BARE_NO_DIGIT = f"[^{_NO_VALUE}0-9]"
 _QUOTE = (
-    r"(?:\[\]byte\(|\s{0,24}string\([0-9]{1,4}\) |[rRbBfFuUN@]{0,2})"
+    r"(?:\[\]byte\(|\s{0,24}string\([0-9]{1,4}\) "
+    r"|(?:new )?[A-Z][\w?]{0,24}(?:(?:::|\.)[\w?]{1,16})?\(|[rRbBfFuUN@]{0,2})"
     r"""(?:\\{0,3}["'`]|&quot;)"""
 )
 _QUOTED_VALUE = f"{_QUOTE}[^\\n]{{4}}"

@@ -48,6 +48,9 @@ from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.views import decodings
 
 _FURTHEST_ANCHOR = 2_000
+_RARE_ANCHOR = 9
+"""Anchors of so many characters occur 15,000 times in 23 MB of sessions: to look for them alone
+takes 1.4 s less to compile than to look for their patterns."""
 _COLUMNS = words("secret token key auth cred jwt bearer pat dsn sas webhook")
 """Words, besides those for passwords, of which every telling column's name contains one."""
 
@@ -60,11 +63,14 @@ def anchored_triggers(rules: Sequence[AnchoredRule]) -> tuple[Trigger, ...]:
 
 
 def _anchored(number: int, rule: AnchoredRule) -> Trigger:
-    """Return the rule's pattern, widened; only its anchor if the pattern cannot be widened."""
+    """Return the rule's pattern, widened; only its anchor if that is rare or the pattern cannot be
+    widened."""
+    pattern = None
     try:
-        pattern = widened(rule.pattern)
+        if len(rule.anchor) < _RARE_ANCHOR:
+            pattern = widened(rule.pattern)
     except CannotWiden:
-        pattern = None
+        pass
     if pattern is None or pattern.most > _FURTHEST_ANCHOR:
         anchor = "(?i:" + re.escape(rule.anchor.decode("ascii")) + ")"
         return Trigger(anchor.encode(), ANCHORED, len(rule.anchor), rule=number)

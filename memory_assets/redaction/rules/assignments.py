@@ -36,7 +36,7 @@ _AFTER = re.compile(
     (?:
         (?P<typed> : [ \t]{0,24} [A-Za-z&][\w.\[\]<>|?\ ]{0,40} = [ \t]{0,24} (?=["'`]) )
       | [ \t]{0,24}
-        (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]= | !={1,2} | : | =>? | -[ ] ) [ \t]{0,24}
+        (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]{1,2}= | !={1,2} | : | =>? | -[ ] ) [ \t]{0,24}
       | (?P<pair> [ \t]{0,8} , \s{0,24} (?=\\{0,3}["'`]) )
       | (?P<serial> ;s:\d{1,4}: (?=\\?") )
       | (?P<item> [ \t]{0,8} \r?\n [ \t]{0,24} -[ \t]{1,4} (?!-) )
@@ -51,7 +51,8 @@ _AFTER = re.compile(
 )
 _QUOTES = frozenset("'\"")
 _QUOTE = re.compile(
-    r"(?:\[\]byte\(|\s{0,24}string\(\d{1,4}\)[ ]|[rRbBfFuUN@]{0,2})(\\{0,3}[\"'`]|&quot;)"
+    r"(?:\[\]byte\(|\s{0,24}string\(\d{1,4}\)[ ]|(?:new )?[A-Z]\w{0,24}(?:(?:::|\.)\w{1,16})?\("
+    r"|[rRbBfFuUN@]{0,2})(\\{0,3}[\"'`]|&quot;)"
 )
 SCHEMES = words(
     "bearer basic token apikey api-key key digest negotiate oauth ssws splunk geniekey bot discogs"
@@ -279,6 +280,7 @@ def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool
         return False
     return (
         ("-" not in value and "\\" not in value)
+        or (quoted and values.is_hyphenated(value))
         or (quoted and values.is_random(value))
         or is_generated(value, _CERTAIN_BITS)
     )

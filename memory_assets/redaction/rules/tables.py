@@ -204,6 +204,8 @@ def _is_cell(value: str, kind: NameKind) -> bool:
     """Return True if `value` is a secret under a column of this kind."""
     if kind < NameKind.TOKEN or len(value) < 5 or any(map(str.isspace, value)):
         return False
+    if values.is_hyphenated(value):
+        return typed_password(value)
     if kind is NameKind.PASSWORD:
         return spoken_password(value) and (
             is_generated(value, _ORDINARY)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _NEWEST = 40
 """Sessions of the side list."""
 _EXCERPT = 420
+_OF_ANY_MEMORY = ("/page/session/", "/page/document/")
+"""The pages that show what a pulled memory has, too."""
 _INSTANT = timedelta(microseconds=1)
 _TABLES = {
     "session": "turn_chunks",
@@ -95,9 +97,9 @@ def _answered(
 
 
 def _older(request: Request, asked: SearchRequest, hits: list[dict[str, Any]]) -> str:
-    """Return the address of what is older than a full list of the newest, begun with those of the
-    same instant as its last, unless all are of that; "" if there is none, or the last has no
-    time."""
+    """Return the address of the next page of a list sorted by date; "" if this page is not full or
+    its last hit has no time. The next page repeats the hits of that hit's instant, unless all hits
+    of this one are of it."""
     if asked.sort != "date" or len(hits) < asked.n or not hits[-1]["metadata"]["timestamp"]:
         return ""
     path = request.url.path if request.url.path.startswith("/page/observations") else "/"
@@ -116,8 +118,8 @@ def shown_hits(memory: Memory, answer: Mapping[str, Any]) -> list[dict[str, Any]
 
 
 def by_session(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return hits of which those of one session are one, the best, with the others as its `also`.
-    Documents and what agents wrote are hits of their own."""
+    """Return one hit per session: its best, with its other hits as `also`. Documents, and turns and
+    memories that agents wrote, are not grouped."""
     groups: dict[str, dict[str, Any]] = {}
     for hit in hits:
         is_turn = "::turn::" in str(hit["turn_id"]) and hit["kind"] in ("turn", "prompt")
@@ -153,11 +155,13 @@ def _shown(
     kind = "document" if "file_path" in metadata else head
     answering = excerpt(hit["text"], query, _EXCERPT, hit["prompt_length"])
     turn = hit["turn_id"].rpartition("::turn::")[2].partition("::")[0] if hit["turn_id"] else ""
-    there = str(metadata.get("memory", OWN)).split(", ")
+    is_own = OWN in str(metadata.get("memory", OWN)).split(", ")
+    address = address_of(hit, query)
     return {
         **hit,
         "title": title,
-        "address": address_of(hit, query) if OWN in there else "",  # pages are of this memory
+        "is_own": is_own,
+        "address": address if is_own or address.startswith(_OF_ANY_MEMORY) else "",
         "kind": "turn" if kind == "session" else kind,
         "turn": turn if turn.isdigit() else "",
         "lineage": lineage_url(memory, _TABLES.get(kind, "redacted_records"), metadata["project"]),

@@ -49,6 +49,7 @@ def session_page(memory: Memory, request: Request) -> Response:
     values["writes"] = request.app.state.writes
     values["short"] = short_id(memory, found.session_id)
     values |= _beside(memory, found)
+    values["copy_of"] = memory.copy_of
     return page(request, "session.html", session=found, **values, **_links(memory, found))
 
 
@@ -65,10 +66,8 @@ def live_turns(memory: Memory, request: Request) -> Response:
 def _beside(memory: Memory, found: Conversation) -> dict[str, Any]:
     """Return what stands beside a session: its turns, models, commits, how to resume it, the
     sessions before and after it that changed the same files, and whether it may still go on."""
-    from memory_assets.recall.rows import rows_of
     from memory_assets.recall.sessions.resume import resume_command
-    from memory_assets.recall.sessions.session import session_items, sessions_of_same_files
-    from memory_assets.stores.lake.schemas import SESSION_COMMITS
+    from memory_assets.recall.sessions.session import commits_that_stand, sessions_of_same_files
 
     try:
         resume = resume_command(memory, found.session_id)
@@ -76,14 +75,11 @@ def _beside(memory: Memory, found: Conversation) -> dict[str, Any]:
         resume = None
     own = (memory.lake, found.project, found.session_id)
     earlier, later = sessions_of_same_files(*own)
-    commits = rows_of(memory.lake, SESSION_COMMITS, *own[1:], ["id", "replaced_by"])
-    replaced = {row["id"] for row in commits if row["replaced_by"]}
-    items = session_items(*own, ("commits",), full=False)
     last = str(found.summary.get("ended_at") or found.turns[-1].time or "")
     return {
         "outline": memory.conversations.outline(found, _OUTLINED),
         "models": memory.conversations.models(found),
-        "commits": [item for item in items if item.id not in replaced],
+        "commits": commits_that_stand(*own),
         "resume": resume,
         "earlier": earlier,
         "later": later,
@@ -153,9 +149,9 @@ def _usage(memory: Memory, found: Conversation) -> dict[str, Any]:
 
 
 def _links(memory: Memory, found: Conversation) -> dict[str, Any]:
-    from memory_assets.recall.pins import pins_by_session
+    from memory_assets.recall.pins import pin_key, pins_by_session
 
-    pinned = pins_by_session(memory).get(found.session_id, [])
+    pinned = pins_by_session(memory).get(pin_key(found.project, found.session_id), [])
     return {**lineage_links(memory), "most": WINDOW, "pinned": pinned}
 
 

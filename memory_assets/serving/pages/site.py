@@ -72,6 +72,15 @@ _ICON = "/favicon.ico"
 """The path that browsers ask for an icon where the answer names none, as plain text does."""
 _STATIC_ROUTE = STATIC_PATH + "{name}"
 _Page = Callable[["Memory", Request], Response]
+
+
+def _of_any(answer: _Page) -> _Page:
+    """Return a page of what an id names here or, where it is not, in a memory that was pulled."""
+    return lambda memory, request: memory.first_with(
+        request.path_params["id"], lambda each: answer(each, request)
+    )
+
+
 _PAGES: dict[str, _Page] = {
     "/": search_page,
     "/page/hits": hits_fragment,
@@ -79,12 +88,12 @@ _PAGES: dict[str, _Page] = {
     "/page/overview": overview_page,
     "/page/overview/parts": overview_part,
     "/page/palette": palette,
-    "/page/session/{id:path}": session_page,
-    "/page/turns/{id:path}": turns_fragment,
+    "/page/session/{id:path}": _of_any(session_page),
+    "/page/turns/{id:path}": _of_any(turns_fragment),
     "/page/live/{id:path}": live_turns,
-    "/page/record/{id:path}": record_text,
-    "/page/markdown/{id:path}": session_markdown,
-    "/page/export/{id:path}": session_export,
+    "/page/record/{id:path}": _of_any(record_text),
+    "/page/markdown/{id:path}": _of_any(session_markdown),
+    "/page/export/{id:path}": _of_any(session_export),
     "/page/sessions": sessions_page,
     "/page/sessions/file": sessions_file,
     "/page/projects": projects_page,
@@ -95,7 +104,7 @@ _PAGES: dict[str, _Page] = {
     "/page/memory/{id:path}": memory_page,
     "/page/conversation/{id:path}": conversation_page,
     "/page/timeline": timeline_page,
-    "/page/document/{id:path}": document_page,
+    "/page/document/{id:path}": _of_any(document_page),
     "/page/health": health_page,
     "/page/audit/{id:path}": audit_page,
     "/page/tag/{tag}": tag_page,

@@ -50,6 +50,8 @@ _TURN = tuple(each.name for each in fields(ConversationTurn))
 _MEMORY = tuple(each.name for each in fields(StoredMemory))
 _TRAIL = tuple(each.name for each in fields(TrailEntry))
 _TEXTS = ("entities", "tags", "also")
+_RETRY_SECONDS = 60.0
+"""Within this time, what the same agent says again is one mention."""
 
 
 def has_journal(data_dir: Path) -> bool:
@@ -187,6 +189,16 @@ class AgentJournal(SqliteStore):
         sql = "SELECT COALESCE(MAX(changed), 0) FROM {} WHERE project = ?"
         return max(int(self.value(sql.format(name), project)) for name in ("turns", "memories"))
 
+    def first_change(self, conversation_id: str, memory_id: str) -> datetime | None:
+        """Return when the first of a conversation's turns, or a memory, was written as it is now;
+        None where there is neither."""
+        sql = (
+            "SELECT MIN(changed) FROM (SELECT changed FROM turns WHERE conversation_id = ?"
+            " UNION ALL SELECT changed FROM memories WHERE memory_id = ?)"
+        )
+        number = self.value(sql, conversation_id, memory_id)
+        return None if number is None else datetime.fromtimestamp(number / 1e6, UTC)
+
     def conversation_states(self, project: str) -> dict[str, str]:
         """Return a state of each conversation of a project, which differs after every change; also
         of those of which summaries alone are left."""
@@ -258,8 +270,17 @@ class AgentJournal(SqliteStore):
         return dict(self.select("archived", "memory_id, why"))
 
     def note(self, entry: TrailEntry) -> None:
-        """Add an entry to the trail of a memory."""
-        self.put("trail", **{**asdict(entry), "of": json.dumps(entry.of)})
+        """Add an entry to the trail of a memory, unless it is what a client says again that was not
+        told whether it was stored."""
+        of = json.dumps(entry.of)
+        last = "SELECT who, of, at FROM trail WHERE memory_id = ? ORDER BY rowid DESC LIMIT 1"
+        before = self.rows(last, entry.memory_id) if entry.what == "renewed" else []
+        is_again = any(
+            tuple(row)[:2] == (entry.who, of) and 0 <= entry.at - row[2] < _RETRY_SECONDS
+            for row in before
+        )
+        if not is_again:
+            self.put("trail", **{**asdict(entry), "of": of})
 
     def replace_trail(self, memory_id: str, entries: Iterable[TrailEntry]) -> None:
         """Store the entries as the trail of a memory, in place of what is there."""

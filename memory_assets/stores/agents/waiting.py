@@ -28,6 +28,17 @@ def waiting_files(data_dir: Path) -> Iterator[Path]:
     yield from user_config_dir().glob(f"waiting-{name_of(data_dir)}*")
 
 
+def drop_waiting(data_dir: Path, is_meant: Callable[[dict[str, Any]], bool]) -> int:
+    """Delete what is meant of what waits for a memory, or for another store that its chat uses, and
+    return how many entries it was.
+
+    Raises:
+        StoreBusy, StoreError: a file cannot be used.
+    """
+    files = (path for path in waiting_files(data_dir) if path.suffix == ".jsonl")
+    return sum(Waiting.at(path).drop(is_meant) for path in files)
+
+
 class Waiting:
     """What waits for the memory of a data directory, or for another `store` that its chat uses, in
     the order in which it was said. Processes may share the file.
@@ -40,6 +51,22 @@ class Waiting:
         hashed = blake2b(store.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         name = f"waiting-{name_of(data_dir)}{f'-{hashed}' if store else ''}.jsonl"
         self._path = user_config_dir() / name
+
+    @classmethod
+    def at(cls, path: Path) -> Waiting:
+        """Return what waits in a file."""
+        waiting = cls.__new__(cls)
+        waiting._path = path
+        return waiting
+
+    def drop(self, is_meant: Callable[[dict[str, Any]], bool]) -> int:
+        """Delete entries, and return their number."""
+        with self._locked():
+            before = self.entries()
+            left = [each for each in before if not is_meant(each)]
+            if len(left) < len(before):
+                self._put([json.dumps(each) for each in left])
+        return len(before) - len(left)
 
     def entries(self) -> list[dict[str, Any]]:
         """Return what waits.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ WITH RECURSIVE stages (stage) AS (
 """Begins a query with the stages that have products: it goes from each to the next one, where
 DISTINCT would read all products."""
 _COLUMNS = [each.name for each in fields(Product)]
+_ALL, _FACTS = ", ".join(_COLUMNS), _COLUMNS.index("facts")
 _PUT = (
     f"INSERT OR REPLACE INTO products ({', '.join(_COLUMNS)})"
     f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
@@ -73,17 +74,17 @@ class Products(CatalogPart):
 
     def of_stage(self, stage: str) -> dict[tuple[str, str], Product]:
         """Return the products of a stage by (project, session)."""
-        rows = self._connection.select("products", stage=stage)
+        rows = self._connection.select("products", _ALL, stage=stage)
         return {(row["project"], row["session_id"]): _product(row) for row in rows}
 
     def of_project(self, stage: str, project: str) -> dict[str, Product]:
         """Return the products of a stage in a project by session."""
-        rows = self._connection.select("products", stage=stage, project=project)
+        rows = self._connection.select("products", _ALL, stage=stage, project=project)
         return {row["session_id"]: _product(row) for row in rows}
 
     def of_partition(self, project: str) -> list[Product]:
         """Return the products of all stages of a project, but for the checks' own notes."""
-        rows = self._connection.select("products", project=project)
+        rows = self._connection.select("products", _ALL, project=project)
         return [_product(row) for row in rows if "/" not in row["stage"]]
 
     def hashes(self, stage: str, project: str) -> dict[str, tuple[str, str]]:
@@ -127,7 +128,7 @@ class Products(CatalogPart):
     def of_session(self, project: str, session_id: str) -> dict[str, Product]:
         """Return the products of one session by stage."""
         rows = self._connection.select(
-            "products", order="stage", session_id=session_id, project=project
+            "products", _ALL, order="stage", session_id=session_id, project=project
         )
         return {row["stage"]: _product(row) for row in rows}
 
@@ -170,6 +171,28 @@ class Products(CatalogPart):
             session_id,
             json.dumps(stages),
         )
+
+    def outdate(self, stage: str, project: str, session_id: str) -> None:
+        """Let a product be of an input that nothing equals, so that it is made again."""
+        self._connection.write(
+            "UPDATE products SET input_hash = '' WHERE stage = ? AND project = ?"
+            " AND session_id = ?",
+            stage,
+            project,
+            session_id,
+        )
+
+    def lake_states(self) -> dict[tuple[str, str], int]:
+        """Return when the files of a stage's table in a project changed last, as it was when they
+        were compared with the products, by (stage, project)."""
+        rows = self._connection.tuples("SELECT stage, project, changed FROM lake_states")
+        return {(stage, project): changed for stage, project, changed in rows}
+
+    def note_lake_states(self, project: str, states: Mapping[str, int]) -> None:
+        """Note that files of a project were compared as they were at these times, by stage."""
+        with self._connection.transaction():
+            for stage, changed in states.items():
+                self._connection.put("lake_states", stage=stage, project=project, changed=changed)
 
     def runs(self) -> set[tuple[str, str]]:
         """Return the project and the run of every product that a run made."""
@@ -281,9 +304,11 @@ class Products(CatalogPart):
 
 
 def _product(row: sqlite3.Row) -> Product:
-    values = dict(row)
-    values["facts"] = product_facts(values["facts"])
-    return Product(**values)
+    """Return the product of a row of `_ALL`, by position: a third of the time, of which a run of a
+    large workspace spends much."""
+    values: list[Any] = list(row)
+    values[_FACTS] = product_facts(values[_FACTS])
+    return Product(*values)
 
 
 _REMOVED_IDS = "(SELECT session_id FROM removed)"

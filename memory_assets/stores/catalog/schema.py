@@ -91,6 +91,8 @@ MIGRATIONS = (
     "UPDATE sources SET shares = NULL WHERE shares = -1",
     "CREATE TABLE containers (path TEXT PRIMARY KEY, token TEXT NOT NULL) WITHOUT ROWID",
     "ALTER TABLE sources ADD COLUMN directory TEXT",
+    "CREATE TABLE lake_states (stage TEXT NOT NULL, project TEXT NOT NULL,"
+    " changed INTEGER NOT NULL, PRIMARY KEY (stage, project)) WITHOUT ROWID",
 )
 """One statement a version, in order; `PRAGMA user_version` counts those applied.
 
@@ -106,7 +108,9 @@ document had, under the same hash, and the version of the rules by which the tex
 `sources.directory`: NULL where an earlier version read the file, so that it is read again.
 `products_by_session` began with the session's id, so that the thirty products of each session of a
 batch changed a page of their own. `containers`: databases with many sessions, and a token of the
-state in which all of them were in the ledger as they are there.
+state in which all of them were in the ledger as they are there. `lake_states`: when a file of a
+table was added or removed last, in nanoseconds since 1970, as the lake was compared with the
+products; and the generation of the keyword index, by its incarnation, as it was written last.
 """
 
 

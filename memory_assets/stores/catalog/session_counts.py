@@ -30,8 +30,8 @@ class CountedSession:
 
 @dataclass(frozen=True)
 class SessionCounts:
-    """The number of sessions, and of those of persons, of programs, without a turn and waiting,
-    which add up to it."""
+    """The number of sessions; `persons`, `programs`, `without_turn` and `waiting` add up to
+    `total`."""
 
     total: int
     persons: int

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,13 +20,15 @@ class TextAccount:
     """Bytes of text: all, those not compared because files are too large (`beyond`), and those at
     places that no reader knows, by path of keys with the agent's versions. By session (project,
     id) its text and what is unexplained of it. `uncounted` files were read by an earlier version,
-    without an account."""
+    without an account. `kinds` counts the records, and the parts of them, of kinds that no reader
+    knows, by kind; the text of an unknown tag ("tag/...") is on record all the same."""
 
     text: int = 0
     beyond: int = 0
     uncounted: int = 0
     unexplained: dict[str, tuple[int, set[str]]] = field(default_factory=dict)
     sessions: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
 
     @property
     def missing(self) -> int:
@@ -42,10 +45,9 @@ class TextAccount:
         ranked = sorted(self.unexplained.items(), key=lambda item: (-item[1][0], item[0]))
         named = [
             f"{path} ({max(versions, key=version_key)})" if versions else path
-            for path, (_, versions) in ranked[:most]
+            for path, (_, versions) in ranked
         ]
-        more = len(ranked) - len(named)
-        return ", ".join(named) + (f" and {more} more" if more else "")
+        return _listed(named, most)
 
     def sentence(self) -> str:
         """Return what is missing, as one line; "" if nothing is."""
@@ -65,12 +67,21 @@ class TextAccount:
             )
         return "; ".join(told)
 
+    def kinds_sentence(self) -> str:
+        """Return which kinds of records no reader knows, as one line; "" if there are none."""
+        unread = {kind: n for kind, n in self.kinds.items() if not kind.startswith("tag/")}
+        number = sum(unread.values())
+        ranked = sorted(unread, key=lambda kind: (-unread[kind], kind))
+        records = f"{number} record{'s' * (number != 1)} of kinds that no reader knows"
+        return f"{records}: {_listed(ranked, _SHOWN)}" if number else ""
+
     def to_dict(self) -> dict[str, Any]:
         """Return the sums, and by path of keys `bytes` and `versions`, as JSON has them."""
         return {
             "text": self.text,
             "not_compared": self.beyond,
             "transcripts_without_account": self.uncounted,
+            "unknown_kinds": dict(self.kinds),
             "unexplained": {
                 path: {"bytes": size, "versions": sorted(versions, key=version_key)}
                 for path, (size, versions) in self.unexplained.items()
@@ -88,6 +99,7 @@ def account_of(rows: Iterable[SourceRow]) -> TextAccount:
 
 
 def _add(account: TextAccount, session: tuple[str, str], facts: SourceFacts) -> None:
+    account.kinds.update(facts.get("unknown_types", {}))
     if "text_bytes" not in facts:
         account.uncounted += 1
         return
@@ -105,6 +117,11 @@ def _add(account: TextAccount, session: tuple[str, str], facts: SourceFacts) -> 
 def version_key(version: str) -> list[tuple[int, str]]:
     """Return what sorts versions by the numbers in them."""
     return [(int(part) if part.isdigit() else -1, part) for part in version.split(".")]
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _amount(size: int) -> str:

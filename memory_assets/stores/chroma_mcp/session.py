@@ -103,9 +103,10 @@ class _Live:
         self._server = server
         self._seconds = seconds
         self._ready: Future[tuple[Client, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+        connect = min(seconds, _CONNECT_SECONDS) if isinstance(server, str) else _CONNECT_SECONDS
         self._thread = Thread(target=lambda: asyncio.run(self._run()), daemon=True)
         self._thread.start()
-        self._client, self._loop, self._stop = self._ready.result(_CONNECT_SECONDS)
+        self._client, self._loop, self._stop = self._ready.result(connect)
 
     async def _run(self) -> None:
         stop = asyncio.Event()
@@ -158,8 +159,10 @@ def _silences() -> tuple[type[BaseException], ...]:
     """Return the errors that say that a server gave no answer."""
     import anyio
     import httpx2
+    import pydantic
     from mcp.shared.exceptions import MCPError
 
     closed = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
     http = (httpx2.HTTPError, httpx2.StreamError)
-    return (MCPError, OSError, TimeoutError, RuntimeError, asyncio.CancelledError, *closed, *http)
+    other = (OSError, TimeoutError, RuntimeError, asyncio.CancelledError)
+    return (MCPError, pydantic.ValidationError, *other, *closed, *http)

@@ -131,6 +131,7 @@ def write_file(path: Path, schema: pa.Schema, parts: Iterable[pa.Table], footer:
 def _encoding(schema: pa.Schema) -> dict[str, Any]:
     """Return how columns are written: long ones, which are most of a file, with zstd, all else
     with snappy and by dictionary, without statistics, which no reader of one session's file uses.
+    Pages have checksums, so that a byte that changed on the disk is an error and no other text.
 
     Most sessions are small: what zstd sets up for each column, and two bounds of each, took
     nearly half the time of writing and reading such a file, and a third of its bytes.
@@ -142,6 +143,7 @@ def _encoding(schema: pa.Schema) -> dict[str, Any]:
         "use_dictionary": [leaf for leaf in leaves if leaf not in _LONG],
         "use_byte_stream_split": [leaf for leaf in leaves if leaf in _VECTORS],
         "write_statistics": False,
+        "write_page_checksum": True,
     }
 
 

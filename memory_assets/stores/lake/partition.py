@@ -36,6 +36,7 @@ from memory_assets.stores.lake.segments import (
     HASHED,
     SUFFIX,
     TAIL_SUFFIX,
+    Entry,
     Identity,
     Packed,
     Segment,
@@ -73,17 +74,36 @@ class Partition:
 
     def stamps(self) -> dict[str, str]:
         """Return for each session what identifies its rows in their present state."""
+        return {session_id: entry.stamp for session_id, entry in self._entries().items()}
+
+    def output_hashes(self) -> dict[str, str]:
+        """Return the output hash of each session's rows, without those that were appended."""
+        entries = self._entries().items()
+        return {session_id: entry.footer.get(OUTPUT_HASH, "") for session_id, entry in entries}
+
+    def output_hash(self, session_id: str) -> str:
+        """Return the output hash of a session's rows, "" if it has none."""
+        with ExitStack() as files, suppress(FileNotFoundError):
+            return self.open_rows(session_id, files).facts.output_hash
+        return ""
+
+    def changed(self) -> int:
+        """Return when a file was added or removed last, in nanoseconds since 1970."""
+        with suppress(FileNotFoundError):
+            return self.directory.stat().st_mtime_ns
+        return 0
+
+    def _entries(self) -> dict[str, Entry]:
         for _ in range(_TRIES):
             state = self._state()
-            stamps: dict[str, str] = {}
+            entries: dict[str, Entry] = {}
             try:
                 for segment in map(self._segment, state[1]):
-                    for session_id, entry in segment.entries.items():
-                        stamps.setdefault(session_id, entry.stamp)
+                    entries = {**segment.entries, **entries}
             except FileNotFoundError:
                 continue
             if state == self._state():  # no session moved meanwhile
-                return stamps
+                return entries
         raise StoreError(f"{self.directory} keeps changing; try again")
 
     def file(self, session_id: str) -> Path | None:
@@ -324,7 +344,7 @@ def reading(path: Path, project: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         cause = environment(error) if isinstance(error, OSError) and error.errno else None
         if cause is not None:
             raise StoreError(f"cannot read {path}: {cause.reason}; {cause.remedy}") from error

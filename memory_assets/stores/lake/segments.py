@@ -74,7 +74,7 @@ def with_tail(base: SessionRows, generation: str, files: ExitStack) -> SessionRo
         opened = files.enter_context(pa.OSFile(str(tail_path(base.path)), "rb"))
     except FileNotFoundError:
         return base
-    tail = pq.ParquetFile(opened)
+    tail = pq.ParquetFile(opened, page_checksum_verification=True)
     footer, rows = footer_of(tail.metadata), tail.metadata.num_rows
     if footer.get(_TAIL_OF) != generation:
         return base
@@ -235,7 +235,7 @@ class SegmentCache:
                     self._groups.move_to_end(key)
                     known = self._groups[key]
                     return known if columns is None else known.select(columns)
-        opened = pq.ParquetFile(file, metadata=segment.metadata)
+        opened = pq.ParquetFile(file, metadata=segment.metadata, page_checksum_verification=True)
         group = bare(opened.read_row_group(number, columns=columns, use_threads=False))
         with self._lock:
             if key not in self._groups:

@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -53,14 +53,23 @@ def replica_at(data_dir: Path, url: str) -> Replica:
     words = _UNSAFE.sub("-", "-".join(url.split("/")[-2:])).strip("-.")[-40:]
     name = f"{words}-{blake2b(url.encode(), digest_size=4).hexdigest()}"
     directory = data_dir / FOLDER / name
-    return _read(directory) or Replica(directory, url)
+    return replica_in(directory) or Replica(directory, url)
 
 
 def replicas_of(data_dir: Path, below: str = "") -> list[Replica]:
     """Return the replicas in a data directory, by address; of the shards below an address."""
     notes = (data_dir / FOLDER).glob(f"*/{REPLICA_FILE}")
-    known = filter(None, (_read(path.parent) for path in notes))
+    known = filter(None, (replica_in(path.parent) for path in notes))
     return sorted((each for each in known if is_below(each.url, below)), key=lambda each: each.url)
+
+
+def notes_of(data_dir: Path) -> tuple[tuple[str, int], ...]:
+    """Return what differs when a replica in a data directory has come, changed or gone."""
+    notes = []
+    for note in sorted((data_dir / FOLDER).glob(f"*/{REPLICA_FILE}")):
+        with suppress(FileNotFoundError):  # it went meanwhile
+            notes.append((str(note), note.stat().st_mtime_ns))
+    return tuple(notes)
 
 
 def replicas_holding(data_dir: Path, sessions: Iterable[tuple[str, str]]) -> list[str]:
@@ -85,7 +94,8 @@ def is_below(url: str, prefix: str) -> bool:
     return not prefix or f"{url}/".startswith(f"{prefix.rstrip('/')}/")
 
 
-def _read(directory: Path) -> Replica | None:
+def replica_in(directory: Path) -> Replica | None:
+    """Return the replica that a data directory is; None if it is that of a memory."""
     try:
         values = json.loads((directory / REPLICA_FILE).read_text("utf-8"))
         return Replica(**{**values, "directory": directory})

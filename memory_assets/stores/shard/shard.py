@@ -206,10 +206,11 @@ def shards_below(objects: Objects, prefix: str = "") -> list[Shard]:
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Say of what another machine wrote that it is damaged, where it is not as we write it.
+    """Report values of a shard that another machine wrote, and that are not as we write them, as
+    damage.
 
     Raises:
-        StoreDamaged: what is done within failed by the values that were read.
+        StoreDamaged: the block within failed because of the values that it read.
     """
     try:
         yield

@@ -5,15 +5,16 @@ The records (observed in 1.0.x to 2.1.x):
 - `enqueue` carries `content`: a human prompt, a bare slash command, or a machine's task
   notification (`<task-notification>`, or JSON that begins with `{"task_id"`). Pasted
   images only: no content.
-- `remove` (no content): the text goes into the running turn. Up to 2.1.100 no other
-  record has it; from 2.1.101 an `attachment` of type `queued_command` follows, and
+- `remove` (no content; with it in some of 2026): the text goes into the running turn. Up to
+  2.1.100 no other record has it; from 2.1.101 an `attachment` of type `queued_command` follows, and
   some versions append it as a text block to the next tool result.
 - `dequeue` (no content): a turn ends, and the text follows as a user record; several
   dequeued ones may be joined into one. SDK and desktop sessions enqueue every prompt so.
 - `popAll` (with content): the human took it back into the editor.
 
-`remove` and `dequeue` do not name their entry. Human entries are taken before those of
-machines, and older ones first; this explains every sequence in the evaluation data.
+A `remove` or `dequeue` without content does not name its entry: human entries are taken before
+those of machines, and older ones first; this explains every sequence in the evaluation data. One
+with a content that was never queued, as at the beginning of a file cut short, counts as queued.
 
 A removed text is held until the agent's next message, because a record of its own, with
 a uuid, may follow and replaces it. An equal text after the agent's message was typed again
@@ -88,13 +89,15 @@ class PromptQueue:
             return []
         return [_given(self._waiting.pop(0))]
 
-    def remove(self) -> list[Resolved]:
-        """The next text went into the running turn."""
-        return self._take(self._removed)
+    def remove(self, named: Held) -> bool:
+        """The text that a record names, or if that has none the next one, went into the turn.
+        Return whether it was never queued, so that the record stands for it."""
+        return self._take(self._removed, named)
 
-    def dequeue(self) -> list[Resolved]:
-        """The next text is about to be sent as a user record."""
-        return self._take(self._dequeued)
+    def dequeue(self, named: Held) -> bool:
+        """The text that a record names, or the next one, is about to be sent as a user record.
+        Return whether it was never queued."""
+        return self._take(self._dequeued, named)
 
     def pop_all(self, text: str) -> list[Resolved]:
         """The human took `text`, or if it is not queued all their texts, back."""
@@ -157,10 +160,14 @@ class PromptQueue:
                 return [Resolved(item, DUPLICATE)]
         return []
 
-    def _take(self, destination: list[Held]) -> list[Resolved]:
-        if not self._waiting:
-            return []
-        item = next((item for item in self._waiting if item.is_human), self._waiting[0])
-        self._waiting.remove(item)
-        destination.append(item)
-        return []
+    def _take(self, destination: list[Held], named: Held) -> bool:
+        if named.said.text:
+            fitting = [item for item in self._waiting if _same(item, named.said)]
+        else:
+            fitting = [item for item in self._waiting if item.is_human] or self._waiting
+        if fitting:
+            destination.append(fitting[0])
+            self._waiting.remove(fitting[0])
+        elif named.said.text:
+            destination.append(named)
+        return bool(named.said.text) and not fitting

@@ -79,6 +79,7 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut(
         "user.toolUseResult.stdout", "2.0.72", "the rest of an output that the model did not see"
     ),
+    LeftOut("user.toolUseResult.text.file.content", "2.1.52", _FILES),
     LeftOut(
         "user.toolUseResult.content", "2.1.2", "the rest of an output that the model did not see"
     ),
@@ -128,7 +129,8 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "progress.data.bash_progress", "2.1.9", "an output as it grew; all of it is the result"
     ),
     LeftOut("", "2.1.9", "a queued text that its writer took back", dropped=WITHDRAWN),
-    LeftOut("queue-operation.content", "2.1.3", "the command that ends the program", "/exit"),
+    LeftOut("frame-link.frameUrl", "2.1.198", _COPIES),
+    LeftOut("queue-operation.content", "2.1.3", "a bare command to the program itself", "/"),
     LeftOut("queue-operation.content", "2.1.5", _NOTICE, "<task-notification>"),
     LeftOut("queue-operation.content", "2.1.49", _NOTICE, '{"task_id"'),
 )
@@ -157,7 +159,7 @@ class ClaudeCodeReader(Reader):
 
     left_out = LEFT_OUT
     agent = "claude-code"
-    version = "6"
+    version = "7"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a typed record that names its session, parent or leaf."""

@@ -478,10 +478,10 @@ class ClaudeSession(Session):
             return self._release(self._queue.enqueue(queued_text(record, frame)))
         resolved: list[Resolved] = []
         dropped = "queue-operation"
-        if operation == "remove":
-            resolved = self._queue.remove()
-        elif operation == "dequeue":
-            resolved = self._queue.dequeue()
+        if operation in ("remove", "dequeue"):
+            take = self._queue.remove if operation == "remove" else self._queue.dequeue
+            if take(queued_text(record, frame)):
+                return []
         elif operation == "popAll":
             taken = classify_queued(content_text(record.get("content"))).text
             resolved = self._queue.pop_all(taken)

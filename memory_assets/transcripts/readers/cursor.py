@@ -62,6 +62,14 @@ SELECT substr(key, 47) AS id, CAST(value AS TEXT) AS value FROM cursorDiskKV
 WHERE key >= ? AND key < ? AND value IS NOT NULL
 """
 _ITEM = "SELECT CAST(value AS TEXT) AS value FROM ItemTable WHERE key = ?"
+_READ = "bubbleId:* composerData:*"
+_PROGRAMS_OWN = (
+    "agentKv:* messageRequestContext:* checkpointId:* codeBlockDiff:* inlineDiff* patch-graph:* "
+    "codeBlockPartialInlineDiffFates:* ofsContent:* expectedContent-* composer.content.* "
+    "composerVirtualRowHeights:*"
+)
+"""Requests to the model with files, and edits, as the editor needs them: messages and calls are in
+the bubbles."""
 _CONTEXT = "what the editor attached to a prompt"
 _SHOWN = "a text or a result as it is shown"
 _PERSON = (1, "user")
@@ -94,7 +102,7 @@ class CursorReader(DatabaseReader):
         LeftOut("bubble.bubble.ai", "", "ids of the program's interface to the model"),
     )
     known = (
-        Columns("cursorDiskKV", "key value"),
+        Columns("cursorDiskKV", "key value", keys=f"{_READ} {_PROGRAMS_OWN}"),
         Columns("ItemTable", "key value"),
         Columns("composerHeaders", "*", "lists of the conversations, which have the same"),
     )

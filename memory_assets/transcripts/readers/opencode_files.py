@@ -18,7 +18,7 @@ from memory_assets.transcripts.lines import JsonObject
 _OF_HOMES = ("auth.json", "storage", "opencode.db", "kilo.db")
 _UNREADABLE = "unreadable"
 _EXPORTED = "ses_"
-"""Is in the name of what was exported, as the program names it."""
+"""Part of the name that OpenCode gives to an exported session."""
 
 
 def session_files(walk: Walk, root: Path) -> Iterator[Path]:

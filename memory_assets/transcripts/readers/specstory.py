@@ -18,6 +18,7 @@ from typing import Any
 
 from memory_assets.models import Record
 from memory_assets.paths import project_of
+from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.discovery import Identified, Walk
@@ -34,6 +35,8 @@ _SESSION = re.compile(r"<!-- (.{1,60}?) Session (\S{1,200}) \((.{1,60}?)\) -->")
 _TITLE = re.compile(r"^##? (?!#)(.*)$", re.M)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)[ T_](\d\d)[:-](\d\d)(?:[:-](\d\d))?Z?")
 _HEAD = re.compile(r"^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \((.*?)\))?\*\*_$", re.M)
+_MODEL = re.compile(r"model ([^,]+)(?:,|$)")
+"""How the head of an agent of Cursor's says its model: `(model <name>, mode <mode>)`."""
 _OPENING = re.compile(r"^(?:<(think|tool-use)\b|Tool use: \*\*)", re.M)
 _NAME = re.compile(r'data-tool-name="([^"]{0,100})"|\*\*([^*\n]{1,100})\*\*')
 _KIND = re.compile(r'data-tool-type="([a-z]{1,20})"')
@@ -56,7 +59,11 @@ class SpecStoryReader(RenderingReader):
     """Reads the texts that SpecStory makes of sessions."""
 
     agent = "specstory"
-    version = "1"
+    version = "2"
+    left_out = tuple(
+        LeftOut(f"user.text.<{tag}>", "", "notices of the editor and the program to the model")
+        for tag in ("ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder")
+    )
 
     def sniff(self, head: bytes) -> bool:
         """Return whether this begins a text of SpecStory's."""
@@ -111,6 +118,8 @@ def _block(place: int, who: str, aside: str | None, about: str | None, body: str
     """Return the row of a block: who speaks, with which model and when, and its parts."""
     dated = _DATE.search(about or "")
     model = (about or "")[: dated.start() if dated else None].strip()
+    if stated := _MODEL.match(model):
+        model = stated[1].strip()
     facts = {"type": who.lower(), "place": place, "sidechain": bool(aside), "model": model}
     facts["time"] = _time(dated.group()) if dated else ""
     body = re.sub(r"\n---\s*\Z", "", f"{body.rstrip()}\n").strip()

@@ -293,6 +293,28 @@ APART: tuple[AnchoredRule, ...] = (
     rule("saml-response", "samlresponse", values.is_mixed,
          r"(?i)samlresponse(?:[\"']?\s{0,4}(?:value)?[\"']?\s{0,4}[:=]\s{0,4}[\"']?)"
          r"(?P<secret>[A-Za-z0-9+/%]{60,20000}={0,2})", "SAMLResponse=" + FILL * 2),
+    *(rule("paired-secret", f"{word},", likely_password,
+           rf"(?i){word}[\"']?,[ ]?[\"']?(?P<secret>[^\s\"',;]{{5,200}})"
+           r"(?=[\"']?[ \t]*(?:\r?\n|$))",
+           f"app_{word},{FILL[:12]}")
+      for word in ("password", "passwd", "passphrase", "secret", "_pass", "_pwd")),
+    *(rule("login-password", f"{kind}-secrets", likely_password,
+           rf"(?i){kind}-secrets[^\n]{{0,40}}\r?\n(?:[^\n]{{0,120}}\r?\n){{0,4}}?"
+           r"[\"']?[\w.@*-]{1,60}[\"']?[ \t]{1,8}[\"']?[\w.@*-]{1,60}[\"']?[ \t]{1,8}"
+           r"[\"']?(?P<secret>[^\s\"'*]{4,100})", f"{kind}-secrets <<E\napp * {FILL[:12]} *\n")
+      for kind in ("chap", "pap")),
+    *(rule("named-secret", f"{name}=$(cat <<", drawn_value,
+           rf"(?i){name}=\$\(cat <<-?[\"']?\w{{1,20}}[\"']?\r?\n[ \t]*"
+           r"(?P<secret>[^\s\"']{8,400})(?=\r?\n)",
+           f"APP_{name}=$(cat <<'E'\n{FILL[:20]}\nE\n)")
+      for name in ("token", "key", "secret")),
+    *(rule("named-secret", f"{name}=\\\n", likely_password,
+           rf"(?i){name}=\\\r?\n[ \t]*[\"']?(?P<secret>[^\s\"']{{5,400}})",
+           f"APP_{name}=\\\n{FILL[:20]}")
+      for name in ("token", "key", "secret", "pass")),
+    rule("named-secret", 'pw"', typed_password,
+         r"(?i)(?<![a-z])pw\"\s{0,3}(?::|=>)\s{0,3}\"(?P<secret>[^\"\n]{4,100})\"",
+         '{"pw": "' + FILL[:12] + '"}'),
     *(rule("cookie", f"{flag}\t", _of_cookie,
            rf"(?i){flag}\t\d{{1,12}}\t[^\t\n]{{1,80}}\t(?P<secret>[^\s\"']{{12,4000}})(?=\s|$)",
            f".example.com\tTRUE\t/\t{flag}\t0\tsid\t{FILL[:24]}")

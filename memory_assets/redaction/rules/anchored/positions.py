@@ -13,6 +13,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     argument_password,
     drawn_value,
     mixed_password,
+    quoted_password,
     rule,
     strong_value,
     typed_password,
@@ -86,8 +87,17 @@ POSITIONS: tuple[AnchoredRule, ...] = (
           ("add_user ", rf"\badd_user {_WORD} ", _not_a_name, "rabbitmqctl add_user app "),
           ("change_password ", rf"\bchange_password {_WORD} ", typed_password,
            "rabbitmqctl change_password app "),
-          ("setuser ", r"\bsetuser \S{1,60} (?:[^\s>]\S{0,60} ){0,8}?>", typed_password,
+          ("setuser ", r"\bsetuser \S{1,60} (?:[^\s>]\S{0,60} ){0,8}?[\"']?>", typed_password,
            "ACL SETUSER app on >"),
+          ("pm2 link ", rf"\bpm2 link {_WORD} ", drawn_value, "pm2 link aB3cD4 "),
+          ("pm2 link ", r"\bpm2 link ", drawn_value, "pm2 link "),
+          ("+login ", r"(?<!\S)\+login (?!anonymous)[\w.@-]{1,60} ", typed_password,
+           "steamcmd +login app "),
+          ("bw unlock ", r"\bbw unlock (?!-)", mixed_password, "bw unlock "),
+          *((f"{shell.lower()} ", rf"(?<![\w-]){shell} (?:-\w{{1,3}} |--\w{{1,12}} ){{0,2}}"
+             r"\w{0,48}(?:pass(?:word|wd|phrase)?|pwd|_pw) ", typed_password,
+             f"{shell} APP_PASSWORD ")
+            for shell in ("set -x", "set -gx", "set -Ux", "setenv", "export")),
           ("env:set ", rf"\benv:set {_WORD} ", drawn_value, "netlify env:set A "),
           ("sh -s -- ", r"\bsh -s -- (?:--?[\w-]{1,24}[ =])?", _installed,
            "| sudo sh -s -- "),
@@ -168,6 +178,11 @@ POSITIONS: tuple[AnchoredRule, ...] = (
          r"(?i)userpassword\(\s{0,8}[\"'][^\"'\n]{1,80}[\"'],\s{0,8}"
          r"[\"'](?P<secret>[^\"'\n]{4,100})[\"']",
          'db.changeUserPassword("app", "' + FILL[:12] + '")'),
+    *(rule("login-call", f"{name}{quote}", quoted_password,
+           rf"(?i)(?<=[\w-]){name}{quote},\s{{0,24}}(?:\w{{1,20}}\s?=\s?[^,()\n]{{1,80}},\s{{0,24}}){{0,5}}"
+           rf"(?:default|value|initial)\s?=\s?{quote}(?P<secret>[^{quote}\n]{{4,200}}){quote}",
+           f"add_argument({quote}--{name}{quote}, default={quote}{FILL[:12]}{quote})")
+      for name in ("pass", "passwd", "secret", "passphrase") for quote in "\"'"),
     rule("command-secret", "::add-mask::", typed_password,
          r"::add-mask::(?P<secret>[^\s\"'$]{4,400})",
          "::add-mask::" + FILL[:20]),

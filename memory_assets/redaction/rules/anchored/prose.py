@@ -180,7 +180,7 @@ PROSE: tuple[AnchoredRule, ...] = (
            f"the {sample} {word} is {HEX[:32]}, and", lead)
       for word, before, sample, lead in (("key", "api[ _-]|ess[ _-]|ret[ _-]|ate[ _-]", "api", 4),
           ("token", "", "access", 0), ("secret", "", "client", 0))),
-    rule("spoken-password-of-user", "password for", typed_password,
+    rule("spoken-password", "password for", typed_password,
          r"(?i)password for [^\n:`\"']{1,40}: ?[`\"'](?P<secret>[^\s`\"']{4,80})[`\"']",
          "Root password for the box: `" + FILL[:12] + "`"),
     *(rule("spoken-secret", f"{word}` to `", mixed_password,
@@ -231,7 +231,7 @@ PROSE: tuple[AnchoredRule, ...] = (
          "user app pass " + FILL[:12]),
     *(rule("spoken-secret", f"{word} provided: ", drawn_or_chosen,
            rf"(?i){word} provided: [\"'`]?{_SAID}", f"Invalid {word} provided: {FILL[:24]}.")
-      for word in ("key", "token", "secret", "password", "credentials")),
+      for word in ("key", "token", "secret", "credentials")),
     *(rule("spoken-secret", f"api {word} ", drawn_or_chosen,
            rf"(?i)api {word} [\"'`]?{_SAID}", f"with the api {word} {FILL[:9]}!{FILL[9:17]}")
       for word in ("key", "token")),

@@ -168,6 +168,8 @@ def likely_password(value: str) -> bool:
         mixed_password(value)
         and (
             values.is_worded(value, quoted=False)
+            or values.is_hyphenated(value)
+            or values.is_signed(value)
             or values.is_chosen(value)
             or is_generated(value, _DRAWN)
             or (values.is_hex(value) and len(value) >= 16)

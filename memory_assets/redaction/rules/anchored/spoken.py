@@ -9,6 +9,7 @@ import re
 from memory_assets.redaction.rules.anchored.keys import NO_PHRASE
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
+    HEX,
     AnchoredRule,
     any_value,
     drawn_or_chosen,
@@ -16,7 +17,9 @@ from memory_assets.redaction.rules.anchored.rule import (
     mixed_password,
     random_value,
     rule,
+    strong_value,
 )
+from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.wordlist import words
 
 _END = r"(?=[.,;:!?)\]]{0,2}(?:[\s\"'`]|$))"
@@ -30,12 +33,33 @@ _BEFORE_PASS = "|".join(
     )
 )
 """Words for what has a password, before "pass" in that sense: tests pass, too."""
-_OF_WHAT = (
-    r"(?:for|of|on|to|from|at|für|zu|vom|von|de|del|du|da|do|per|di|van|voor|od) [^\n:=]{1,40}?"
-    r"(?:[ ]?(?:=|:|->|→)[ ]?|[ ](?:is|ist|est|es|é|è|to|lautet)[ ])"
-)
 _GIVEN = r"(?:[^\n:=.;]{0,40}?(?:[ ]?(?:=|:|->|→)[ ]?|[ ](?:is|was|to)(?: now)?[ ])|[ ])"
 """What stands between "pass" and its value: a sign, a verb, or a blank alone."""
+
+
+_ADVERB = (
+    r"(?: (?:still|now|currently|just|always|again|actually|simply|probably|only|temporarily|really"
+    r"|set to|changed to|reset to|also|noch|jetzt|ahora|toujours))"
+)
+_IS = (
+    r"(?:[ ](?:is|was|are|be|becomes?|stays?|remains?|ist|war|lautet|es|est|é|è|jest|je)"
+    rf"{_ADVERB}{{0,2}}[ ]"
+    r"|[ ](?:set|changed|changing|reset|rotated|updated|switched|back|moved|password|it)[ ]to[ ]"
+    r"|[ ]?(?:=>|->|→|~>)[ ]?|[ ]=[ ]|:[ ])"
+)
+"""A sign or a verb between what has a value and the value."""
+_NO_OTHER = (
+    r"(?!\W{0,2}(?:hash|digest|length|polic|file|field|reset|manager|prompt|input|strength|salt|id\b"
+    r"|type|format|env|var|column|name|hint|rules?\b|check|valid|protect|auth))"
+)
+"""Fails where the word for a password only tells what something else is for."""
+_CLAUSE = r"(?:[ ](?!(?:is|was|and|but|because|if|when)\b)[^\s:=.;,!?()]{1,24}){1,7}"
+_NUMBER = r"(?P<secret>\d{4,10})(?![\w%-]|[.,:]\d)"
+
+
+def _is_code(value: str) -> bool:
+    """Return True if `value`, where a code for emergencies stands, mixes letters and digits."""
+    return mixed_password(value) and any(map(str.isalpha, value))
 
 
 def _from_and_to(value: str) -> bool:
@@ -144,10 +168,6 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            + _VALUE,
            f"the {word} of it are app:{FILL[:12]}")
       for word in ("creds", "credentials", "login", "panel", "console")),
-    *(rule("spoken-password-of-user", f"{word} ", likely_password,
-           rf"(?i)(?<![\w-]){word} {_OF_WHAT}{_VALUE}", f"{word} for the box: {FILL[:12]}")
-      for word in ("password", "passphrase", "passwort", "kennwort", "pw", "pwd", "mot de passe",
-                   "senha", "contrasena", "wachtwoord", "haslo")),
     *(rule("spoken-password", f"{verb} ", likely_password,
            rf"(?i)(?<![\w-]){verb} [\"'`]?(?P<secret>[^\s\"'`<>(){{}}\[\],;|&=]{{5,60}})"
            rf"[\"'`]? {link}"
@@ -211,6 +231,68 @@ SPOKEN: tuple[AnchoredRule, ...] = (
           ("snmp community ", r"snmp community ", "set snmp community "),
           ("plain-text-password-value ", r"plain-text-password-value ",
            "plain-text-password-value "))),
+    *(rule("spoken-password", word, likely_password,
+           rf"(?i)(?<![\w-]){word.replace('?', '.')}s?(?!\w)(?:['’]s)?{_NO_OTHER}"
+           rf"(?:{_CLAUSE})?{_IS}{_VALUE}",
+           f"the {word} for the old archive was {FILL[:12]}")
+      for word in ("password", "passphrase", "passcode", "passwd", "pwd", "pw", "passwort",
+                   "kennwort", "mot de passe", "senha", "contrasena", "contrase?a", "wachtwoord",
+                   "haslo", "has?o")),
+    *(rule("spoken-password", word, likely_password,
+           rf"(?i)(?<![\w-]){word}s?(?!\w){_NO_OTHER}[^\n.?!;]{{0,80}}"
+           rf"(?:[.?!;,]|[ ][-–—])[ \n]{{1,2}}(?:(?:so|and|but|ok|now|yes|no)[, ]{{1,2}})?"
+           rf"(?:it|that|this|mine|ours)(?:['’]?s|[ ]is|[ ]was){_ADVERB}{{0,2}}[ ]{_VALUE}",
+           f"What is the {word}? It's still {FILL[:12]}")
+      for word in ("password", "passphrase", "passcode", "account")),
+    *(rule("spoken-password", word, likely_password,
+           rf"(?i)(?<![\w-]){word}(?!\w)[^\n.?!;]{{0,80}}?\b(?:answer(?:ed)?|respond|reply|enter|type"
+           rf"|give it|put|say|supply|provide|paste)(?:[ ](?:with|in|it))?[ :]{{1,2}}{_VALUE}",
+           f"at the {word} prompt answer with {FILL[:12]}")
+      for word in ("password", "passphrase", "passcode")),
+    *(rule("spoken-password", f"{verb} ", likely_password,
+           rf"(?i)(?<![\w-]){verb} (?:it |them |us )?[\"'`]?"
+           r"(?P<secret>[^\s\"'`<>(){}\[\],;|&=:]{5,60})[\"'`]? (?:for|as|to be) "
+           r"(?:[\w'’-]{1,16} ){0,4}(?:password|passphrase|passcode|pw|pass)\b",
+           f"{verb} {FILL[:12]} as its password")
+      for verb in ("picked", "chose", "set", "gave", "used", "using", "put", "made", "kept", "with",
+                   "typed", "took", "reused", "want", "choose", "pick", "give", "keep", "need")),
+    *(rule("spoken-password", f"{verb} ", drawn_or_chosen,
+           rf"(?i){verb} (?:to [\w ]{{1,30}} )?(?:as [\w.@-]{{1,40}} )?(?:with|using|via) "
+           rf"(?:[\w.@-]{{1,40}} (?:and|/) )?{_VALUE}",
+           f"{verb} with {FILL[:12]}!7")
+      for verb in ("get in", "log in", "login", "sign in", "logs in", "logged in", "got in")),
+    *(rule("spoken-password", f"{anchor} ", strong_value,
+           rf"(?i)(?<![\w-]){anchor} [\"'`]?[\w.@+-]{{1,40}}[\"'`]? (?:and|with|/) {_VALUE}",
+           f"{anchor} app and {FILL[:16]}")
+      for anchor in ("it's", "creds are", "login is", "logins are", "log in as",
+                     "sign in as", "login as", "connect as", "account is")),
+    *(rule("spoken-secret", f"{word}", drawn_or_chosen,
+           rf"(?i)(?<![\w-]){word}s?(?!\w){_NO_OTHER}"
+           rf"(?:{_CLAUSE}|[ ]\([^()\n]{{1,24}}\)){{1,2}}{_IS}"
+           r"[\"'`]?(?P<secret>[^\s\"'`<>(){}\[\],;]{12,400}?)(?=[.,;:!?)]{0,2}(?:[\s\"'`]|$))",
+           f"the {word} (1 of 3) for it is {FILL[:24]}")
+      for word in ("api key", "access key", "secret key", "private key", "unseal key", "token",
+                   "secret", "license key", "deploy key", "auth key", "account key", "master key")),
+    *(rule("spoken-password", f"{sign} with {sign}", values.is_signed,
+           rf"(?i)(?<=[\w.-]){sign} (?:with|and|/) {sign}(?P<secret>[^\s\"'`]{{6,60}}){sign}",
+           f"as {sign}app{sign} with {sign}{FILL[:6]}!{FILL[6:12]}{sign}")
+      for sign in "'\"`"),
+    *(rule("wifi-key", word, likely_password,
+           rf"(?i)(?<![a-z]){word}(?![a-z])[^\n.?!;]{{0,60}}?\b(?:key|code|pass|psk)"
+           rf"(?:{_IS}|[ ]){_VALUE}",
+           f"{word} is Home and the key is {FILL[:12]}")
+      for word in ("wi-fi", "wifi", "wlan", "ssid", "hotspot")),
+    *(rule("pin", word, str.isdigit,
+           rf"(?i)(?<![a-z]){word}(?:[ ][a-z'’]{{1,12}}){{0,5}}?[\"']?(?:{_IS}|[ ])"
+           rf"[\"'`]?{_NUMBER}",
+           f"the {word} is 902104")
+      for word in ("passcode", "door code", "gate code", "alarm code", "unlock code", "unlock_pin",
+                   "access code", "security code", "keypad code", "safe code", "pin code")),
+    *(rule("recovery-codes", word, _is_code,
+           rf"(?i)(?<![a-z]){word}[^\n.;:]{{0,40}}?\bcode(?:{_IS}|[ ])[\"'`]?"
+           r"(?P<secret>[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,4})(?![\w-])",
+           f"{word} code {HEX[:5]}-{HEX[5:10]}")
+      for word in ("recovery", "backup", "mfa", "2fa", "rescue", "scratch")),
     rule("device-password", "isakmp key ", mixed_password,
          r"(?i)isakmp key (?:[06] )?(?P<secret>[^\s\"';]{4,100})(?= (?:address|hostname))",
          "crypto isakmp key " + FILL[:12] + " address 192.0.2.1"),

@@ -94,6 +94,8 @@ _TAIL_WORDS = word_set(
     " integrity commit etag rev revision hex ratio per second seconds minutes at by in is"
     " has line lines offset position start end mgr"
 )
+_WRITTEN_AS = word_set("hex b64 base64 encoded plain plaintext raw str utf8 bytes cleartext clear")
+"""Last words of names that say how the value is written."""
 _VERBS = word_set("export list no show print allow skip has is needs count find delete remove")
 KEYLIKE = word_set("api license licence access login")
 """Last words of names, such as `acme_api`, whose values are sometimes keys."""
@@ -160,7 +162,7 @@ def _vendor() -> re.Pattern[str]:
 def name_kind(name: str) -> NameKind:
     """Return how strongly `name` indicates that its value is a secret."""
     parts = [word.lower() for word in _WORD.findall(name[-80:])]
-    while parts and parts[-1].isdigit():
+    while parts and (parts[-1].isdigit() or (parts[-1] in _WRITTEN_AS and len(parts) > 2)):
         parts.pop()
     if not parts:
         return NameKind.PLAIN

@@ -31,7 +31,7 @@ _PLACEHOLDER = re.compile(
     | ^example | example(?:key)?$ | example[-_. ] | [-_. ]example | dummy | sample
     | (?-i:fake|Fake|FAKE)
     | _here$ | -here$ | ^insert | ^todo | ^fixme
-    | ^(?:STAND_INS)$
+    | ^(?:STAND_INS)!?$
     """.replace("STAND_INS", "|".join(_STAND_INS))
 )
 _STAND_IN_WORDS = frozenset(_STAND_INS)
@@ -51,6 +51,17 @@ _UUID = re.compile(r"^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$")
 _GROUPED = re.compile(r"^[0-9A-Za-z]{8}(?:-[0-9A-Za-z]{4}){3}-[0-9A-Za-z]{12}$")
 _WORDED = re.compile(
     r"^[A-Za-z]{4,30}(?P<number>\d{2,8})$|^(?=.{0,30}[a-z]\d[a-z])[A-Za-z][A-Za-z0-9]{7,39}$"
+)
+_HYPHENATED = re.compile(
+    r"(?!(?i:.*(?:^|[-_.+])(?:v|sha|aes|rsa|utf|iso|des|gcm|cbc|tls|ssl|http|oauth|gpt|claude|sonnet|opus"
+    r"|haiku|python|node|ubuntu|debian|prod|test|step|part|section|version|page|port|rc|beta)[-_.+]?\d))"
+    r"[A-Za-z]{3,12}(?:[-_.+][A-Za-z]{3,12}){1,4}[-_.+]?\d{1,4}[!#$%*?]{0,2}"
+)
+"""Words and a number, unless the word before the number tells what is counted."""
+_SIGNED = re.compile(
+    r"(?=\S*\d)(?=\S*[A-Za-z]\S?[A-Za-z])(?!\S*%[0-9A-F]{2})(?!\S*#\d{1,7}$)"
+    r"(?=\S*[!#$^*~%+]\w|(?=\S*[a-z])(?=\S*[A-Z]))"
+    r"[A-Za-z0-9][\w.-]*(?:[!#$%^*~+][\w.-]+){0,4}[!#$%^*~]{0,3}"
 )
 _HEX = re.compile(r"^(?:0x)?[0-9A-Fa-f]+$")
 _BASE64 = re.compile(r"^[A-Za-z0-9+/]{24,}={0,2}$")
@@ -297,6 +308,21 @@ def is_worded(value: str, quoted: bool) -> bool:
     may also stand for letters, as in `pl4yground`."""
     worded = _WORDED.match(value)
     return worded is not None and (quoted or worded["number"] is not None)
+
+
+def is_hyphenated(value: str) -> bool:
+    """Return whether `value` is two words or more and a number, as in `otter-copper-98`."""
+    return _HYPHENATED.fullmatch(value) is not None
+
+
+def is_signed(value: str) -> bool:
+    """Return whether `value` is letters and digits with a sign of passwords in it or at its end."""
+    return (
+        len(value) >= 7
+        and not value.isalnum()
+        and any(map("!#$%^*~+".__contains__, value))
+        and _SIGNED.fullmatch(value) is not None
+    )
 
 
 def is_hex(value: str) -> bool:

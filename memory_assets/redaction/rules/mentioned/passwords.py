@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.anchored.rule import spoken_password
+from memory_assets.redaction.rules.anchored.rule import likely_password, spoken_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.wordlist import words
 
 _BEGINNINGS = words(
-    "passw pasw passo pssw passp passc bindpw rootpw contrase kennwort wachtwoord senord"
+    "passw pasw passo pssw passp passc bindpw rootpw masterauth contrase kennwort wachtwoord senord"
     " zugangsdaten"
 )
 """Beginnings of words that mean a password and little else, in several languages and spellings."""
@@ -81,7 +81,7 @@ _OF_ANOTHER = re.compile(
 _NEXT_LINE = re.compile(
     r"(?:[^\n]{0,40}?(?:[:=?] ?|<<-?\\?[\"']?\w{1,20}[\"']?|\"{3}|'{3}|[|>][+-]?|\\))?[ \t]{0,4}"
     r"\r?\n"
-    r"(?:[ \t]{0,8}(?:```\w{0,12})?\r?\n){0,2}[ \t>*-]{0,24}[`\"']{0,3}"
+    r"(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}[ \t>*-]{0,24}[`\"']{0,3}"
     r"(?P<value>[^\s\"'`<>,;|&]{5,100})[`\"']{0,3}[ \t]{0,8}\\?(?=\r?\n|$)"
 )
 _BELOW = re.compile(
@@ -94,9 +94,26 @@ _NOT_CHOSEN = re.compile(
     r"|^v?\d+(?:\.\w+)+|^\W*[\d.,:–-]+[a-z%]{0,3}$|^(?:[a-z]+[-_])+\w{0,12}$|://|\\|\.\.|^-|^[a-z]+\d?/|^@"
 )
 _WORD_AND_NUMBER = re.compile(r"(?i)^[a-z]{1,12}[-_]?\d{0,2}$")
+_NEAR = re.compile(
+    r"(?<![^\s\"'`(\[“«])[^\s\"'`<>(){}\[\],;|:=&/\\。、，“”«»]{5,60}?"
+    r"(?=[.,;:!?)\]]{0,2}(?:[\s\"'`”»—]|$))"
+)
+_SIGNS_AT_END = re.compile(r"[!#$%^*~+]{0,3}")
+_AROUND = 100
+"""A value that looks chosen is a password if it stands so many characters from a word for passwords
+in its line: in 362,000 lines of sessions nothing else does but what `_OF_OTHERS` precedes."""
+_OF_OTHERS = re.compile(
+    r"(?i)(?<![a-z])(?:for|users?|username|account|host|server|on|at|in|by|from|versions?|id|named"
+    r"|called|of|line|port|file|via|see|than|since|until|commit|branch|node|chapter|section|page"
+    r"|room|ticket|issue|table|database|package|install|import|ids?:)[ ]{1,2}[\"'`(]?$"
+)
+_NO_WORD_OF_PROSE = re.compile(
+    r"[A-Z]{2,}[-_]?\d+|(?i:python|windows|ubuntu|debian|secp|pkcs|lib)\w*"
+)
 _NEVER = -99.0
 _MARKED = re.compile(r"\d|[a-z][A-Z]|[A-Za-z][!#$%^*+~@][A-Za-z]")
 """Occurs in every value that is judged; searching for it is cheap."""
+_DRAWN_BITS = 15.0
 _BITS = 8.0
 _STRONG_BITS = 6.0
 _ASSIGNED_BITS = 10.0
@@ -113,26 +130,76 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
     """Return the ranges of the passwords that the keyword at `position` announces. Lists are not
     read again before `listed`."""
     keyword = _KEYWORD.match(text, position)
-    if keyword is None or _DIGIT.search(text, keyword.end(), keyword.end() + REACH) is None:
+    if keyword is None:
         return []
+    near = list(_near(text, keyword))
+    if _DIGIT.search(text, keyword.end(), keyword.end() + REACH) is None:
+        return near
     strong = _STRONG_BITS if keyword["strong"] else 0.0
     one = _one_mention(text, keyword.end(), strong)
     mentions = [one] if one else []
     if one and strong and one[1] >= listed:
         several = _PLURAL.search(keyword.group()) is not None
         mentions += _list_after(text, one[1], several=several)
-    return [*mentions, *_pairs(text, keyword.end(), strong)]
+    return [*near, *mentions, *_pairs(text, keyword.end(), strong)]
+
+
+def _near(text: str, keyword: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the values that look chosen or drawn beside a word for passwords, on its line."""
+    start, end = keyword.span()
+    if start and (text[start - 1].isalnum() or text[start - 1] in "_.-/$@#"):
+        return
+    first = max(text.rfind("\n", max(start - _AROUND, 0), start) + 1, start - _AROUND, 0)
+    last = text.find("\n", end, end + _AROUND)
+    last = min(end + _AROUND, len(text)) if last < 0 else last
+    if _DIGIT.search(text, first, last) is None:
+        return
+    for found in _NEAR.finditer(text, first, last):
+        at, to = found.span()
+        if to <= start and text[to:start].isspace():
+            continue  # `the app01 password`
+        value = found.group() + _SIGNS_AT_END.match(text, to).group()  # type: ignore[union-attr]
+        chosen = values.is_signed(value) or values.is_chosen(value)
+        if not keyword["strong"] and not chosen:
+            continue
+        if (chosen or _looks_chosen(value, announced=at > start)) and not _OF_OTHERS.search(
+            text, max(at - 20, 0), at
+        ):
+            yield at, at + len(value)
+
+
+def _looks_chosen(value: str, *, announced: bool = True) -> bool:
+    """Return True if `value`, in a line about passwords, can be nothing but one. Of what is drawn
+    that is true only if it is `announced` by words before it."""
+    return (
+        _DIGIT.search(value) is not None
+        and likely_password(value)
+        and not values.is_hex(value)
+        and not values.is_uuid(value)
+        and _NO_WORD_OF_PROSE.fullmatch(value) is None
+        and (
+            values.is_worded(value, quoted=False)
+            or values.is_chosen(value)
+            or values.is_hyphenated(value)
+            or (announced and not values.is_slug(value) and is_generated(value, _DRAWN_BITS))
+        )
+    )
 
 
 def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None:
     """Return the range of the password after a keyword that ends at `start`, or None."""
     if strong or text[start : start + 1] == ":":
         alone = _NEXT_LINE.match(text, start, start + REACH)
-        if alone is not None and _score(alone["value"]) + strong + _ASSIGNED_BITS >= _BITS:
+        if alone is not None and (
+            _score(alone["value"]) + strong + _ASSIGNED_BITS >= _BITS
+            or (strong and _looks_chosen(alone["value"]))
+        ):
             return alone.span("value")
     if strong:
         below = _BELOW.match(text, start, start + REACH)
-        if below is not None and _score(below["value"]) + strong >= _BITS - _CLASS_BITS:
+        if below is not None and (
+            _score(below["value"]) + strong >= _BITS - _CLASS_BITS or _looks_chosen(below["value"])
+        ):
             return below.span("value")
     stop = _STOP.search(text, start, start + REACH)
     end = stop.start() if stop else min(start + REACH, len(text))
