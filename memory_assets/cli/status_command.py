@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
@@ -24,6 +25,7 @@ from memory_assets.status import (
     totals,
 )
 from memory_assets.stores.stores import require_memory
+from memory_assets.stores.under_way.ingest import under_way
 
 
 def show_status(settings: Settings, *, as_json: bool) -> None:
@@ -62,7 +64,10 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     yield f"Memory in {current['data_dir']}"
     yield totals(current)
     pending = current["freshness"]["pending_files"]
-    yield from (line for well, line in in_words(current["coverage"]) if not (well and pending))
+    if going_on := under_way(Path(current["data_dir"])):
+        yield f"{str(going_on).capitalize()}."
+    else:
+        yield from (line for well, line in in_words(current["coverage"]) if not (well and pending))
     yield from _freshness(current["freshness"], len(current["unlisted"]))
     archive = current["archive"]
     if archive["sessions_source_gone"] or archive["sessions_retained"]:
@@ -84,9 +89,9 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
     yield from chroma_notes(current)
     yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
-    yield "Versions: " + ", ".join(
-        f"{name} {value}" for name, value in current["versions"].items() if isinstance(value, str)
-    )
+    versions = [f"{name} {of}" for name, of in current["versions"].items() if isinstance(of, str)]
+    if versions:  # there are none before the first ingest has ended
+        yield f"Versions: {', '.join(versions)}"
 
 
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:

@@ -16,6 +16,7 @@ _FORMS = (
     re.compile(r"(?P<session>[^\s:]+):(?P<turn>\d+)(?P<head>)"),
 )
 _PASTED = re.compile(r"[a-z]+::\S+|(?=\S*\d)(?=\S*[a-f])[0-9a-f]{8}[0-9a-f-]*(?::\d+)?")
+_SESSION_OR_TURN = re.compile(r"session::([^:\s]+)(?:::turn::(\d+))?")
 OF_SESSIONS = ("session::", "prompt::", "summary::", "observation::", "commit::", "link::")
 """Beginnings of the ids of a session's rows."""
 
@@ -55,3 +56,10 @@ def parse_id(text: str) -> MemoryId:
             "summary::ID, observation::ID::N, commit::ID::SHA, or a session's own ID"
         )
     return MemoryId(text, None, "session")
+
+
+def short_form(any_id: str) -> str:
+    """Return the id of a session without what it begins with, of a turn as `SESSION:TURN`: both are
+    taken wherever an id is. Other ids stay, and those of sessions with a colon."""
+    found = _SESSION_OR_TURN.fullmatch(any_id)
+    return ":".join(filter(None, found.groups())) if found else any_id

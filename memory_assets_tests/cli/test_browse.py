@@ -60,7 +60,7 @@ def test_keys_go_through_the_hits_and_open_them(ingested: Cli, pager: str) -> No
 
 def _short(turn_id: str) -> str:
     """The id of a turn as a terminal shows it."""
-    return re.sub(r"(?<=session::[0-9a-f]{8})[0-9a-f-]+", "", turn_id)
+    return re.sub(r"session::([0-9a-f]{8})[0-9a-f-]+::turn", r"\1", turn_id).replace("::", ":")
 
 
 def test_interrupting_ends_it_too(ingested: Cli) -> None:

@@ -63,9 +63,9 @@ def _lines(
 def test_title_age_and_a_short_id_come_first() -> None:
     """Then the text; a session without a title is called by its text."""
     assert _lines(_hit("The lamp is lit."), _hit("Out at dawn.", FLAKY)) == [
-        "1. How to keep a lighthouse  3 days ago  session::aaaaaaaa::turn::4",
+        "1. How to keep a lighthouse  3 days ago  aaaaaaaa:4",
         "   The lamp is lit.",
-        "2. Out at dawn.  3 days ago  session::3d0f6a52::turn::4",
+        "2. Out at dawn.  3 days ago  3d0f6a52:4",
         "   Out at dawn.",
     ]
 
@@ -76,7 +76,7 @@ def test_hits_of_one_session_stand_together_below_the_best_of_them() -> None:
     hits = [_hit("Lit."), _hit("Out.", FLAKY), _hit("Lit again."), _hit("Lamp", title="Oil")]
     lines = _lines(*hits)
     assert [line.split(".")[0] for line in lines[::2]] == ["1", "   2", "   3", "4"]
-    assert lines[2] == "   2. same session  3 days ago  session::aaaaaaaa::turn::4"
+    assert lines[2] == "   2. same session  3 days ago  aaaaaaaa:4"
     assert lines[3] == "      Lit again." and lines[4].startswith("   3. Oil  3 days")
     newest = _lines(*hits, by_time=True)
     assert [line.split(".")[0] for line in newest[::2]] == ["1", "2", "3", "   4"]
@@ -88,7 +88,7 @@ def test_an_observation_is_called_by_its_own_title_and_id() -> None:
     other = _hit("Lit.", FLAKY, project="-work-quay", project_root="~/work/quay.d")
     assert _lines(hit, other)[::2] == [
         "1. The lamp  3 days ago  observation::aaaaaaaa::7  tower",
-        "2. Lit.  3 days ago  session::3d0f6a52::turn::4  quay.d",
+        "2. Lit.  3 days ago  3d0f6a52:4  quay.d",
     ]
 
 
@@ -144,7 +144,7 @@ def test_a_work_tree_is_named_with_its_repository(root: str, name: str) -> None:
     """Its own name says little; a long one leaves room for the title."""
     hits = _hit("Lit.", project_root=root), _hit("Out.", FLAKY, project="-quay")
     head = _lines(*hits, width=110)[0]
-    assert head.endswith(f"::4  {name}")
+    assert head.endswith(f":4  {name}")
 
 
 def test_ten_hits_fit_two_screens_and_no_line_is_too_wide() -> None:
@@ -192,9 +192,9 @@ def test_an_exact_hit_says_where_its_line_stands_and_what_prints_the_rest() -> N
     assert place == "   output of Bash, line 12:"
     assert text == "   error: \x1b[1;33mLamp (oil)\x1b[0m is out, says the keeper"
     (then,) = what_to_type(_Memory(), {"hits": [hit]})  # type: ignore[arg-type]
-    assert then == "memory show session::aaaaaaaa::turn::4 --records: all of the first one"
+    assert then == "memory show aaaaaaaa:4 --records: all of the first one"
     (then,) = what_to_type(_Memory(), {"hits": [_hit("Lit.")]})  # type: ignore[arg-type]
-    assert then == "memory show session::aaaaaaaa::turn::4: all of the first one"
+    assert then == "memory show aaaaaaaa:4: all of the first one"
 
 
 def test_weak_hits_are_marked_or_announced() -> None:
@@ -225,7 +225,7 @@ def test_a_terminal_gets_titles_in_colour_and_its_own_width(ingested: Cli) -> No
     assert lines != plain and all(len(line) < 70 for line in plain)
     assert on_terminal(ingested, *asked, columns=70, NO_COLOR="1") == plain
     assert len(on_terminal(ingested, *asked, columns=110)) <= len(plain)
-    found = re.match(r"1\. .*  \d+ \w+ ago  (session::[0-9a-f]{8}::turn::\d+)", plain[0])
+    found = re.match(r"1\. .*  \d+ \w+ ago  ([0-9a-f]{8}:\d+)", plain[0])
     assert found is not None
     assert ingested.run("show", found[1]).returncode == 0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli.printing.layout import WIDEST, Layout, cells, cut, styled, wrapped
 from memory_assets.cli.printing.rendering import printable
-from memory_assets.recall.ids import OF_SESSIONS
+from memory_assets.recall.ids import OF_SESSIONS, short_form
 from memory_assets.serving.answer_lines import (
     age,
     also_there,
@@ -164,7 +164,7 @@ class HitView:
             return str(hit["id"])
         session = hit["metadata"]["session_id"]
         shown = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]
-        return str(shown.replace(session, self._short[session]))
+        return short_form(shown.replace(session, self._short[session]))
 
     def _title(self, hit: Mapping[str, Any], again: bool) -> str:
         own = hit["metadata"].get("title")

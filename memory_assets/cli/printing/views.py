@@ -16,7 +16,7 @@ from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.layout import Layout, cells
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
-from memory_assets.recall.ids import OF_SESSIONS
+from memory_assets.recall.ids import OF_SESSIONS, short_form
 from memory_assets.requests.times import days_named
 from memory_assets.serving.action_lines import uses
 from memory_assets.serving.answer_lines import (
@@ -75,7 +75,7 @@ class Terminal:
             session = parse_id(any_id).session_id
             if session not in self._short:
                 self._short |= self.memory.short_ids([session])
-            return printable(any_id.replace(session, self._short[session], 1))
+            return printable(short_form(any_id.replace(session, self._short[session], 1)))
         return printable(any_id)
 
     def project(self, project: str) -> str:
@@ -249,8 +249,8 @@ def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
                 yield from layout.hanging(_reference(item), item["text"])
             if len(shown) < len(items):
                 yield f"  … {counted(len(items), kind.rstrip('s'))} in all; --full lists them"
-    short = terminal.short(f"session::{session}").removeprefix("session::")
-    yield from ["", f"memory show session::{short}::turn::0: a turn; memory resume {short}: go on"]
+    short = terminal.short(f"session::{session}")
+    yield from ["", f"memory show {short}:0: a turn; memory resume {short}: go on"]
 
 
 def _reference(item: Mapping[str, Any]) -> str:

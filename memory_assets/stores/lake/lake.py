@@ -218,8 +218,8 @@ class Lake:
         schema = table.schema
         if columns is not None:
             schema = pa.schema([table.schema.field(name) for name in columns])
-        stripped = [part.replace_schema_metadata(None).cast(schema) for part in parts]
-        return pa.concat_tables(stripped) if stripped else schema.empty_table()
+        alike = [part if part.schema.equals(schema) else part.cast(schema) for part in parts]
+        return pa.concat_tables(alike).cast(schema) if alike else schema.empty_table()
 
     def select(
         self,
