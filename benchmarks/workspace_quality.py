@@ -13,8 +13,8 @@ OpenAPI, decisions, Java), written before any was asked. Choices are made on
 eclipse-tractusx/item-relationship-service at a6e5dd31 all before irs-models/ but tests, as irs/.
 
 `workspace_questions_traceability.jsonl` and `..._mojaloop.jsonl` have twenty questions each to two
-more workspaces, `..._eventcatalog.jsonl` and `..._novatrek.jsonl` those for relations, and
-`..._commerce.jsonl` thirty to a fourth one (benchmarks/notes/workspace.md).
+more workspaces, `..._eventcatalog.jsonl` and `..._novatrek.jsonl` those for relations
+(benchmarks/notes/workspace.md).
 
 With `--set`, the documents of a set of the evaluation data (the first N, and the questions that
 they answer) are the files, a Python function or an abstract each.
