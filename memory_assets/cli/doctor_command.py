@@ -321,7 +321,7 @@ def _chroma_mcp(name: str, settings: Settings) -> Finding:
 
     began = time.monotonic()
     session = McpSession(settings.mcp_endpoint, seconds=_ANSWER_SECONDS)
-    store = ChromaMcpVectorStoreAdapter(session, settings.data_dir / "never_locked")
+    store = ChromaMcpVectorStoreAdapter(session, settings.data_dir / "chroma.lock")
     try:
         number = len(store.list_collections())
     except StoreError as error:

@@ -91,8 +91,6 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
     missing = next((each["missing"] for each in covered.values() if each.get("missing")), ())
     noted = next((each["noted"] for each in covered.values() if each.get("noted")), "")
     yield from ((False, line) for line in missing)
-    if noted:
-        yield True, f"{noted}."
     if held:
         yield (
             False,
@@ -119,6 +117,8 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
             f"{kind}: {each['keywords']} of {each['rows']} rows can be found by their "
             f"words{by_meaning}; run `memory ingest`",
         )
+    if noted:
+        yield not (missing or held or behind), f"{noted}."
 
 
 def held_back(current: Mapping[str, Any]) -> Iterator[str]:

@@ -205,7 +205,7 @@ def test_the_source_is_compared_with_what_was_read(asked: Asked, change: str, st
 )
 def test_what_is_not_in_memory_is_not_found(asked: Asked, any_id: str) -> None:
     """With the command that lists what is."""
-    with pytest.raises(NotFound, match=r"memory (summarize|status)"):
+    with pytest.raises(NotFound, match=r"memory (summarize|sessions)"):
         _audit(asked, any_id)
 
 
