@@ -49,9 +49,9 @@ kong-routes:
 
 # The tests start many processes: what one of them compiles, the next need not.
 test: export PYTHONDONTWRITEBYTECODE :=
-# Three at a time on two cores, because the live tests wait for others most of the time.
+# Four at a time on two cores, because the live tests wait for others most of the time.
 test: $(READY_DEV) $(AXE)
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 # What is left out of the former: what takes half a minute a test, and rows of which it runs the most
 # telling; and property tests on examples that are new each time.
