@@ -90,7 +90,8 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         rendering.print_answer(answer, as_json, ())
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
     require_idle(settings, {each.project for each in found})
-    _drop_waiting(settings, text)
+    if text:
+        _drop_waiting(settings, text)
     if asked.cut and text:
         answer |= _cut(settings, components, text, {each.project for each in found})
         rendering.print_answer(answer, as_json, _was_cut(answer))
@@ -157,12 +158,14 @@ def _text_to_forget() -> str:
     return text
 
 
-def _drop_waiting(settings: Settings, text: str | None) -> None:
-    """Delete what holds the text of what waits for a memory."""
-    if text:
-        drop_waiting(
-            settings.data_dir, lambda entry: any(text in str(each) for each in entry.values())
-        )
+def _drop_waiting(settings: Settings, text: str) -> None:
+    """Delete what waits for a memory and holds the text, and say how much it was."""
+    number = drop_waiting(
+        settings.data_dir, lambda entry: any(text in str(each) for each in entry.values())
+    )
+    if number:
+        held = f"{counted(number, 'line')} that waited to be stored held the text: deleted."
+        rendering.print_lines([held], stderr=True)
 
 
 def _still_holding(settings: Settings, text: str) -> list[str]:

@@ -222,7 +222,8 @@ def test_what_waits_for_another_store_is_forgotten_with_its_conversation(
     assert run("forget", "--conversation", "c1", "--yes").returncode == exit_codes.FINE
     assert [each["text"] for each in waiting.entries()] == ["The code is heron-42.", "We row."]
     monkeypatch.setattr("sys.stdin", io.StringIO("heron-42"))
-    assert run("forget", "--containing", "--yes").returncode == exit_codes.FINE
+    done = run("forget", "--containing", "--yes")
+    assert done.returncode == exit_codes.FINE and "1 line that waited" in done.stderr
     assert [each["text"] for each in waiting.entries()] == ["We row."]
 
 

@@ -26,6 +26,7 @@ from memory_assets.settings import load_settings
 from memory_assets.shards import delta
 from memory_assets.shards.delta import Published, publish
 from memory_assets.stores.shard.objects import open_objects
+from memory_assets_tests.command_line import run_here
 from memory_assets_tests.kills import Killed
 from memory_assets_tests.pipeline.bytes_at_rest import found_words, words_only_of
 from memory_assets_tests.pipeline.conftest import NEW_TURN, WITHOUT_VECTORS, SampleMemory
@@ -138,6 +139,18 @@ def test_what_is_forgotten_leaves_no_byte(
     run()
     assert found_words(place, words) == {}
     assert {path.name for path in place.iterdir()} > {"redacted_records", "turn_chunks"}
+
+
+def test_the_command_that_forgets_takes_it_out_of_the_tables(
+    place: Path, memory: SampleMemory
+) -> None:
+    """At once, and says so: an hour until the next publication would be an hour too long."""
+    publish(memory.components)
+    home = {"MEMORY_DATA_DIR": str(memory.settings.data_dir), "MEMORY_DELTA": str(place)}
+    done = run_here(home, "forget", memory.flaky, "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{place}: " in done.stderr.replace("\n", "") and "removed" in done.stderr
+    assert found_words(place, {memory.flaky}) == {}
 
 
 def ends_after(step: str) -> Callable[..., None]:

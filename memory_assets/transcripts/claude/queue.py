@@ -5,9 +5,10 @@ The records (observed in 1.0.x to 2.1.x):
 - `enqueue` carries `content`: a human prompt, a bare slash command, or a machine's task
   notification (`<task-notification>`, or JSON that begins with `{"task_id"`). Pasted
   images only: no content.
-- `remove` (no content; with it in some of 2026): the text goes into the running turn. Up to
-  2.1.100 no other record has it; from 2.1.101 an `attachment` of type `queued_command` follows, and
-  some versions append it as a text block to the next tool result.
+- `remove` (no content in any session seen; with it in the samples of another reader): the text
+  goes into the running turn. Up to 2.1.100 no other record has it; from 2.1.101 an `attachment` of
+  type `queued_command` follows, and some versions append it as a text block to the next tool
+  result.
 - `dequeue` (no content): a turn ends, and the text follows as a user record; several
   dequeued ones may be joined into one. SDK and desktop sessions enqueue every prompt so.
 - `popAll` (with content): the human took it back into the editor.

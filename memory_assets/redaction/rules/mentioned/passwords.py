@@ -160,7 +160,8 @@ def _near(text: str, keyword: re.Match[str]) -> Iterator[tuple[int, int]]:
         at, to = found.span()
         if to <= start and text[to:start].isspace():
             continue  # `the app01 password`
-        value = found.group() + _SIGNS_AT_END.match(text, to).group()  # type: ignore[union-attr]
+        signs = _SIGNS_AT_END.match(text, to)
+        value = found.group() + (signs.group() if signs else "")
         chosen = values.is_signed(value) or values.is_chosen(value)
         if not (keyword["strong"] or chosen or text[end:at].strip(" :\"'`")):
             continue  # a user
