@@ -36,13 +36,6 @@ def test_rendered_rows_are_read_as_the_lines_of_a_file(tmp_path: Path) -> None:
         assert rendered.read(3, length) == plain.read(3, length)
 
 
-def test_a_session_that_grew_begins_with_the_bytes_that_it_had(tmp_path: Path) -> None:
-    """Equal rows give equal lines."""
-    before = Rendered.of(ROWS[:1], "1", tmp_path)
-    after = Rendered.of(ROWS, "2", tmp_path)
-    assert after.read(0, before.size) == before.read(0, before.size)
-
-
 def test_what_may_still_change_is_not_settled(tmp_path: Path) -> None:
     """It stands behind what stays as it is."""
     rendered = Rendered.of([ROWS[0], None, ROWS[1]], "v", tmp_path)
