@@ -87,8 +87,7 @@ class Reader(ABC):
         """
         if not self.renders(source):
             return tuple(map(FileContent, source.files))
-        version = f"{source.size}:{source.mtime_ns}"
-        return (Rendered.of(self.rows(source), version, source.path),)
+        return (Rendered.of(self.rows(source), source.path),)
 
     def rows(self, source: Source) -> Iterable[JsonObject | None]:
         """Return the lines of a source that is rendered: one object for each finished row or

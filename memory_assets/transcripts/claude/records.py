@@ -299,7 +299,8 @@ class ClaudeSession(Session):
         if kind == "thinking":
             return self._one(frame, "thinking", text_field(block, "thinking"))
         if kind in _CALLS:
-            return [self._called(frame, *_call(block), render_input(block.get("input")))]
+            call_id, given = safe_id(block.get("id")), render_input(block.get("input"))
+            return [self._called(frame, call_id, Call.of_block(block, "input"), given)]
         if kind.endswith("_tool_result"):
             return [self._tool_result(block, frame, "")]
         if kind not in ("redacted_thinking", "fallback"):
@@ -495,11 +496,6 @@ class ClaudeSession(Session):
                 reason = DUPLICATE
             made += self._resolve(reason or self._said(queued.frame, said))
         return made
-
-
-def _call(block: JsonObject) -> tuple[str, Call]:
-    """Return the id and the call of a block that calls a tool."""
-    return safe_id(block.get("id")), Call.of_block(block, "input")
 
 
 def _queued(said: Said) -> Said:

@@ -176,7 +176,8 @@ class PiSession(Session):
         if kind != "toolCall":
             self._report.see_unknown(f"assistant/{type_name(kind)}")
             return []
-        return [self._called(frame, *_call(block), render_input(block.get("arguments")))]
+        call_id, given = _call_id(block.get("id")), render_input(block.get("arguments"))
+        return [self._called(frame, call_id, Call.of_block(block, "arguments"), given)]
 
     def _tool_result(self, message: JsonObject, frame: Frame) -> Record:
         return self._answered(
@@ -220,11 +221,6 @@ def prompt_text(text: str) -> str:
     text = _FILE.sub(lambda found: f"@{found.group(1)}", text)
     text = _SKILL.sub(lambda found: f"/skill:{found.group(1)} ", text)
     return text.strip()
-
-
-def _call(block: JsonObject) -> tuple[str, Call]:
-    """Return the id and the call of a block that calls a tool."""
-    return _call_id(block.get("id")), Call.of_block(block, "arguments")
 
 
 def _call_id(value: object) -> str:

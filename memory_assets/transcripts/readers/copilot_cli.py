@@ -234,7 +234,10 @@ class CopilotCliReader(Reader):
         folders = [home / name for name in _FOLDERS if (home / name).is_dir()] if home else []
         for folder in folders or filter(None, [home]):
             files = sorted(walk.transcripts(folder, 1), key=lambda each: each[0].name != _EVENTS)
-            yield from (each for each in files if _is_session(Path(each[0].path), folder))
+            for file in files:
+                path = Path(file[0].path)
+                if path.name == _EVENTS or path.parent == folder:
+                    yield file
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield each session once."""
@@ -257,10 +260,6 @@ def _is_event(event: JsonObject) -> bool:
 
 def _is_start(event: JsonObject) -> bool:
     return event.get("type") == "session.start"
-
-
-def _is_session(path: Path, folder: Path) -> bool:
-    return path.name == _EVENTS or path.parent == folder
 
 
 def _title_beside(path: Path) -> str:

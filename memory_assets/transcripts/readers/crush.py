@@ -191,7 +191,7 @@ class CrushReader(DatabaseReader):
             rows.append(
                 {"type": "message", **row, "parts": row["parts"] if parts is None else parts}
             )
-        done, left = unfinished_last(rows, _is_prompt, _is_finished)
+        done, left = unfinished_last(rows, lambda row: row["role"] == "user", _is_finished)
         yield from done
         yield None
         if {"path", "version", "session_id"} <= database.columns("files"):
@@ -211,10 +211,6 @@ def _listed(path: Path) -> Iterator[Path]:
     for each in projects if isinstance(projects, list) else []:
         if isinstance(each, dict) and (project := text_field(each, "path")):
             yield Path(project) / (text_field(each, "data_dir") or _FOLDER)
-
-
-def _is_prompt(row: JsonObject) -> bool:
-    return bool(row["role"] == "user")
 
 
 def _is_finished(row: JsonObject) -> bool:

@@ -202,7 +202,8 @@ class CursorReader(DatabaseReader):
         if source.path.parent.name != "globalStorage":
             found = self._old(database, source.path).get(source.member)
             if found is not None:
-                yield from _rendered(found, _bubbles_in(found), _folder_of(source.path))
+                messages = objects_in(found.get("bubbles")) or _inline(found)
+                yield from _rendered(found, messages, _folder_of(source.path))
             return
         sql = "SELECT CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE key = ?"
         row = next(database.rows(sql, f"composerData:{source.member}"), None)
@@ -298,10 +299,6 @@ def _old_members(database: Database, path: Path) -> Iterator[Member]:
         size = len(render_value(data))
         updated = nanoseconds(_updated(data))
         yield Member(own, cwd, size, updated, stand_in=named_by_hash(path.parent.name))
-
-
-def _bubbles_in(data: JsonObject) -> list[JsonObject]:
-    return objects_in(data.get("bubbles")) or _inline(data)
 
 
 def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator[JsonObject | None]:
