@@ -115,13 +115,10 @@ def test_each_route_answers_in_json(client: TestClient, path: str, key: str) -> 
     ("path", "status"),
     [
         ("/search?q=", 422),
-        ("/search?q=x&in=dreams", 400),
         ("/search?q=x&n=0", 400),
-        ("/search?q=x&n=201", 400),
         ("/search?q=x&n=1e2", 400),
         ("/search?q=x&q=y", 400),
         ("/search?q=x&colour=red", 400),
-        (f"/search?q=a&project={'a' * 1_001}", 400),
         ("/search?q=x&since=whenever", 422),
         ("/search?q=x&project=nowhere", 404),
         ("/timeline", 400),

@@ -251,9 +251,6 @@ def test_recalled_text_cannot_close_its_frame_or_hide_anything() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "told"),
     [
-        ("recall", {"query": "x", "n": 500}, "n: "),
-        ("recall", {"query": "x", "kind": "dreams"}, "kind: "),
-        ("recall", {"query": "x", "kind": "all", "tool": "Bash"}, "tool filters"),
         ("cross_query", {"document": "x", "n": 0}, "n: "),
         ("ask", {}, "verb: is missing"),
         ("ask", {"verb": "forget"}, "verb: there is no 'forget'"),
@@ -261,9 +258,7 @@ def test_recalled_text_cannot_close_its_frame_or_hide_anything() -> None:
         ("ask", {"verb": "usage", "target": "x"}, "target: usage does not take it"),
         ("ask", {"verb": "restore", "target": "no/such.file"}, "no/such.file"),
         ("recall", {"query": "x", "colour": "red"}, "colour: "),
-        ("recall", {"query": "   "}, "query is empty"),
         ("recall", {"query": "x", "project": "nowhere"}, "known are: "),
-        ("recall", {"query": "x", "since": "whenever"}, "write 7d"),
         ("timeline", {}, "anchor: "),
         ("timeline", {"anchor": "no such thing"}, "nothing in memory is called"),
         ("get", {"ids": ["gibberish"]}, "no session gibberish in memory"),
