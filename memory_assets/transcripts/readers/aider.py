@@ -19,13 +19,13 @@ from uuid import NAMESPACE_URL, uuid5
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.authorship import PERSON, Origin, authored
-from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import token_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import text_field, type_name
+from memory_assets.transcripts.fields import text_field
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
+from memory_assets.transcripts.session import Call, Frame, Outcome
 from memory_assets.transcripts.stored import ContainerReader, Member, deleted
 from memory_assets.transcripts.stored_session import StoredSession
 
@@ -50,11 +50,54 @@ class _Run(NamedTuple):
     is_last: bool
 
 
+class AiderSession(StoredSession):
+    """The state of reading one run."""
+
+    header_type = "run"
+
+    def _opened(self, row: JsonObject) -> str:
+        began = _moment(text_field(row, "start"))
+        return self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=began)
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        place = f"{self._source.session_id}/{row.get('place')}"
+        frame, text = self._frame(row, start, end, place, None), text_field(row, "text")
+        if name == "user":
+            return self._typed(text, frame)
+        if name == "answer":
+            return self._one(frame, "assistant_text", text)
+        if name == "output":
+            return self._output(text, frame)
+        return self._unknown(name)
+
+    def _typed(self, text: str, frame: Frame) -> list[Record]:
+        if text.startswith("/") and not _ASKING.match(text):
+            return self._said(frame, authored(text, Origin("machine", "local-command")))
+        if text.startswith("!"):
+            call = Call("shell", (), text[1:].strip())
+            return [self._called(frame, "", call, text, role="user", subtype="user-shell")]
+        return self._said(frame, authored(text, PERSON))
+
+    def _output(self, text: str, frame: Frame) -> list[Record]:
+        """Return what the program printed: the files that it changed, and all of it."""
+        if model := _MODEL.search(text):
+            self._model = model.group(1)
+        made: list[Record] = []
+        for path in dict.fromkeys(each.strip() for each in _EDITED.findall(text)):
+            made.append(self._called(frame, "", Call("edit", (path,)), f"path: {path}"))
+        made += self._one(frame, "system", text, "local-command-output")
+        counts = [tuple(map(_count, each)) for each in _TOKENS.findall(text)]
+        sent, received = (sum(each[at] for each in counts) for at in (0, 1))
+        told = self._with_tokens(made, frame, Tokens(sent, received))
+        return told if isinstance(told, list) else made
+
+
 class AiderReader(ContainerReader):
     """Reads Aider's histories."""
 
     agent = "aider"
     version = "1"
+    session = AiderSession
 
     def sniff(self, head: bytes) -> bool:
         """Return whether this begins with the start of a run."""
@@ -87,10 +130,6 @@ class AiderReader(ContainerReader):
         yield from blocks[:-1]
         yield None
         yield from blocks[-1:]
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> AiderSession:
-        """Return the state of reading a run."""
-        return AiderSession(source, report)
 
 
 def _runs(path: Path) -> list[_Run]:
@@ -134,53 +173,6 @@ def _moment(start: str) -> datetime | None:
 def _nanoseconds(start: str) -> int:
     at = _moment(start)
     return int(at.timestamp() * 1e9) if at else 0
-
-
-class AiderSession(StoredSession):
-    """The state of reading one run."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s of a block."""
-        name = type_name(row.get("type"))
-        self._report.see_type(name)
-        if name == "run":
-            began = _moment(text_field(row, "start"))
-            self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=began)
-            return self._resolve("session-header")
-        place = f"{self._source.session_id}/{row.get('place')}"
-        frame = self._frame(row, start, end, place, None)
-        return self._resolve(self._block(name, text_field(row, "text"), frame))
-
-    def _block(self, name: str, text: str, frame: Frame) -> Outcome:
-        if name == "user":
-            return self._typed(text, frame)
-        if name == "answer":
-            return self._one(frame, "assistant", "assistant_text", text)
-        if name == "output":
-            return self._output(text, frame)
-        self._report.see_unknown(name)
-        return UNKNOWN_TYPE
-
-    def _typed(self, text: str, frame: Frame) -> list[Record]:
-        if text.startswith("/") and not _ASKING.match(text):
-            return self._said(frame, authored(text, Origin("machine", "local-command")))
-        if text.startswith("!"):
-            call = Call("shell", (), text[1:].strip())
-            return [self._called(frame, "", call, text, "user", subtype="user-shell")]
-        return self._said(frame, authored(text, PERSON))
-
-    def _output(self, text: str, frame: Frame) -> list[Record]:
-        """Return what the program printed: the files that it changed, and all of it."""
-        if model := _MODEL.search(text):
-            self._model = model.group(1)
-        made: list[Record] = []
-        for path in dict.fromkeys(each.strip() for each in _EDITED.findall(text)):
-            made.append(self._called(frame, "", Call("edit", (path,)), f"path: {path}"))
-        made += self._one(frame, "system", "system", text, "local-command-output")
-        counts = [tuple(map(_count, each)) for each in _TOKENS.findall(text)]
-        sent, received = (sum(each[at] for each in counts) for at in (0, 1))
-        told = self._with_tokens(made, frame, Tokens(sent, received))
-        return told if isinstance(told, list) else made
 
 
 def _count(shown: str) -> int:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from memory_assets.models import Record, Tokens
+from memory_assets.models import Record
 from memory_assets.transcripts.authorship import PERSON, authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
     IMAGE,
-    count_field,
     from_json,
     object_field,
     parse_time,
@@ -23,7 +22,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored_session import StoredSession
 
 USAGE, NOTICE, SUPERSEDED = "usage", "session-state", "superseded"
@@ -66,8 +65,8 @@ class ScreenSession(StoredSession):
         self._is_first = True
         self._open: tuple[str, Call] = ("", Call(""))
 
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
+    def _on_screen(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a row of the screen gives."""
         message = object_field(row, "row")
         kind = text_field(message, "say") or text_field(message, "ask")
         name = f"{type_name(message.get('type'))}/{type_name(kind)}"
@@ -90,11 +89,11 @@ class ScreenSession(StoredSession):
         if kind in _SAID:
             subtype = PARTIAL if message.get("partial") else ""
             thought = text_field(message, "reasoning")
-            made = self._one(frame, "assistant", "thinking", thought)
-            return made + self._one(frame, "assistant", "assistant_text", text, subtype)
+            made = self._one(frame, "thinking", thought)
+            return made + self._one(frame, "assistant_text", text, subtype)
         if kind == "reasoning":
             text = text or text_field(message, "reasoning")
-            return self._one(frame, "assistant", "thinking", text)
+            return self._one(frame, "thinking", text)
         if kind in _QUESTIONS:
             return self._question(text, frame)
         if kind in _CALLS:
@@ -102,23 +101,22 @@ class ScreenSession(StoredSession):
         if kind in _RESULTS or kind == "codebase_search_result":
             return [self._result(text, frame)]
         if kind in _ERRORS:
-            return self._one(frame, "system", "system", text, "api-error", is_error=True)
+            return self._one(frame, "system", text, "api-error", is_error=True)
         if kind == "condense_context":
             text = text_field(object_field(message, "contextCondense"), "summary") or text
-            return self._one(frame, "system", "summary", text, "compact-summary")
+            return self._one(frame, "summary", text, "compact-summary")
         if kind == "user_feedback_diff":
             changed: Any = from_json(text)
             paths = (text_field(changed, "path"),) if isinstance(changed, dict) else ()
-            return self._one(frame, "user", "attachment", text, "edit", paths=paths)
+            return self._one(frame, "attachment", text, "edit", paths=paths)
         if kind in _USAGE:
             usage: Any = from_json(text)
             counts = usage if isinstance(usage, dict) else {}
-            tokens = Tokens(*(count_field(counts, name) for name in _COUNTS))
-            return self._with_tokens(USAGE, frame, tokens)
+            return self._with_tokens(USAGE, frame, tokens_in(counts, _COUNTS))
         if kind in _NOTICES:
-            return self._one(frame, "system", "system", text, "notice") or NOTICE
+            return self._one(frame, "system", text, "notice") or NOTICE
         self._report.see_unknown(f"row/{type_name(kind)}")
-        return self._one(frame, "system", "system", text, "notice") or UNKNOWN_TYPE
+        return self._one(frame, "system", text, "notice") or UNKNOWN_TYPE
 
     def _question(self, text: str, frame: Frame) -> list[Record]:
         asked: Any = from_json(text)
@@ -131,7 +129,7 @@ class ScreenSession(StoredSession):
                     for each in options
                 ]
             text = "\n".join(filter(None, parts)) or text
-        return self._one(frame, "assistant", "assistant_text", text, "question")
+        return self._one(frame, "assistant_text", text, "question")
 
     def _called_on_screen(self, kind: str, text: str, frame: Frame) -> list[Record]:
         """Return a call. What a command printed follows in rows of its own; of other tools only
