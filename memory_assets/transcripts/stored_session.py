@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import datetime
 from typing import Any
@@ -25,6 +26,13 @@ from memory_assets.transcripts.session import Call, Frame, Session
 _COMMANDS = ("command", "cmd", "commandLine")
 _NO_TOKENS = Tokens()
 _PATCHES = ("patchText", "patch", "input")
+_UNNAMED = re.compile(
+    r"(?:new|child|untitled) (?:session|chat|thread|conversation|composer|agent|task)"
+    r"(?: - \d{4}-\d\d-\d\d\S*)?",
+    re.IGNORECASE,
+)
+"""What OpenCode ("New session - 2026-07-30T14:04:55.689Z"), Crush, Cursor, Goose, VS Code and Zed
+call a session that has no title yet."""
 
 
 def call_of(name: str, arguments: Any) -> Call:
@@ -102,9 +110,14 @@ class StoredSession(Session):
         tokens: Tokens = _NO_TOKENS,
     ) -> list[Record]:
         """Return the record of the session's title, from the row of its changing facts; with the
-        tokens of all answers, where the store counts them by session only."""
+        tokens of all answers, where the store counts them by session only. What a program calls a
+        session that nobody named is no title."""
         frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-        made = self._one(frame, "system", "title", text_field(row, "title"), subtype)
+        title = text_field(row, "title")
+        if _UNNAMED.fullmatch(title):
+            made = self._one(frame, "system", "system", title, "unnamed")
+        else:
+            made = self._one(frame, "system", "title", title, subtype)
         return self._resolve(self._with_tokens(made, frame, tokens))
 
     def _call(self, frame: Frame, call_id: str, name: str, given: Any, **more: Any) -> Record:

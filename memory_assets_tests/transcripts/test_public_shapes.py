@@ -1,14 +1,18 @@
-"""Shapes that no sample had, and that public repositories of Aider's and Cline's users showed."""
+"""Shapes that no sample had, and that public repositories of these agents' users showed."""
 
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from memory_assets.transcripts import Account, ReadReport, discover, read_session
+from memory_assets.transcripts.fields import parse_time
 from memory_assets.transcripts.registry import reader_by_agent
+from memory_assets_tests.transcripts.agent_databases import Cursor, OpenCode, insert
 
 _ANSWER = (
     "I will add a retry.\n\n> A quotation\n\n#### Steps\n\nFirst `retry.py`.\n\nThen the tests."
@@ -84,3 +88,63 @@ def test_rows_of_clines_screen_are_known(tmp_path: Path, kind: str, told: str) -
     assert {record.kind for record in records if record.text == row["text"]} == {told}
     assert report.unknown_types == {}
     assert account.balance().unexplained == {}
+
+
+@pytest.mark.parametrize(
+    "title", ["New session - 2026-07-30T14:04:55.689Z", "New Chat", "Untitled Session", "New Agent"]
+)
+def test_what_a_program_calls_a_session_without_a_name_is_no_title(
+    tmp_path: Path, title: str
+) -> None:
+    """It is on record as what it is."""
+    store = OpenCode(tmp_path)
+    with closing(store.open()) as database:
+        database.execute("UPDATE session SET title = ?", (title,))
+        database.commit()
+    store.say("Retry the upload.", "Done.")
+    [source] = discover({"opencode": (tmp_path,)})
+    records = list(read_session(source.path, source=source))
+    assert [each.kind for each in records if each.text == title] == ["system"]
+
+
+def test_opencodes_log_of_changes_repeats_what_is_read(tmp_path: Path) -> None:
+    """Its tables of 2026 are known, but for those of prompts that wait, which nobody has seen."""
+    store = OpenCode(tmp_path)
+    data = json.dumps({"part": {"type": "text", "text": "a text of forty letters or more, again"}})
+    with closing(store.open()) as database:
+        database.execute("CREATE TABLE event(id text, seq integer, type text, data text)")
+        database.execute("CREATE TABLE session_input(id text, prompt text)")
+        insert(database, "event", id="evt_1", seq=1, type="message.part.updated.1", data=data)
+        insert(database, "session_input", id="inp_1", prompt="a prompt that waits" * 3)
+        database.commit()
+    store.say("Retry the upload.", "Done.")
+    [source] = discover({"opencode": (tmp_path,)})
+    report = ReadReport(account=Account(reader_by_agent("opencode").left_out))
+    list(read_session(source.path, source=source, report=report))
+    assert report.account is not None
+    assert set(report.account.balance().unexplained) == {"session_input.prompt"}
+
+
+@pytest.mark.parametrize("value", [78249.69999999553, 8830804.6, 135478, "84511", 1])
+def test_a_time_since_a_window_opened_is_no_date(value: object) -> None:
+    """Cursor counts `clientStartTime` so since 2025; milliseconds of 1970 are no session's."""
+    assert parse_time(value) is None
+
+
+def test_a_bubble_of_cursors_has_the_time_at_which_it_was_sent(tmp_path: Path) -> None:
+    """Where it began is counted from the start of the editor."""
+    store = Cursor(tmp_path)
+    store.say("Retry the upload.", "Done.")
+    sent = 1_757_730_155_487
+    with closing(store.open()) as database:
+        [(key, value)] = database.execute(
+            "SELECT key, value FROM cursorDiskKV WHERE value LIKE '%Done.%'"
+        ).fetchall()
+        timing = {"clientStartTime": 78249.7, "clientRpcSendTime": sent}
+        insert(database, "cursorDiskKV", key=key, value=json.loads(value) | {"timingInfo": timing})
+        database.commit()
+    [source] = discover({"cursor": (tmp_path,)})
+    [answer] = (
+        each for each in read_session(source.path, source=source) if each.kind == "assistant_text"
+    )
+    assert answer.timestamp == datetime.fromtimestamp(sent / 1000, UTC)

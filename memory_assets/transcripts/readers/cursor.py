@@ -73,6 +73,8 @@ the bubbles."""
 _CONTEXT = "what the editor attached to a prompt"
 _SHOWN = "a text or a result as it is shown"
 _PERSON = (1, "user")
+_SENT = ("clientStartTime", "clientRpcSendTime", "clientEndTime")
+"""Times of a bubble; the first one counts from the start of the editor in some versions."""
 _ANSWERS = ("output", "contents", "content")
 
 
@@ -80,13 +82,14 @@ class CursorReader(DatabaseReader):
     """Reads the conversations of Cursor's editor."""
 
     agent = "cursor"
-    version = "2"
+    version = "3"
     left_out = (
         LeftOut("bubble.bubble.*.richText", "", _SHOWN),
         LeftOut("bubble.bubble.richText", "", _SHOWN),
         LeftOut("bubble.bubble.*.initText", "", _SHOWN),
         LeftOut("bubble.bubble.user.mentions", "", _CONTEXT),
         LeftOut("bubble.bubble.context", "", _CONTEXT),
+        LeftOut("bubble.bubble.promptDryRunInfo", "", "what the editor counted before it sent"),
         LeftOut("bubble.bubble.*.symbolLinks", "", _CONTEXT),
         LeftOut("bubble.bubble.*.codeBlocks", "", "code of the answer, which is kept"),
         LeftOut("bubble.bubble.codeBlocks", "", "code of the answer, which is kept"),
@@ -296,7 +299,8 @@ class CursorSession(StoredSession):
             return self._titled(row, start, end)
         bubble = object_field(row, "bubble")
         timing = object_field(bubble, "timingInfo")
-        at = parse_time(bubble.get("createdAt")) or parse_time(timing.get("clientStartTime"))
+        known = (bubble.get("createdAt"), *map(timing.get, _SENT))
+        at = next(filter(None, map(parse_time, known)), None)
         model = text_field(object_field(bubble, "modelInfo"), "modelName")
         own = bubble.get("bubbleId") or bubble.get("id")
         frame = self._frame(bubble, start, end, own, at, model or text_field(bubble, "modelType"))
