@@ -64,6 +64,45 @@ def test_a_person_may_paste_a_part_of_an_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "thought",
+    [
+        "<think>\nA retry?\n</think>\n\n",
+        "A retry?\n</think>\n\n",
+        "--------------\n► **THINKING**\n\nA retry?\n\n------------\n► **ANSWER**\n\n",
+    ],
+)
+def test_what_a_model_thought_is_no_part_of_its_answer_to_aider(
+    tmp_path: Path, thought: str
+) -> None:
+    """Nor of the plan that is handed on."""
+    text = f"{_typed('Retry the upload.')}{thought}{_ANSWER}\n\n{_typed(_ANSWER)}Done.\n"
+    prompts, handed = _asked_in_aider(tmp_path, text)
+    assert (prompts, len(handed)) == (["Retry the upload."], 1)
+    [source] = discover({"aider": (tmp_path,)})
+    records = read_session(source.path, source=source)
+    assert [each.text for each in records if each.kind == "thinking"] == ["A retry?"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "prompts"),
+    [
+        ("Add file to the chat? (Y)es/(N)o/(A)ll/(S)kip all [Yes]: all", []),
+        ("<blank>", []),
+        (
+            'Find the "AI" comments below (marked with █) in the code files.\n'
+            "They contain your instructions.\n\npier.py:\n█# AI! Count the boats.",
+            ["pier.py:\n█# AI! Count the boats."],
+        ),
+    ],
+)
+def test_aiders_own_words_are_not_the_persons(
+    tmp_path: Path, typed: str, prompts: list[str]
+) -> None:
+    """Answers to its questions, empty lines, and what it asks where a comment says `AI!`."""
+    assert _asked_in_aider(tmp_path, _typed(typed) + "Yes.\n")[0] == prompts
+
+
+@pytest.mark.parametrize(
     ("kind", "told"),
     [
         ("task_progress", "system"),

@@ -40,6 +40,15 @@ _TYPED = re.compile(r"####(?: [^\n]*)?  \r?$", re.M)
 """A line of the user as the program writes it, which tells it from a heading in an answer."""
 _ASKING = re.compile(r"/(?:ask|code|architect)\s+(?=\S)")
 """Commands behind which a person asks for something."""
+_THOUGHT = re.compile(
+    r"(?:<think[^>\n]*>|-+\s+► \*\*THINKING\*\*)?(.*?)(?:</think[^>\n]*>|-+\s+► \*\*ANSWER\*\*)",
+    re.DOTALL,
+)
+"""What a model thought before its answer, as it marks it or as the program does."""
+_CONFIRMED = re.compile(r"[^\n]*\(Y\)es/\(N\)o[^\n]*: \w*|<blank>")
+"""An answer to a question of the program's; a line that was left empty."""
+_MARKED = re.compile(r'Find the "AI" comments below[^\n]*(?:\n[^\n]+)*\n\n+')
+"""What the program asks where a comment in a file ends in `AI!`; these lines follow."""
 _MODEL = re.compile(r"(?:Main model|Model): (\S+)")
 _EDITED = re.compile(r"Applied edit to (\S.*)")
 _TOKENS = re.compile(r"Tokens: (\S{1,20}) sent, (?:[^\n]{0,200}, )?(\S{1,20}) received")
@@ -77,6 +86,8 @@ class AiderSession(StoredSession):
         if name in ("command", "plan"):
             subtype = "local-command" if name == "command" else MACHINE_PROMPT
             return self._said(frame, authored(text, Origin("machine", subtype)))
+        if name == "thought":
+            return self._one(frame, "thinking", text)
         if name == "answer":
             return self._one(frame, "assistant_text", text)
         if name == "output":
@@ -84,12 +95,17 @@ class AiderSession(StoredSession):
         return self._unknown(name)
 
     def _typed(self, text: str, frame: Frame) -> list[Record]:
-        if text.startswith("/") and not _ASKING.match(text):
+        is_command = text.startswith("/") and not _ASKING.match(text)
+        if is_command or _CONFIRMED.fullmatch(text):
             return self._said(frame, authored(text, Origin("machine", "local-command")))
         if text.startswith("!"):
             call = Call("shell", (), text[1:].strip())
             return [self._called(frame, "", call, text, role="user", subtype="user-shell")]
-        return self._said(frame, authored(text, PERSON))
+        made: list[Record] = []
+        if marked := _MARKED.match(text):
+            made = self._said(frame, authored(marked.group().strip(), Origin("machine")))
+            text = text[marked.end() :]
+        return made + self._said(frame, authored(text, PERSON))
 
     def _output(self, text: str, frame: Frame) -> list[Record]:
         """Return what the program printed: the files that it changed, and all of it."""
@@ -186,8 +202,9 @@ def _blocks_of(text: str) -> list[_Block]:
 
 
 def _with_the_programs_own(blocks: list[_Block]) -> Iterator[_Block]:
-    """Yield the blocks; a command whose text follows as a block of its own is a `command`, and the
-    user's block that repeats the answer before it a `plan`."""
+    """Yield the blocks; a command whose text follows as a block of its own is a `command`, the
+    user's block that repeats the answer before it a `plan`, what comes before an answer's words a
+    `thought`."""
     openings: set[str] = set()
     answered: set[str] = set()
     for place, (kind, text) in enumerate(blocks):
@@ -201,8 +218,12 @@ def _with_the_programs_own(blocks: list[_Block]) -> Iterator[_Block]:
             openings, answered = set(), set()
         else:  # lines of an answer that begin with `>` look like the program's
             answered.update(lines)
-            if kind == "answer":
-                openings.add(lines[0])
+        if kind == "answer":
+            openings.add(lines[0])
+            if thought := _THOUGHT.match(text):
+                yield "thought", thought.group(1).strip()
+                text = text[thought.end() :].strip()
+                openings.add(_lines(text)[0])
         yield kind, text
 
 
