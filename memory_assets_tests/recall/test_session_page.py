@@ -42,6 +42,7 @@ def test_a_session_reads_as_a_conversation(client: TestClient) -> None:
     assert '<span class="tool">commit</span> 4be91c7' in text
     assert re.search(r'href="/page/timeline\?anchor=commit%3A%3A[^"]+">around it</a>', text)
     assert '<span class="added">' in text
+    assert re.search(r'<h2 id="turn-0-title".*? tokens, \$ ', text, re.DOTALL)
     assert [f'id="turn-{index}"' in text for index in range(5)] == [True] * 4 + [False]
 
 

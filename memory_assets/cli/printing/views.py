@@ -314,8 +314,11 @@ def _day(item: Mapping[str, Any]) -> str:
 def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield by project the commands that worked, with what had failed before; then what failed."""
     layout = terminal.layout
-    for project, commands in groupby(answer["commands"], key=lambda each: each["project"]):
-        yield layout.heading(terminal.project(project))
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    for each in answer["commands"]:
+        by_name.setdefault(terminal.project(each["project"]), []).append(each)
+    for name, commands in by_name.items():
+        yield layout.heading(name)
         for each in commands:
             yield from layout.hanging("  ", each["command"], style="cyan")
             last = f"last {when(each['last'])} {terminal.short(each['turn_id'])}"
