@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import datetime
 from typing import Any
@@ -23,6 +24,13 @@ from memory_assets.transcripts.session import STATE, Call, Frame, Outcome, Sessi
 
 _COMMANDS = ("command", "cmd", "commandLine")
 _PATCHES = ("patchText", "patch", "input")
+_UNNAMED = re.compile(
+    r"(?:new|child|untitled) (?:session|chat|thread|conversation|composer|agent|task)"
+    r"(?: - \d{4}-\d\d-\d\d\S*)?",
+    re.IGNORECASE,
+)
+"""What OpenCode ("New session - 2026-07-30T14:04:55.689Z"), Crush, Cursor, Goose, VS Code and Zed
+call a session that has no title yet."""
 
 
 def call_of(name: str, arguments: Any) -> Call:
@@ -96,9 +104,14 @@ class StoredSession(Session):
         return Tokens()
 
     def _titled(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the record of the session's title, from the row of its changing facts."""
+        """Return the record of the session's title, from the row of its changing facts. What a
+        program calls a session that nobody named is no title."""
         frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-        made = self._one(frame, "title", text_field(row, "title"), self.title_subtype)
+        title = text_field(row, "title")
+        if _UNNAMED.fullmatch(title):
+            made = self._one(frame, "system", title, "unnamed")
+        else:
+            made = self._one(frame, "title", title, self.title_subtype)
         return self._resolve(self._with_tokens(made, frame, self._tokens_of_all(row)))
 
     def _call(self, frame: Frame, call_id: str, name: str, given: Any, **more: Any) -> Record:

@@ -5,6 +5,10 @@ session; lines that begin with `#### ` are the user's, `> ` the program's output
 model's answer, its edits included. There are no ids, and only a run has a time. Tokens, the model
 and the files that were changed are taken from the program's output.
 
+Two of the user's blocks are the program's: `/ask X`, `/code X` and `/architect X` are followed by X
+as a block of its own, and in architect mode the answer is handed to the editing model as one
+(`base_coder.py` and `architect_coder.py` of aider 0.86).
+
 A run renders to its start, and a line for each block of such lines; the last may still grow.
 """
 
@@ -17,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
-from memory_assets.models import Record, Tokens
+from memory_assets.models import MACHINE_PROMPT, Record, Tokens
 from memory_assets.transcripts.authorship import PERSON, Origin, authored
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import token_of
@@ -32,12 +36,27 @@ from memory_assets.transcripts.stored_session import StoredSession
 _FILE = ".aider.chat.history.md"
 _START = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\n]*\n?", re.M)
 _USER, _OUTPUT = re.compile(r"####(?: |$)"), re.compile(r">(?: |$)")
+_TYPED = re.compile(r"####(?: [^\n]*)?  \r?$", re.M)
+"""A line of the user as the program writes it, which tells it from a heading in an answer."""
 _ASKING = re.compile(r"/(?:ask|code|architect)\s+(?=\S)")
 """Commands behind which a person asks for something."""
+_THOUGHT = re.compile(
+    r"(?:<think[^>\n]*>|-+\s+► \*\*THINKING\*\*)?(.*?)(?:</think[^>\n]*>|-+\s+► \*\*ANSWER\*\*)",
+    re.DOTALL,
+)
+"""What a model thought before its answer, as it marks it or as the program does."""
+_CONFIRMED = re.compile(r"[^\n]*\(Y\)es/\(N\)o[^\n]*: \w*|<blank>")
+"""An answer to a question of the program's; a line that was left empty."""
+_MARKED = re.compile(r'Find the "AI" comments below[^\n]*(?:\n[^\n]+)*\n\n+')
+"""What the program asks where a comment in a file ends in `AI!`; these lines follow."""
 _MODEL = re.compile(r"(?:Main model|Model): (\S+)")
 _EDITED = re.compile(r"Applied edit to (\S.*)")
 _TOKENS = re.compile(r"Tokens: (\S{1,20}) sent, (?:[^\n]{0,200}, )?(\S{1,20}) received")
 _FACTORS = {"k": 1_000, "M": 1_000_000}
+
+
+_Block = tuple[str, str]
+"""Whose it is, and its text."""
 
 
 class _Run(NamedTuple):
@@ -64,6 +83,11 @@ class AiderSession(StoredSession):
         frame, text = self._frame(row, start, end, place, None), text_field(row, "text")
         if name == "user":
             return self._typed(text, frame)
+        if name in ("command", "plan"):
+            subtype = "local-command" if name == "command" else MACHINE_PROMPT
+            return self._said(frame, authored(text, Origin("machine", subtype)))
+        if name == "thought":
+            return self._one(frame, "thinking", text)
         if name == "answer":
             return self._one(frame, "assistant_text", text)
         if name == "output":
@@ -71,12 +95,17 @@ class AiderSession(StoredSession):
         return self._unknown(name)
 
     def _typed(self, text: str, frame: Frame) -> list[Record]:
-        if text.startswith("/") and not _ASKING.match(text):
+        is_command = text.startswith("/") and not _ASKING.match(text)
+        if is_command or _CONFIRMED.fullmatch(text):
             return self._said(frame, authored(text, Origin("machine", "local-command")))
         if text.startswith("!"):
             call = Call("shell", (), text[1:].strip())
             return [self._called(frame, "", call, text, role="user", subtype="user-shell")]
-        return self._said(frame, authored(text, PERSON))
+        made: list[Record] = []
+        if marked := _MARKED.match(text):
+            made = self._said(frame, authored(marked.group().strip(), Origin("machine")))
+            text = text[marked.end() :]
+        return made + self._said(frame, authored(text, PERSON))
 
     def _output(self, text: str, frame: Frame) -> list[Record]:
         """Return what the program printed: the files that it changed, and all of it."""
@@ -96,7 +125,7 @@ class AiderReader(ContainerReader):
     """Reads Aider's histories."""
 
     agent = "aider"
-    version = "1"
+    version = "2"
     session = AiderSession
 
     def sniff(self, head: bytes) -> bool:
@@ -113,7 +142,7 @@ class AiderReader(ContainerReader):
         """Yield the runs in which the user wrote anything."""
         written = int(token_of(path).split(":")[1])
         for run in _runs(path):
-            if any(kind == "user" for kind, _ in _blocks(run.text)):
+            if any(kind == "user" for kind, _ in _blocks_of(run.text)):
                 mtime_ns = written if run.is_last else _nanoseconds(run.start)
                 yield Member(run.id, str(path.parent), len(run.text), mtime_ns)
 
@@ -125,7 +154,7 @@ class AiderReader(ContainerReader):
         yield {"type": "run", "id": run.id, "start": run.start, "cwd": str(source.path.parent)}
         blocks = [
             {"type": kind, "place": place, "text": text}
-            for place, (kind, text) in enumerate(_blocks(run.text))
+            for place, (kind, text) in enumerate(_with_the_programs_own(_blocks_of(run.text)))
         ]
         yield from blocks[:-1]
         yield None
@@ -145,21 +174,61 @@ def _runs(path: Path) -> list[_Run]:
     return [*runs[:-1], *(run._replace(is_last=True) for run in runs[-1:])]
 
 
-def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the blocks of a run, each with whose it is; blank lines between them are nobody's."""
+def _blocks_of(text: str) -> list[_Block]:
+    """Return the blocks of a run, each with whose it is. Blank lines between them are nobody's, and
+    part two texts of the user."""
+    blocks: list[_Block] = []
     kind = ""
     lines: list[str] = []
+
+    def end_block() -> None:
+        if block := "\n".join(lines).strip():
+            blocks.append((kind, block))
+        lines.clear()
+
+    user = _TYPED if _TYPED.search(text) else _USER
     for line in text.split("\n"):
-        own = "user" if _USER.match(line) else "output" if _OUTPUT.match(line) else "answer"
+        own = "user" if user.match(line) else "output" if _OUTPUT.match(line) else "answer"
         if own == "answer" and not line.strip() and kind != "answer":
+            if kind == "user":
+                end_block()
             continue
-        if own != kind and lines:
-            yield kind, "\n".join(lines).strip()
-            lines = []
+        if own != kind:
+            end_block()
         kind = own
         lines.append(line[5:].rstrip() if own == "user" else line[2:] if own == "output" else line)
-    if lines and (last := "\n".join(lines).strip()):
-        yield kind, last
+    end_block()
+    return blocks
+
+
+def _with_the_programs_own(blocks: list[_Block]) -> Iterator[_Block]:
+    """Yield the blocks; a command whose text follows as a block of its own is a `command`, the
+    user's block that repeats the answer before it a `plan`, what comes before an answer's words a
+    `thought`."""
+    openings: set[str] = set()
+    answered: set[str] = set()
+    for place, (kind, text) in enumerate(blocks):
+        lines = _lines(text)
+        if kind == "user":
+            asking = _ASKING.match(text)
+            if asking and ("user", text[asking.end() :]) == (*blocks, ("", ""))[place + 1]:
+                kind = "command"
+            elif lines[0] in openings and sum(map(answered.__contains__, lines)) > 0.9 * len(lines):
+                kind = "plan"
+            openings, answered = set(), set()
+        else:  # lines of an answer that begin with `>` look like the program's
+            answered.update(lines)
+        if kind == "answer":
+            openings.add(lines[0])
+            if thought := _THOUGHT.match(text):
+                yield "thought", thought.group(1).strip()
+                text = text[thought.end() :].strip()
+                openings.add(_lines(text)[0])
+        yield kind, text
+
+
+def _lines(text: str) -> list[str]:
+    return [line for each in text.split("\n") if (line := each.lstrip("> ").strip())] or [text]
 
 
 def _moment(start: str) -> datetime | None:

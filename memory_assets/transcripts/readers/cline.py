@@ -149,7 +149,7 @@ class ClineReader(RenderingReader):
     """Reads the tasks of Cline."""
 
     agent = "cline"
-    version = "2"
+    version = "3"
     session = TaskSession
     left_out = (
         LeftOut("", "", "a request to the model, which repeats the talk", dropped=USAGE),
@@ -162,6 +162,7 @@ class ClineReader(RenderingReader):
         LeftOut("row.row.say.text", "", "a request, which repeats the talk", opens='{"request"'),
         LeftOut("row.row.say.images", "", "an image"),
         LeftOut("row.row.*.conversationHistoryIndex", "", "where the model's history has it"),
+        LeftOut("row.row.*.lastCheckpointHash", "", "the commit of a checkpoint"),
     )
 
     def sniff(self, head: bytes) -> bool:

@@ -1,7 +1,8 @@
 """What a task of Cline, Roo Code or classic Kilo showed on the screen: `ui_messages.json`.
 
 A row is `{ts, type: say|ask, say|ask, text}`; for calls of tools its text is JSON. It is never
-condensed, unlike the model's own history, which repeats it.
+condensed, unlike the model's own history, which repeats it. The kinds of rows are those of
+`ClineSay` and `ClineAsk` in the extensions' sources of 2026.
 """
 
 from __future__ import annotations
@@ -29,12 +30,18 @@ USAGE, NOTICE, SUPERSEDED = "usage", "session-state", "superseded"
 PARTIAL = "partial"
 """Subtype of an answer that was broken off."""
 _TYPED = frozenset({"task", "user_feedback"})
-_SAID = frozenset({"text", "completion_result"})
+_SAID = frozenset({"text", "completion_result", "plan_completion_result"})
 _CALLS = frozenset({"tool", "command", "use_mcp_server", "browser_action", "browser_action_launch"})
-_RESULTS = frozenset({"command_output", "mcp_server_response", "browser_action_result"})
+_RESULTS = frozenset(
+    {
+        *("command_output", "mcp_server_response", "browser_action_result"),
+        *("codebase_search_result", "subtask_result"),
+    }
+)
 _ERRORS = frozenset(
     {
-        *("error", "diff_error", "clineignore_error", "rooignore_error", "api_req_failed"),
+        *("error", "diff_error", "clineignore_error", "rooignore_error"),
+        *("command_permission_denied", "api_req_failed", "condense_context_error"),
         *("mistake_limit_reached", "auto_approval_max_req_reached"),
     }
 )
@@ -42,15 +49,14 @@ _USAGE = frozenset({"api_req_started", "api_req_finished", "deleted_api_reqs"})
 _COUNTS = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
 _NOTICES = frozenset(
     {
-        *("checkpoint_created", "checkpoint_saved", "mcp_server_request_started", "load_mcp_docs"),
-        *("resume_task", "resume_completed_task", "shell_integration_warning", "api_req_retried"),
-        *(
-            "api_req_retry_delayed",
-            "new_task_started",
-            "condense",
-            "summarize_task",
-            "mcp_notification",
-        ),
+        *("checkpoint_created", "checkpoint_saved", "mcp_server_request_started"),
+        *("mcp_notification", "load_mcp_docs", "load_mcp_documentation", "resume_task"),
+        *("resume_completed_task", "shell_integration_warning"),
+        *("shell_integration_warning_with_suggestion", "api_req_retried", "api_req_retry_delayed"),
+        *("error_retry", "new_task", "new_task_started", "condense", "compaction"),
+        *("summarize_task", "report_bug", "task_progress", "user_edit_todos", "hook_status"),
+        *("hook_output_stream", "generate_explanation", "info", "subagent", "use_subagents"),
+        *("subagent_usage", "conditional_rules_applied"),
     }
 )
 _QUESTIONS = frozenset({"followup", "plan_mode_respond", "act_mode_respond"})
@@ -98,7 +104,7 @@ class ScreenSession(StoredSession):
             return self._question(text, frame)
         if kind in _CALLS:
             return self._called_on_screen(kind, text, frame)
-        if kind in _RESULTS or kind == "codebase_search_result":
+        if kind in _RESULTS:
             return [self._result(text, frame)]
         if kind in _ERRORS:
             return self._one(frame, "system", text, "api-error", is_error=True)

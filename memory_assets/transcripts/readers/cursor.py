@@ -72,6 +72,8 @@ the bubbles."""
 _CONTEXT = "what the editor attached to a prompt"
 _SHOWN = "a text or a result as it is shown"
 _PERSON = (1, "user")
+_SENT = ("clientStartTime", "clientRpcSendTime", "clientEndTime")
+"""Times of a bubble; the first one counts from the start of the editor in some versions."""
 _ANSWERS = ("output", "contents", "content")
 
 
@@ -91,7 +93,8 @@ class CursorSession(StoredSession):
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         bubble = object_field(row, "bubble")
         timing, kind = object_field(bubble, "timingInfo"), bubble.get("type")
-        at = parse_time(bubble.get("createdAt")) or parse_time(timing.get("clientStartTime"))
+        known = (bubble.get("createdAt"), *map(timing.get, _SENT))
+        at = next(filter(None, map(parse_time, known)), None)
         model = text_field(object_field(bubble, "modelInfo"), "modelName")
         own = bubble.get("bubbleId") or bubble.get("id")
         frame = self._frame(bubble, start, end, own, at, model or text_field(bubble, "modelType"))
@@ -130,7 +133,7 @@ class CursorReader(DatabaseReader):
     """Reads the conversations of Cursor's editor."""
 
     agent = "cursor"
-    version = "2"
+    version = "3"
     session = CursorSession
     left_out = (
         LeftOut("bubble.bubble.*.richText", "", _SHOWN),
@@ -138,6 +141,7 @@ class CursorReader(DatabaseReader):
         LeftOut("bubble.bubble.*.initText", "", _SHOWN),
         LeftOut("bubble.bubble.user.mentions", "", _CONTEXT),
         LeftOut("bubble.bubble.context", "", _CONTEXT),
+        LeftOut("bubble.bubble.promptDryRunInfo", "", "what the editor counted before it sent"),
         LeftOut("bubble.bubble.*.symbolLinks", "", _CONTEXT),
         LeftOut("bubble.bubble.*.codeBlocks", "", "code of the answer, which is kept"),
         LeftOut("bubble.bubble.codeBlocks", "", "code of the answer, which is kept"),

@@ -169,7 +169,7 @@ class OpenCodeReader(DatabaseReader):
     """Reads the sessions of OpenCode."""
 
     agent = "opencode"
-    version = "2"
+    version = "3"
     session = OpenCodeSession
     names: tuple[str, ...] = ("opencode.db", "opencode-*.db")
     variable = "OPENCODE_DB"
@@ -201,11 +201,14 @@ class OpenCodeReader(DatabaseReader):
         Columns("message", "id session_id time_created time_updated data"),
         Columns("part", "id message_id session_id time_created time_updated data"),
         Columns("project", "*", "the project's directory and its settings"),
+        Columns("project_directory", "*", "the project's directories"),
         Columns("todo", "*", "the list of tasks, which its calls have"),
         Columns("session_share", "*", "secrets of shared sessions"),
         Columns("account*", "*", "accounts of the user"),
         Columns("control_account", "*", "accounts of the user"),
         Columns("__drizzle_migrations", "*", "the versions of the program's tables"),
+        Columns("migration", "*", "the versions of the program's tables"),
+        Columns("event", "*", "the log of changes, of which the other tables have the last state"),
     )
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:

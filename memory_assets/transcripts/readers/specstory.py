@@ -3,8 +3,9 @@ project below a directory that the user names. It is written anew as the session
 
 `_**User (<time>)**_` and `_**Agent (<model> <time>)**_` head a block; a user's ends with `---`. In
 an agent's, `<think>` and `<tool-use>` frame thoughts and calls; texts of 2025 have `Tool use:
-**<name>**` and `Result:` instead, and no times. A person can have written such lines, too: where a
-block ends is a guess. The session's id is the agent's own.
+**<name>**` and `Result:` instead, and no times. The first of them, of Cursor, have neither: what
+was said and called stands between rules, and a call is told by how it looks. A person can have
+written such lines, too: where a block ends is a guess. The session's id is the agent's own.
 
 A text renders to its facts, and a line for each block; the last may still grow.
 """
@@ -51,6 +52,16 @@ _PATH = re.compile(r"`((?:\.{0,2}/|[A-Za-z]:\\)[^`\n]+)`")
 _SHELLS = ("bash", "sh", "shell", "zsh", "console")
 _PLAIN = ("", "text")
 """Languages of fences with what a tool told; a file that was written has its own."""
+_RULE, _FENCED = "---", re.compile(r"(```+|~~~+)([\w+.-]*)\s*$")
+_CALLS = (
+    ("run_terminal_cmd", re.compile(r"```bash\n(?P<command>.*?)\n```\s*", re.S)),
+    ("edit_file", re.compile(r"```diff\n.*", re.S)),
+    ("read_file", re.compile(r"Read file: (?P<path>\S[^\n]*)")),
+    ("codebase_search", re.compile(r"<details>\s*<summary>.*?</summary>\s*", re.S)),
+    ("fetch_rules", re.compile(r"### Rule: [^\n]*")),
+)
+"""How the calls of the first texts look, and what Cursor calls the tools."""
+_CANCELLED = "Cancelled"
 _RESULT = re.compile(r"^(?:\*\*)?Result:(?:\*\*)?\s*$", re.M)
 
 
@@ -94,7 +105,8 @@ class SpecStorySession(StoredSession):
             return self._one(frame, "thinking", text)
         given, result = text_field(part, "given"), text_field(part, "result")
         command = text_field(part, "command")
-        paths = () if command else tuple(dict.fromkeys(_PATH.findall(given)))
+        named = [text_field(part, "path")] if part.get("path") else _PATH.findall(given)
+        paths = () if command else tuple(dict.fromkeys(named))
         call_id = f"{frame.record_uuid[:32]}/{frame.byte_start}/{self._report.blocks}"
         call = Call(text_field(part, "name"), paths, command)
         made = [self._called(frame, call_id, call, given)]
@@ -105,7 +117,7 @@ class SpecStoryReader(RenderingReader):
     """Reads the texts that SpecStory makes of sessions."""
 
     agent = "specstory"
-    version = "2"
+    version = "3"
     session = SpecStorySession
     left_out = tuple(
         LeftOut(f"user.text.<{tag}>", "", "notices of the editor and the program to the model")
@@ -167,6 +179,8 @@ def _block(place: int, who: str, aside: str | None, about: str | None, body: str
     if who == "User":
         return {**facts, "text": body}
     parts: list[JsonObject] = []
+    if who == "Assistant" and not about and not _OPENING.search(body):
+        return {**facts, "parts": _between_rules(body)}
     at = 0
     for start, end in _framed_parts(body):
         parts.append({"type": "text", "text": body[at:start].strip()})
@@ -174,6 +188,44 @@ def _block(place: int, who: str, aside: str | None, about: str | None, body: str
         at = end
     parts.append({"type": "text", "text": body[at:].strip()})
     return {**facts, "parts": [part for part in parts if part.get("text") != ""]}
+
+
+def _between_rules(body: str) -> list[JsonObject]:
+    """Return the parts of an answer in the first form: what was said, and calls."""
+    parts: list[JsonObject] = []
+    for text in _pieces(body):
+        looks = ((name, look.match(text)) for name, look in _CALLS)
+        name, call = next(((name, call) for name, call in looks if call), ("", None))
+        last = parts[-1] if parts else None
+        if call is not None:
+            given = {"given": call[0].strip(), "result": text[call.end() :].strip()}
+            parts.append({"type": "tool", "name": name, "command": "", **given, **call.groupdict()})
+        elif last and last["type"] == "tool" and text == _CANCELLED:
+            last["result"] = f"{last['result']}\n{text}".strip()
+        elif last and last["type"] == "text":
+            last["text"] += f"\n\n{_RULE}\n\n{text}"
+        elif text:
+            parts.append({"type": "text", "text": text})
+    return parts
+
+
+def _pieces(body: str) -> Iterator[str]:
+    """Yield what stands between the rules of an answer, but for those within fences. Fences may
+    hold others; where a call begins after a rule, none is open."""
+    piece: list[str] = []
+    depth, lines = 0, body.splitlines()
+    for place, line in enumerate(lines):
+        fence = _FENCED.match(line)
+        if fence:
+            depth += 1 if fence[2] or not depth else -1
+        if line == _RULE:
+            ahead = "\n".join(lines[place + 2 : place + 6])
+            if depth == 0 or any(look.match(ahead) for name, look in _CALLS if name != "edit_file"):
+                yield "\n".join(piece).strip()
+                piece, depth = [], 0
+                continue
+        piece.append(line)
+    yield "\n".join(piece).strip()
 
 
 def _framed_parts(body: str) -> Iterator[tuple[int, int]]:
