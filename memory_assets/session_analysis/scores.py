@@ -170,11 +170,17 @@ _CHECKED = Phrase(
     r"(?:pass\w*|clean|green|succeed\w*)\b"
 )
 """What says that it was checked, not what was done."""
+DOES = (
+    r"(?:\w+s|work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run|include|"
+    r"fall|read|write|take|get|share|handle|render|keep|point|match|require|log|store|send)"
+)
+"""What something does now."""
 NOW = Phrase(
     r"(?:\b(?:is|are)|'re|'s) (?:now|all (?:done|set|fixed|"
     r"complete|merged|green)|complete|done|fixed|in place|merged|pushed)\b|"
-    r"\bnow \w+s\b|"
-    r"\bnow (?:work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run)\b|"
+    rf"(?<=\S )now (?:\w+ly )?{DOES}\b|"
+    rf"^\W*now,? (?!.*\b(?:you|I)\b)(?:the|both|each|every|all|when(?:ever)?|\w+[_.(]\S*) "
+    rf"(?:\S+ ){{0,6}}?{DOES}\b|"
     r"\b(?:is|are) \w+ now\b|"
     r"\b(?:tests?|build|checks?|suite|lint|it|everything|all) (?:\w+ "
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"

@@ -177,6 +177,36 @@ def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(scr
 
 
 @pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("Both gates now include the keeper's name, as in `quay.py`:", "Both gates now include"),
+        ("Now the `ring()` call waits for the ship to land:", "Now the ring() call waits"),
+        ("gate.py now properly handles a missing key of the keeper.", "gate.py now properly"),
+        ("Done — I added a lock to gate.py that opens by voice.", "I added a lock to gate.py"),
+        ("Now run gate.py again to see whether it opens for ships.", ""),
+        ("It now uses the words of `gate.py` for each ship.", ""),
+    ],
+)
+def test_what_the_product_does_now_is_told_of_files_changed(
+    script: Make, said: str, title: str
+) -> None:
+    """As well as what was done; not what points to a sentence before it, nor what is to be done."""
+    session = script().prompt("Please let the gate open by voice")
+    session.touch("Edit", f"{ROOT}/src/gate.py").touch("Edit", f"{ROOT}/src/voice.py")
+    titles = [one.title for one in session.say(said).observed()]
+    assert len(titles) == bool(title) and all(one.startswith(title) for one in titles)
+
+
+def test_files_of_a_commit_that_says_little_are_told_by_the_report(script: Make) -> None:
+    """Its subject tells nothing, but what it holds was done."""
+    session = script().prompt("Please let the gate open by voice")
+    session.touch("Edit", f"{ROOT}/src/gate.py", f"{ROOT}/src/voice.py")
+    session.say("Added a voice_lock that opens the gate on demand.")
+    session.prompt("commit").run('git commit -am "Improvements"', "[main 1a2b3c4] Improvements")
+    assert [one.title[:18] for one in session.observed()] == ["Added a voice_lock"]
+
+
+@pytest.mark.parametrize(
     ("path", "said"),
     [
         ("src/gate.py", ""),
