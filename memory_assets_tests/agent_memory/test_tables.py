@@ -94,8 +94,8 @@ def test_a_tag_leads_to_what_agents_wrote(wordy: Agents) -> None:
     page = client.get(f"/page/tag/{tag.strip('<>').removeprefix('redacted:')}").text
     leads = re.findall(r'href="(/page/(?:memory|audit)/[^"]+)" data-item', page)
     assert len(leads) == 2 and "in 2 rows of documents" in page
-    told = "\n".join(audit_view(Terminal(None, Layout(ENDLESS)), found))
-    assert len(found["others"]) == 2 and all(each["id"] in told for each in found["others"])
+    shown = "\n".join(audit_view(Terminal(None, Layout(ENDLESS)), found))
+    assert len(found["others"]) == 2 and all(each["id"] in shown for each in found["others"])
     assert all(client.get(unescape(lead)).status_code == 200 for lead in leads)
 
 
