@@ -76,9 +76,12 @@ def memories(asked: MemoriesRequest, as_json: bool) -> None:
 
     The newest first, each with the id that `memory forget` takes.
     """
-    found = AgentMemory(load_settings()).answer(asked)
+    from memory_assets.recall import Memory
+
+    settings = load_settings()
+    found = AgentMemory(settings).answer(asked)
     if not as_json and sys.stdout.isatty():
-        print_view(memories_view, None, found, full=True)
+        print_view(memories_view, Memory(settings), found, full=True)
     else:
         rendering.print_recalled(found, as_json, _memory_lines(found))
     if not found["memories"]:

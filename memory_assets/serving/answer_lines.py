@@ -310,6 +310,8 @@ def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'tokens':>9}  {'dollars':>9}  {'time':>9}  {answer['by']}"
     for each in answer["groups"]:
         name = project_name(each) if answer["by"] == "project" else each["name"]
+        if answer["by"] == "session":
+            name = f"{each['short_id']}  {each['title'] or '(no title)'}"
         yield _used(each, name or "(not said)")
     yield _used(answer, counted(answer["sessions"], "session"))
 

@@ -19,7 +19,9 @@ from memory_assets.paths import KNOWN_AGENTS, SAMPLE_DIR
 from memory_assets.recall import Memory
 from memory_assets.recall.sessions.activity import activity, changed_files, weeks
 from memory_assets.recall.sessions.usage import usage_over_time
+from memory_assets.requests.agent_memory import RememberRequest
 from memory_assets.requests.questions import UsageRequest
+from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.pages import origin_pages
 from memory_assets.serving.pages.charts import agent_mark, heat_map, span_bar, week_bars
 from memory_assets.serving.pages.site import build_site
@@ -217,6 +219,10 @@ def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memo
     assert ">harbor-api</a> (" in text  # by name, as everywhere
     assert '/assets/turn_chunks" rel="noreferrer">sessions</a>' in text
     assert "Changed files" not in text and "<polyline" not in text
+    AgentMemory(memory.settings).answer(RememberRequest("The reef is closed.", "fact"))
+    text = client.get("/page/health").text
+    assert "1 memory waits" in text and "Everything" not in text
+    assert ">memory</a>" not in text.partition("Nothing yet of")[2]
     ledger = RunLedger(memory.data_dir / "lineage.db")
     for day, size in (("2026-03-01", 400_000), ("2026-03-11", 900_000)):
         ledger.note_sizes(day, {"lake": size})

@@ -42,13 +42,16 @@ def test_a_session_reads_as_a_conversation(client: TestClient) -> None:
     assert '<span class="tool">commit</span> 4be91c7' in text
     assert re.search(r'href="/page/timeline\?anchor=commit%3A%3A[^"]+">around it</a>', text)
     assert '<span class="added">' in text
+    assert re.search(r'<h2 id="turn-0-title".*? tokens, \$ ', text, re.DOTALL)
     assert [f'id="turn-{index}"' in text for index in range(5)] == [True] * 4 + [False]
 
 
 def test_beside_a_session_stand_its_turns_and_what_leads_on(client: TestClient) -> None:
     """The prompt of each turn, model, the command that resumes it, its commits at their turn,
-    files, and the sessions before and after it that changed the same ones."""
+    files, and the sessions before and after it that changed the same ones. Its title comes first,
+    also on a phone."""
     text = client.get(f"/page/session/{REPORTS}").text
+    assert text.index("<h1 ") < text.index('aria-label="Turns"') < text.index('id="turn-0"')
     assert re.search(rf'href="/page/session/{REPORTS}\?turn=0#turn-0"[^>]*><span', text)
     assert f"claude --resume {REPORTS}" in text and "<dt>Changed</dt>" in text
     assert re.search(r"/page/timeline\?anchor=file%3A[^\"]+\"><code>", text)

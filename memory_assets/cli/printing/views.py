@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
 _MOST_ITEMS = 12
+_MEMORY_ID = len("memory::") + 8
+"""Characters of a memory's id that are shown: its beginning is taken wherever it is."""
 _DIGEST = re.compile(r"(?:\A|\n\n)(?:[A-Za-z_][\w.-]*(?: error)?: \S[^\n]*(?:\n|\Z))+\Z")
 _SUMMARY = (
     *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
@@ -312,8 +314,11 @@ def _day(item: Mapping[str, Any]) -> str:
 def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield by project the commands that worked, with what had failed before; then what failed."""
     layout = terminal.layout
-    for project, commands in groupby(answer["commands"], key=lambda each: each["project"]):
-        yield layout.heading(terminal.project(project))
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    for each in answer["commands"]:
+        by_name.setdefault(terminal.project(each["project"]), []).append(each)
+    for name, commands in by_name.items():
+        yield layout.heading(name)
         for each in commands:
             yield from layout.hanging("  ", each["command"], style="cyan")
             last = f"last {when(each['last'])} {terminal.short(each['turn_id'])}"
@@ -379,19 +384,21 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what agents remember, each with its id."""
+    """Yield what agents remember, each with the beginning of its id."""
     layout = terminal.layout
     for each in answer["memories"]:
         yield from layout.hanging("", each["text"], style="bold")
         is_note = each["type"] == "note"  # of a person, on what it names
-        sure = f"on {', '.join(each['entities'])}" if is_note else f"{each['confidence']:g} sure"
-        facts = [each["type"], sure, when(each["ts"]), each["project"]]
+        of = ", ".join(map(terminal.short, each["entities"]))
+        sure = f"on {of}" if is_note else f"{each['confidence']:g} sure"
+        about = terminal.project(each["project"]) if each["project"] else ""
+        facts = [each["type"], sure, when(each["ts"]), about]
         facts += [f"archived: {each['archived']}"] if each["archived"] else []
-        yield from layout.facts("  ", *facts, each["memory_id"])
+        yield from layout.facts("  ", *facts, each["memory_id"][:_MEMORY_ID])
         for other in each["also"]:
             yield from layout.hanging("  also: ", other)
         for other, why in zip(each["contradicts"], each["differences"], strict=True):
-            yield from layout.hanging(f"  contrary to {other}: ", why)
+            yield from layout.hanging(f"  contrary to {other[:_MEMORY_ID]}: ", why)
     if not answer["memories"]:
         yield "Nothing is remembered."
 

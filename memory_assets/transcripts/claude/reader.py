@@ -16,7 +16,6 @@ Records are parsed in `records.py`, `prompts.py` and `queue.py`.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -32,7 +31,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
 from memory_assets.transcripts.claude.queue import WITHDRAWN
 from memory_assets.transcripts.claude.records import ClaudeSession
-from memory_assets.transcripts.discovery import SUFFIX, Identified, Walk
+from memory_assets.transcripts.discovery import SUFFIX, File, Identified, Walk
 from memory_assets.transcripts.fields import content_text, object_field, safe_id, type_name
 from memory_assets.transcripts.lines import JsonObject, Located, clean_text, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
@@ -211,7 +210,7 @@ class ClaudeCodeReader(Reader):
         return ClaudeSession(source, report)
 
 
-def _files(walk: Walk, project: str) -> Iterator[tuple[os.DirEntry[str], int, int]]:
+def _files(walk: Walk, project: str) -> Iterator[File]:
     """Yield each transcript in a project's directory, with its size and mtime_ns."""
     for entry in walk.entries(project):
         name = entry.name

@@ -19,7 +19,7 @@ from pathlib import Path
 from memory_assets.errors import TranscriptError
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.codex.lines import BARE_ITEMS
 from memory_assets.transcripts.codex.records import CodexSession
 from memory_assets.transcripts.containers import is_compressed, plain_name
@@ -107,6 +107,7 @@ class CodexReader(Reader):
     left_out = LEFT_OUT
     agent = "codex"
     version = "8"
+    session = CodexSession
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a typed payload, or a bare item of the oldest files."""
@@ -144,10 +145,6 @@ class CodexReader(Reader):
                     directory=top.directory,
                 )
             yield source
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CodexSession:
-        """Return the state of reading a rollout, each message once."""
-        return CodexSession(source, report)
 
     def _walk(self, walk: Walk, folder: Path, known: Known, unread: set[str]) -> Iterator[Source]:
         """Yield the rollouts in a folder; add the threads of those that cannot be read."""
