@@ -35,7 +35,7 @@ _DEBRIS = re.compile(
 _LEADING = re.compile(r"\A(?:[^\w\"'(<\[/.$@¿¡]+|\d{1,2}(?:[.)]| —)\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.$|^\d{1,2}\.$",
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.[)\]\"']*$|^\d{1,2}\.$",
     re.IGNORECASE,
 )
 _SENTENCES_OF_A_REQUEST = 4
