@@ -59,7 +59,7 @@ _DOUBTFUL = Phrase(
     r"\b(?:might|maybe|perhaps|possibly|could be|may be|seems? (?:like|to)|I think|"
     r"I suspect|wonder|would|will)\b|\?$"
 )
-_GUESSED = Phrase(r"\b(?:likely|probably|almost certainly|theoretically)\b")
+_GUESSED = Phrase(r"\b(?:likely|probably|almost certainly|theoretically|suggesting)\b")
 _CONDITIONAL = Phrase(
     r"\b(?:if|when|options?|could|either|pros|cons|alternatives?|would you like|do you want|"
     r"should i)\b.*[:?]\W*$"
@@ -182,9 +182,16 @@ _GOES_BACK = Phrase(r"\W*(?:(?:this|that|which|it) (?:means|ensures|makes)\b|but
 _CHECKED = Phrase(
     r"^\W*(?:\w+: )?(?:all |the )?(?:[\d,]+ |full |existing |\w+ ){0,2}"
     r"(?:tests?|suite|builds?|checks?|lint\w*|hooks?|typecheck|it|everything|all)\b.{0,60}\b"
-    r"(?:pass\w*|clean|green|succeed\w*)\b"
+    r"(?:pass\w*|clean|green|succeed\w*)\b|"
+    r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:successfully )?(?:completed|implemented|applied|made|"
+    r"finished|created|done|fixed) "
+    r"(?:all|both|everything|the (?:plan(?! to)|changes|following|tasks?))\b|"
+    r"^\W*(?:(?:all|everything|these) (?:[\w'-]+ ){0,3}|"
+    r"the (?:changes|tasks?|plan|work|fix(?:es)?) )(?:(?:has|have) been|is|are|was|were) "
+    r"(?:now )?(?:successfully )?"
+    r"(?:implemented|completed?|applied|done|verified|finished)\b[^,:]{0,25}$"
 )
-"""What says that it was checked, not what was done."""
+"""What says that it was checked or is done, not what was done."""
 DOES = (
     r"(?:\w+s|work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run|include|"
     r"fall|read|write|take|get|share|handle|render|keep|point|match|require|log|store|send)"

@@ -29,7 +29,7 @@ TITLE_LIMIT = 90
 REQUEST_LIMIT = 400
 _FIRST_REQUEST_LIMIT = 260
 _LATER_REQUEST_LIMIT = 110
-_MOST_CHANGES = 4
+_MOST_CHANGES, _SHORTEST_REQUEST = 4, 12
 
 _TITLES = ("custom-title", "ai-title", "session-name", "thread-name", "session_info", "name")
 _NO_TITLE = Phrase(
@@ -229,6 +229,8 @@ def request(session: SessionTurns) -> RedactedText:
     asked = requests(session)
     if not asked:
         return EMPTY
+    telling = (len(text.squeezed()) >= _SHORTEST_REQUEST for text in asked)
+    asked = asked[next((place for place, tells in enumerate(telling) if tells), 0) :]
     first = condensed(asked[0], _FIRST_REQUEST_LIMIT)
     later = _changes_of_direction(first, asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
     if not first:
@@ -256,7 +258,7 @@ def _changes_of_direction(
 
 
 def _weight(text: RedactedText) -> float:
-    if len(text) < 12:
+    if len(text) < _SHORTEST_REQUEST:
         return 0.0
     turning = 1.5 if _TURNING.search(text) else 0.0
     return turning + (1.0 if _ASKING.search(text) else 0.0) + (0.2 if len(text) > 40 else 0.0)

@@ -273,6 +273,10 @@ def test_an_earlier_question_is_answered_too(script: Make, question: str) -> Non
             "Added a wick to the lamp of the gate and the tower.",
         ),
         ("Now the lamp of the gate burns oil from the other harbour.", "Now the lamp of the gate"),
+        (
+            "Moved the lamps (gate, quay ...) to the tower of the harbour.",
+            "Moved the lamps (gate, quay ...) to the tower of the harbour.",
+        ),
         ("28 ships moved to the other harbour.", "28 ships moved to the other harbour."),
         ("Cleared from the harbour by the tide.", "Changed gate.py."),
         ("Checks if a lamp is installed and lit.", "Changed gate.py."),
@@ -302,12 +306,22 @@ def test_a_prompt_that_is_pasted_after_each_piece_of_work_tells_nothing(script: 
     assert "guide" in again.say("Updated the guide with the bell.").summary().completed
 
 
-def test_a_long_session_is_not_told_by_its_last_turn_alone(script: Make) -> None:
-    """Each further report of a turn counts less, and that tests pass less than what was done."""
+@pytest.mark.parametrize(
+    "empty",
+    [
+        "All 90 tests pass.",
+        "I've successfully completed all 11 tests of the list that you gave.",
+        "All tests have been implemented and verified there.",
+        "The changes have been successfully applied to all tests!",
+    ],
+)
+def test_a_long_session_is_not_told_by_its_last_turn_alone(script: Make, empty: str) -> None:
+    """Each further report of a turn counts less, and that tests pass, or all is done, less than
+    what was done."""
     session = script().prompt("a bell").touch("Edit", "bell.py").say("Added a bell to the tower.")
     session.prompt("and the docs").touch("Edit", "docs.md")
     session.say(
-        "All 90 tests pass.\n- Updated the tide table of May\n- Updated the list of ships\n"
+        f"{empty}\n- Updated the tide table of May\n- Updated the list of ships\n"
         "- Renamed the second harbour\n- Renamed the third lamp there\n- Moved the fourth gate"
     )
     completed = session.summary().completed
