@@ -137,20 +137,23 @@ class Partition:
     def select(
         self,
         among: list[str],
-        pick: Callable[[pa.Table], pa.Array[Any]],
+        pick: Callable[[pa.Table], pa.Array[Any]] | None,
         columns: list[str] | None = None,
     ) -> list[pa.Table]:
         """Return rows of all sessions, in no order: those whose numbers `pick` returns of each row
-        group. It is given the columns `among`; all `columns` are read of groups with such rows."""
+        group (None: all). It is given the columns `among`; all `columns` are read of groups with
+        such rows."""
         for _ in range(_TRIES):
             with ExitStack() as files, suppress(FileNotFoundError):
                 tables = []
-                for extent in self._extents(files):
-                    for start, end in extent.spans():
-                        numbers = pick(next(extent.slices(start, end, among)))
-                        if len(numbers):
-                            rows = next(extent.slices(start, end, columns))
-                            tables.append(rows.take(numbers))
+                for path, extent in self._extents(files):
+                    with reading(path, self._project):
+                        for start, end in extent.spans():
+                            if pick is None:
+                                tables.append(next(extent.slices(start, end, columns)))
+                            elif len(numbers := pick(next(extent.slices(start, end, among)))):
+                                rows = next(extent.slices(start, end, columns))
+                                tables.append(rows.take(numbers))
                 return tables
         raise StoreError(f"{self.directory} keeps changing; try again")
 
@@ -181,17 +184,20 @@ class Partition:
         for session_id, entry in segment.entries.items():
             yield session_id, list(whole.slices(entry.first, entry.first + entry.rows, columns))
 
-    def _extents(self, files: ExitStack) -> Iterator[Extent]:
-        """Yield the rows of all sessions, those of a file together where nothing is being moved."""
+    def _extents(self, files: ExitStack) -> Iterator[tuple[Path, Extent]]:
+        """Yield the rows of all sessions with the file that they are in, those of a file together
+        where nothing is being moved."""
         held = [self._segment(place) for place in self._state()[1]]
         untidy = (self.directory / _UNTIDY).exists()
         if untidy or any(tail_path(segment.path).exists() for segment in held):
             for session_id in self.stamps():
-                yield from self.open_rows(session_id, files).extents
+                rows = self.open_rows(session_id, files)
+                yield from ((rows.path, extent) for extent in rows.extents)
             return
         for segment in held:
             with reading(segment.path, self._project):
-                yield self._cache.extent(segment, 0, segment.metadata.num_rows, files)
+                extent = self._cache.extent(segment, 0, segment.metadata.num_rows, files)
+            yield segment.path, extent
 
     def write(
         self,
