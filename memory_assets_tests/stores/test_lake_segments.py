@@ -270,6 +270,7 @@ def test_a_damaged_segment_is_an_error_that_names_it_and_the_remedy(lake: Lake, 
         lambda: lake.read(*P, "a"),
         lambda: lake.read(*P, "not there"),
         lambda: lake.sessions(*P),
+        lambda: list(lake.unordered(*P, ["id"])),
         lambda: lake.remove_sessions("p", ["a"]),
     ]
     for ask in asked:

@@ -121,8 +121,8 @@ def _rows(
     spans = (span for each in projects or (None,) for span in memory.catalog.products.spans(each))
     for of_project, session_id, first, last in spans:
         if of_project not in summarized:
-            rows = memory.lake.read_partition(SESSION_SUMMARIES, of_project, columns)
-            summarized[of_project] = {row["session_id"]: row for row in rows.to_pylist()}
+            rows = memory.lake.unordered(SESSION_SUMMARIES, of_project, columns)
+            summarized[of_project] = {row["session_id"]: row for row in rows}
         times = _moment(first), _moment(last)
         if (summary := summarized[of_project].get(session_id)) is not None:
             yield summary

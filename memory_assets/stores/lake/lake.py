@@ -221,12 +221,17 @@ class Lake:
         table: Table,
         project: str,
         among: list[str],
-        pick: Callable[[pa.Table], pa.Array[Any]],
+        pick: Callable[[pa.Table], pa.Array[Any]] | None,
         columns: list[str] | None = None,
     ) -> list[pa.Table]:
         """Return the rows of a project that `pick` chooses, file by file and so much faster than
         session by session; see `Partition.select`."""
         return self.partition(table, project).select(among, pick, columns)
+
+    def unordered(self, table: Table, project: str, columns: list[str]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of all sessions of a project, in no order."""
+        for part in self.select(table, project, [], None, columns):
+            yield from part.to_pylist()
 
     def delete(self, table: Table, project: str, *session_ids: str) -> None:
         """Remove the rows of sessions in one table, if there are any."""

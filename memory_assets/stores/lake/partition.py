@@ -132,20 +132,23 @@ class Partition:
     def select(
         self,
         among: list[str],
-        pick: Callable[[pa.Table], pa.Array[Any]],
+        pick: Callable[[pa.Table], pa.Array[Any]] | None,
         columns: list[str] | None = None,
     ) -> list[pa.Table]:
         """Return rows of all sessions, in no order: those whose numbers `pick` returns of each row
-        group. It is given the columns `among`; all `columns` are read of groups with such rows."""
+        group (None: all). It is given the columns `among`; all `columns` are read of groups with
+        such rows."""
 
         def picked(held: Sequence[Segment], files: ExitStack) -> list[pa.Table]:
             tables = []
-            for extent in self._extents(held, files):
-                for start, end in extent.spans():
-                    numbers = pick(next(extent.slices(start, end, among)))
-                    if len(numbers):
-                        rows = next(extent.slices(start, end, columns))
-                        tables.append(rows.take(numbers))
+            for path, extent in self._extents(held, files):
+                with reading(path, self._project):
+                    for start, end in extent.spans():
+                        if pick is None:
+                            tables.append(next(extent.slices(start, end, columns)))
+                        elif len(numbers := pick(next(extent.slices(start, end, among)))):
+                            rows = next(extent.slices(start, end, columns))
+                            tables.append(rows.take(numbers))
             return tables
 
         return self._of_one_state(picked)
@@ -165,14 +168,15 @@ class Partition:
 
         return self._of_one_state(of_all)
 
-    def _extents(self, held: Sequence[Segment], files: ExitStack) -> Iterator[Extent]:
-        """Yield the rows of all sessions, those of a file together as far as no newer one has
-        them."""
+    def _extents(self, held: Sequence[Segment], files: ExitStack) -> Iterator[tuple[Path, Extent]]:
+        """Yield the rows of all sessions with the file that they are in, those of a file together
+        as far as no newer one has them."""
         newer: set[str] = set()
         for segment in held:
-            with reading(segment.path, self._project):
-                for begin, end in segments.runs_without(segment, newer):
-                    yield self._cache.extent(segment, begin, end - begin, files)
+            for begin, end in segments.runs_without(segment, newer):
+                with reading(segment.path, self._project):
+                    extent = self._cache.extent(segment, begin, end - begin, files)
+                yield segment.path, extent
             newer |= segment.entries.keys()
 
     def publish(self, sessions: Mapping[str, ArrowRows]) -> int:
