@@ -68,10 +68,16 @@ class Quarantine(CatalogPart):
         """Take a session out of quarantine at a stage, if it is there."""
         self._connection.delete("quarantine", project=project, session_id=session_id, stage=stage)
 
-    def entries(self, project: str | None = None) -> list[Quarantined]:
-        """Return the sessions held back, of one project or of all."""
-        rows = self._connection.select("quarantine", order="project, session_id", project=project)
+    def entries(self, project: str | None = None, stage: str | None = None) -> list[Quarantined]:
+        """Return the sessions held back, of one project or of all, at one stage or at any."""
+        rows = self._connection.select(
+            "quarantine", order="project, session_id", project=project, stage=stage
+        )
         return [Quarantined(**dict(row)) for row in rows]
+
+    def inputs(self, project: str, stage: str) -> dict[str, str]:
+        """Return the sessions held back at a stage, with the input hash that failed."""
+        return {entry.session_id: entry.input_hash for entry in self.entries(project, stage)}
 
 
 class Products(CatalogPart):
