@@ -23,8 +23,8 @@ _LENGTHS = {
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 session`, `2 sessions`."""
-    return f"{number} {noun}{'s' * (number != 1)}"
+    """Return a number with its noun: `1 session`, `2,000 sessions`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def lasting(seconds: float) -> str:

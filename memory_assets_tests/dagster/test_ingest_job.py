@@ -26,7 +26,7 @@ from memory_assets.stores.lake.schemas import (
     Table,
 )
 from memory_assets.stores.runs.names import INGEST_JOB
-from memory_assets_tests.conftest import copy_sample, sample_settings_of
+from memory_assets_tests.conftest import copy_sample, settings_of_copy
 from memory_assets_tests.own_files import altered, own_file
 
 PROJECT = "-home-mara-code-harbor-api"
@@ -77,7 +77,8 @@ class Ingested:
 def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ingested]:
     """The memory that all tests but one share; each leaves it as it was."""
     root = tmp_path_factory.mktemp("ingested")
-    settings = sample_settings_of(copy_sample(root / "transcripts"), root / "memory")
+    copy_sample(root / "transcripts")
+    settings = settings_of_copy(root)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(root))
         for name in SET_BY_INGEST:

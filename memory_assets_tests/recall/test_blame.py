@@ -4,8 +4,6 @@ worked in it, the stages, the question."""
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -29,6 +27,7 @@ from memory_assets.recall.show import whole
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.git_commands import git
 from memory_assets_tests.loaded_engines import give
 from memory_assets_tests.own_files import altered
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
@@ -60,23 +59,7 @@ class Shop:
 
     def git(self, *arguments: str, at: datetime = NOW) -> str:
         """Run git at a time."""
-        stamp = f"{int(at.timestamp())} +0000"
-        names = ("GIT_AUTHOR_", "GIT_COMMITTER_")
-        who = {f"{name}{part}": value for name in names for part, value in _WHO.items()}
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.repository,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(self.root),
-                **who,
-                **{f"{name}DATE": stamp for name in names},
-            },
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout
+        return git(self.repository, *arguments, at=at)
 
     def commit(self, subject: str, at: datetime) -> str:
         """The human commits everything."""
@@ -114,10 +97,6 @@ class Shop:
             lines.append(claude_line(session_id, 2 * number - 1, [use], cwd, at))
             lines.append(claude_line(session_id, 2 * number, [answer], cwd, later))
         write_lines(self.root / "projects" / self.project / f"{session_id}.jsonl", lines)
-
-
-_Call = tuple[datetime, str, dict[str, str], str]
-_WHO = {"NAME": "Mara", "EMAIL": "mara@example.com"}
 
 
 @pytest.fixture(scope="module")

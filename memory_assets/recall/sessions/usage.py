@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.recall.names import listed_projects
+from memory_assets.recall.names import listed_projects, short_id
 from memory_assets.recall.rows import rows_of
 from memory_assets.requests.questions import UsageRequest
 from memory_assets.session_analysis.usage import PRICES_OF
@@ -33,6 +33,14 @@ def session_usage(lake: Lake, project: str, session_id: str) -> dict[str, Any]:
     return _summed(rows_of(lake, SESSION_USAGE, project, session_id))
 
 
+def usage_by_turn(lake: Lake, project: str, session_id: str) -> dict[int, dict[str, Any]]:
+    """Return what each turn of a session took, as in an entry of `usage`."""
+    turns: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows_of(lake, SESSION_USAGE, project, session_id):
+        turns.setdefault(row["turn_index"], []).append(row)
+    return {index: _summed(rows) for index, rows in turns.items()}
+
+
 def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
     """Return what the turns that pass the filters took, as the JSON of `memory usage`: the whole,
     and `by` model, project, agent, session or local day, the most expensive first, days in order.
@@ -48,13 +56,24 @@ def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
     every = whole["sessions"]
     if not (asked.agent or asked.since or asked.until):
         every = len(counted_sessions(memory.catalog, projects))
+    groups = _entries(rows, asked.by)
+    if asked.by == "session":
+        titles = memory.titles([(each["project"], each["name"]) for each in groups])
+        groups = [
+            {
+                **each,
+                "short_id": short_id(memory, each["name"]),
+                "title": titles.get(each["name"], ""),
+            }
+            for each in groups
+        ]
     return {
         "project": listed_projects(projects),
         "by": asked.by,
         "prices_of": PRICES_OF,
         **whole,
         "without_usage": every - whole["sessions"],
-        "groups": _entries(rows, asked.by),
+        "groups": groups,
     }
 
 

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
 
@@ -119,13 +119,16 @@ def regrouped(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
-    """Return Arrow rows as instances of the table's model; free text is sealed."""
-    arrow = conformed(arrow, table.schema)
-    columns = [
-        list(map(convert, values)) if convert is not None else values
-        for name, convert in _readers(table.model).items()
-        for values in [arrow.column(name).to_pylist()]
-    ]
+    """Return Arrow rows as instances of the table's model; free text is sealed, and a field without
+    a column is empty."""
+    columns: list[Iterable[Any]] = []
+    for name, convert in _readers(table.model).items():
+        if name not in arrow.column_names:
+            empty = _empty(table.schema.field(name))
+            columns.append(repeat(empty if convert is None else convert(empty), len(arrow)))
+            continue
+        values = arrow.column(name).to_pylist()
+        columns.append(values if convert is None else map(convert, values))
     return list(map(table.model, *columns))
 
 
@@ -135,20 +138,22 @@ def conformed(part: pa.Table, schema: pa.Schema) -> pa.Table:
     if part.column_names == schema.names:
         return part
     columns = [
-        part[field.name] if field.name in part.column_names else _empty(field, len(part))
+        part[field.name]
+        if field.name in part.column_names
+        else pa.array([_empty(field)] * len(part), type=field.type)
         for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _empty(field: pa.Field[Any], rows: int) -> pa.Array[Any]:
+def _empty(field: pa.Field[Any]) -> Any:
+    """Return the value that a column has in rows written before there was such a column."""
     kind = field.type
-    value: object = None
-    if not field.nullable:
-        value = [] if pa.types.is_list(kind) else "" if pa.types.is_string(kind) else 0
-        value = False if pa.types.is_boolean(kind) else value
-    made: pa.Array[Any] = pa.array([value] * rows, type=kind)
-    return made
+    if field.nullable:
+        return None
+    if pa.types.is_boolean(kind):
+        return False
+    return [] if pa.types.is_list(kind) else "" if pa.types.is_string(kind) else 0
 
 
 def texts_from_arrow(arrow: pa.Table) -> list[tuple[str, str, RedactedText]]:
