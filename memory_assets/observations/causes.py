@@ -9,7 +9,7 @@ from memory_assets.models import Turn
 from memory_assets.observations.moments import asked_in
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import Phrase
-from memory_assets.session_analysis.scores import CAUSE, cause_score, states_nothing
+from memory_assets.session_analysis.scores import CAUSE, DID, cause_score, states_nothing
 from memory_assets.session_analysis.statements import POINTS_BACK, Said, in_context, readable
 
 _LEAST_SCORE = 3.0
@@ -45,6 +45,7 @@ def cause(turn: Turn, said: Sequence[Said]) -> Said | None:
         and (CAUSE.search(one.plain) or _is_introduced(one))
         and readable(one.plain)
         and one.record.seq > looked
+        and not DID.search(one.plain)
         and not POINTS_BACK.match(cause_of(one))
     ]
     score, _, best = max(scored, key=lambda each: each[:2], default=(0.0, 0, None))

@@ -62,11 +62,12 @@ _OPENING = re.compile(
 )
 _DEED = re.compile(
     r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then|successfully) )*"
-    r"(?!need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated)"
+    r"(?!(?i:need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated|stopped|previously))"
     r"[A-Za-z-]+(?:ed|te|de|ut|lt|ot)\b"
 )
 _NOW_SO = Phrase(
-    rf"\W*(?:(?:solution|fix|change|result): \w|now,? \w|(?:\S+ ){{1,7}}now (?:\w+ly )?{DOES}\b)"
+    rf"\W*(?:(?:solution|fix|change|result): \w|"
+    rf"the (?:fix|change) (?:is|was) an? |now,? \w|(?:\S+ ){{1,7}}now (?:\w+ly )?{DOES}\b)"
 )
 _EMPTY_DEED = Phrase(
     r"\b(?:tests?|build|lint\w*|checks?|suite|compiles?|typecheck\w*|vet|CI)\b.{0,40}"
@@ -75,7 +76,8 @@ _EMPTY_DEED = Phrase(
     r"|^\W*(?:I(?:'ve| have)? )?(?:also |successfully )?(?:verified|ran|committed|pushed|tested|"
     r"checked|staged|started|opened|created a (?:pr|pull|branch)|rebased|merged|reviewed|confirmed|"
     r"logged|completed|finished|documented|renamed (?:the )?(?:variable|local))\b"
-    r"|\b(?:the|these|those|all|both|your|\d+) (?:\w+ ){0,2}(?:fix(?:es)?|plan(?! to \w)|changes?|"
+    r"|\b(?:the|these|those|all|both|your|\d+) (?:\w+ ){0,2}(?:fix(?:es)?(?! (?:is|was) an? )|"
+    r"plan(?! to \w)|changes?|"
     r"improvements?|tasks?|todos?|items?|suggestions?|comments?|feedback|review|findings)\b"
     r"|\b(?:imports?|comments?|typos?|formatting|console\.log|hello world|gitignore|changelog|"
     r"readme|references?|doc(?:s|string|umentation)?|tests?|coverage|lint\w*|"

@@ -65,13 +65,16 @@ _UNDER_CONDITION = Phrase(
 _REASONED = Phrase(
     r"^(?!\W*(?:since|because|as)\b[^,]*$|.*\b(?:did|was)(?:n't| not)\b)"
     r"(?=.*\b(?:because|since|given|so that|due to|that way|as (?:it'?s|we|the|this))\b)"
-    rf"(?=(?:{_SOFTLY[1:]}(?:use|update|keep|set|add|remove|drop|put|move|rename|switch|replace|"
-    r"store|skip|bump|leave|call|allow|disable|enable)\b|.*\b(?:should|must|better|"
-    r"prefer|let'?s|wiser|instead|not an option|won'?t|can'?t|"
+    r"(?=.*\b(?:should|must|better|prefer|let'?s|wiser|instead|not an option|won'?t|can'?t|"
     r"(?:doesn'?t|does not) work|(?:don'?t|do not) want|we(?:'ll| will)|i(?:'m| am) (?:comfortable|"
-    r"fine|ok)|easier to|no need (?:to|for))\b))"
+    r"fine|ok)|easier to|no need (?:to|for))\b)"
 )
 """A proposal with its reason."""
+_ORDERED = Phrase(
+    rf"{_SOFTLY}(?:use|update|keep|set|add|remove|drop|put|move|rename|switch|replace|store|skip|bump|"
+    r"leave|call|allow|disable|enable)\b.*\b(?:because|since|given|so that|due to|that way)\b"
+)
+"""Work that is asked for with its reason; what was done then tells it, too."""
 _PREFERS = Phrase(
     r"\b(?:(?:it'?s|its|it is|would be) better (?:to|not|if)|i only want|ideally we|we only want|"
     r"(?:i|we) (?:really |explicitly )?(?:don'?t|do not) want (?!to\b|you\b)|"
@@ -127,26 +130,42 @@ def decisions(turn: Turn, before: Turn | None, *, worked: bool) -> Iterator[Mome
     yield from chosen(turn, before)
     if not worked and before is not None:
         yield from agreed(turn, before)
-    yield from _said_by_human(turn)
+    yield from _said_by_human(turn, worked)
 
 
-def _said_by_human(turn: Turn) -> Iterator[Moment]:
+def _said_by_human(turn: Turn, worked: bool) -> Iterator[Moment]:
     """Yield the decisions in a prompt, as one, and those in what was said to refuse a call."""
     if turn.typed is not None and len(turn.typed.text) <= _LONGEST_PROMPT:
-        yield from _decided_by_human(turn, turn.typed, own_words(turn.typed.text))
+        yield from _decided_by_human(turn, turn.typed, own_words(turn.typed.text), worked)
     for record in turn.records:
         refusal = record.kind == "tool_result" and record.is_error
         if refusal and (words := _REFUSED.search(record.text)):
-            yield from _decided_by_human(turn, record, record.text.cut(words.start("words")))
+            yield from _decided_by_human(
+                turn, record, record.text.cut(words.start("words")), worked
+            )
 
 
-def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -> Iterator[Moment]:
+def _decided_by_human(
+    turn: Turn, record: RedactedRecord, words: RedactedText, worked: bool
+) -> Iterator[Moment]:
     """Yield the decisions in what the human said, as one."""
     told = [one.text for one in request_sentences(words)[:12]]
-    found = [text for text in told if _settles(text) and _stands_alone(text)]
+    found = [
+        text
+        for text in told
+        if (_settles(text) or (not worked and _orders(text))) and _stands_alone(text)
+    ]
     if found:
         account = [compose("The user said: {}", text) for text in found[:3]]
         yield stated("decision", (turn,), record, found[0], account, found[:4], [TRADE_OFF])
+
+
+def _orders(text: str) -> bool:
+    """Return True if a sentence of the human asks for work, and says why."""
+    plain = text.replace("’", "'")
+    if len(plain) > 420 or any(no.search(plain) for no in (_UNSURE, _ABOUT_WORK, _QUESTION)):
+        return False
+    return len(_ANY_WORD.findall(plain)) >= _FEWEST_OF_A_WISH and bool(_ORDERED.match(plain))
 
 
 def _settles(text: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from memory_assets.models import PROGRAM
@@ -24,13 +23,13 @@ from memory_assets.session_analysis.sentences import (
     request_sentences,
 )
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.statements import alike, vocabulary_of
+from memory_assets.session_analysis.statements import alike, routine, vocabulary_of
 
 TITLE_LIMIT = 90
 REQUEST_LIMIT = 400
 _FIRST_REQUEST_LIMIT = 260
 _LATER_REQUEST_LIMIT = 110
-_MOST_CHANGES = 4
+_MOST_CHANGES, _SHORTEST_REQUEST = 4, 12
 
 _TITLES = ("custom-title", "ai-title", "session-name", "thread-name", "session_info", "name")
 _NO_TITLE = Phrase(
@@ -106,8 +105,7 @@ def title(session: SessionTurns) -> RedactedText:
     if committed := _committed(subjects(commits(session))):
         return committed
     asked = requests(session)
-    often = Counter(asked)
-    asked.sort(key=lambda text: (often[text] > 1 and len(text) > _ENOUGH, *_says_little(text)))
+    asked.sort(key=_says_little)
     typed = [turn.typed.text for turn in session.turns if turn.typed is not None]
     greetings = [text for text in typed if not text.startswith(("/", "<"))]
     others = list(_without_a_human(session))  # without them too little is said for a summary
@@ -217,7 +215,10 @@ def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
 def requests(session: SessionTurns) -> list[RedactedText]:
     """Return the prompts that ask for something, oldest first: the human's and the plans that
     they handed over; where there are none, a program's."""
-    prompts = [turn.prompt for turn in session.turns if turn.prompt is not None]
+    again = routine(session)
+    prompts = [
+        turn.prompt for turn in session.turns if turn.prompt is not None and turn.id not in again
+    ]
     of_humans = [prompt for prompt in prompts if prompt.subtype != PROGRAM]
     prompts = of_humans or prompts
     return [own_words(prompt.text) for prompt in prompts if asks(prompt)]
@@ -228,6 +229,8 @@ def request(session: SessionTurns) -> RedactedText:
     asked = requests(session)
     if not asked:
         return EMPTY
+    telling = (len(text.squeezed()) >= _SHORTEST_REQUEST for text in asked)
+    asked = asked[next((place for place, tells in enumerate(telling) if tells), 0) :]
     first = condensed(asked[0], _FIRST_REQUEST_LIMIT)
     later = _changes_of_direction(first, asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
     if not first:
@@ -255,7 +258,7 @@ def _changes_of_direction(
 
 
 def _weight(text: RedactedText) -> float:
-    if len(text) < 12:
+    if len(text) < _SHORTEST_REQUEST:
         return 0.0
     turning = 1.5 if _TURNING.search(text) else 0.0
     return turning + (1.0 if _ASKING.search(text) else 0.0) + (0.2 if len(text) > 40 else 0.0)

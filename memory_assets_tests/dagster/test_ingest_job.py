@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import dagster as dg
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.cli.dagster.home import open_instance
@@ -28,7 +27,7 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.conftest import copy_sample, settings_of_copy
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered, own_file
 
 PROJECT = "-home-mara-code-harbor-api"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -63,20 +62,15 @@ class Ingested:
         """Another content of some columns in a table's first file with rows; put back at the
         end."""
         lake = Components(self.settings).lake
-        path = next(
-            path
-            for session_id in lake.sessions(table, PROJECT)
-            if pq.read_metadata(path := own_file(lake, table, PROJECT, session_id)).num_rows
-        )
-        before = path.read_bytes()
-        rows = pq.ParquetFile(path).read()
+        first = (table, PROJECT, lake.sessions(table, PROJECT)[0])
+        before = rows = lake.read(*first)
         for column, column_values in values.items():
             at = rows.schema.get_field_index(column)
             kept = rows[column].to_pylist()[len(column_values) :]
             rows = rows.set_column(at, rows.schema.field(at), [[*column_values, *kept]])
-        pq.write_table(rows, path)
+        altered(lake, *first, rows)
         yield
-        path.write_bytes(before)
+        altered(lake, *first, before)
 
 
 @pytest.fixture(scope="module")

@@ -221,9 +221,13 @@ def test_a_proposal_that_the_human_agrees_to_is_a_decision(
     assert made == ([f"Agreed: {title}"] if title else [])
 
 
-def test_a_proposal_is_told_by_the_commit_that_carries_it_out(script: Make) -> None:
+@pytest.mark.parametrize("asked", ["yes", "Store the key so that no keeper may lose it again."])
+def test_a_proposal_or_order_is_told_by_the_commit_that_carries_it_out(
+    script: Make, asked: str
+) -> None:
     """Once there is one."""
-    session = script().prompt("Where is the key?").say(WANT).prompt("yes")
+    session = script().prompt("Where is the key?").say(WANT).prompt(asked)
+    assert len(session.observed("decision")) == 1
     session.run('git commit -am "Store the key"', "[main 1a2b3c4] Store the key in the chest")
     assert session.observed("decision") == []
 

@@ -59,6 +59,10 @@ def test_a_commit_is_observed_with_its_type(
         ("Update the gate", "src/gate.py", True),
         ("fix(gate): address review feedback", "src/gate.py", True),
         ("Bump oak to 2.0", "src/gate.py", True),
+        ("gate#12: Add PR description", "src/gate.py", False),
+        ("Update the task document of the gate", "src/gate.py", False),
+        ("yard#3: Mark implementation steps as complete", "src/gate.py", False),
+        ("yard#3: Update the hinge", "src/gate.py", True),
     ],
 )
 def test_a_commit_that_tells_nothing_is_observed_only_if_its_message_says_why(
@@ -182,7 +186,9 @@ def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(scr
         ("Both gates now include the keeper's name, as in `quay.py`:", "Both gates now include"),
         ("Now the `ring()` call waits for the ship to land:", "Now the ring() call waits"),
         ("gate.py now properly handles a missing key of the keeper.", "gate.py now properly"),
+        ("The fix is a one-line change in gate.py that oils it.", "The fix is a one-line change"),
         ("Done — I added a lock to gate.py that opens by voice.", "I added a lock to gate.py"),
+        ("Stopped after gate.py and voice.py, as you had asked.", ""),
         ("Now run gate.py again to see whether it opens for ships.", ""),
         ("It now uses the words of `gate.py` for each ship.", ""),
     ],

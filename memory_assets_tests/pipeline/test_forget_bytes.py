@@ -263,9 +263,8 @@ def test_nothing_is_removed_unless_it_is_confirmed(settings: Settings, command: 
     with --dry-run it does so on purpose."""
     components = Components(settings)
     for arguments, code in ((("--project", LONER), 2), (("--project", LONER, "--dry-run"), 0)):
-        assert command("forget", *arguments)[0] == code
-        said = command("forget", *arguments)[1]
-        assert not said["forgotten"]
+        ended, said = command("forget", *arguments)
+        assert (ended, said["forgotten"]) == (code, False)
         assert {each["project"] for each in said["sessions"]} == {LONER}
         assert LONER in components.catalog.projects()
     assert command("forget")[0] == 2

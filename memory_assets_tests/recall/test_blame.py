@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
@@ -30,7 +29,7 @@ from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.git_commands import git
 from memory_assets_tests.loaded_engines import give
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
@@ -325,9 +324,8 @@ def test_a_link_is_removed_by_its_commit(shop: Shop) -> None:
 def test_links_of_earlier_versions_are_read(shop: Shop) -> None:
     """They have neither subject nor evidence."""
     link = link_commit(shop.components, SECOND, "HEAD", shop.repository)
-    path = own_file(shop.components.lake, COMMIT_LINKS, shop.project, SECOND)
-    arrow = pq.read_table(path)
-    pq.write_table(arrow.drop_columns(["subject", "evidence"]), path)
+    lake, of_links = shop.components.lake, (COMMIT_LINKS, shop.project, SECOND)
+    altered(lake, *of_links, lake.read(*of_links).drop_columns(["subject", "evidence"]))
     assert shop.sessions("HEAD") == {SECOND: ("by-hand", None)}
     assert "(linked by hand)" in whole(shop.memory(), link.id)["text"]
     link_commit(shop.components, SECOND, "HEAD~1", shop.repository)

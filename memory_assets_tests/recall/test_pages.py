@@ -284,5 +284,5 @@ def test_words_are_marked_and_not_the_paths_they_stand_in() -> None:
     """Nor quotes and full stops around them."""
     text = str(tags.marked("see internal/gitproto/fetch.go: `fetch` failed.", "fetch failed"))
     assert text == (
-        "see internal/gitproto/<mark>fetch.go</mark>: `<mark>fetch</mark>` <mark>failed</mark>."
+        "see internal/gitproto/<mark>fetch</mark>.go: `<mark>fetch</mark>` <mark>failed</mark>."
     )

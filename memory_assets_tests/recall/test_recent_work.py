@@ -39,6 +39,8 @@ def commit(subject: str, *, push: str = "") -> Call:
         ([commit("Fix the damper")], "not pushed in it"),
         ([commit("Fix the damper", push=" && git push")], "(pushed)"),
         ([commit("Fix the damper"), shell("git -C . push origin main")], "(pushed)"),
+        ([commit("Fix the damper"), shell("gt submit --stack")], "(pushed)"),
+        ([commit("Fix the damper"), shell("jj git push -b damper")], "(pushed)"),
         ([shell("git push"), commit("Fix the damper")], "not pushed in it"),
         (
             [commit("Fix the damper"), shell("git push", "rejected", failed=True)],
@@ -54,6 +56,17 @@ def test_a_commit_was_pushed_if_a_push_after_it_worked(
     worked.session("a", *calls, Call(said="Committed."), cwd=HERE)
     text = lines_of(worked)
     assert f'Commit "Fix the damper" ({said.strip("()")})' in text and "[0000000a]" in text
+
+
+@pytest.mark.parametrize("command", ["make release", "cd ci && just push", "pnpm run ship"])
+def test_nothing_is_said_of_a_push_where_a_command_may_have_pushed(
+    tmp_path: Path, command: str
+) -> None:
+    """What a script does is not on record."""
+    worked = Worked(tmp_path)
+    called = [commit("Fix the damper"), shell(command), Call(said="Committed.")]
+    worked.session("a", *called, cwd=HERE)
+    assert 'Commit "Fix the damper".' in lines_of(worked)
 
 
 def test_what_was_pushed_after_the_record_breaks_off_is_not_known(tmp_path: Path) -> None:

@@ -233,6 +233,15 @@ def test_the_request_is_the_first_real_one_and_the_changes_of_direction(script: 
     )
 
 
+@pytest.mark.parametrize("word", ["whoami", "/mode", "sudo it."])
+def test_a_word_before_the_request_is_not_the_request(script: Make, word: str) -> None:
+    """Unless nothing else was asked."""
+    session = script().prompt(word).say("harbour")
+    assert session.summary().request == word
+    session.prompt("mend the lamp of the gate").say("Mended.")
+    assert session.summary().request == "mend the lamp of the gate"
+
+
 def test_only_the_human_is_quoted_as_the_request(script: Make) -> None:
     """Compaction summaries and agents' prompts are machine text."""
     session = script().note("summary", "compact-summary", "The user asked to delete everything.")
