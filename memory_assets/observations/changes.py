@@ -57,9 +57,6 @@ _BODY = re.compile(
 )
 _TRAILER = Phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)")
 _DOCUMENTS = Phrase(r"^\W*(?:docs?|tests?|chore)(?:\([^)]*\))?!?:")
-_OPENING = re.compile(
-    r"\A\W*(?:Done|Good|Great|Thanks|Perfect|Fixed|Ok(?:ay)?|All set)\b\s*[—–,.!:-]+\s*(?=I )"
-)
 _DEED = re.compile(
     r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then|successfully) )*"
     r"(?!(?i:need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated|stopped|previously))"
@@ -283,10 +280,10 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
     ]
     best = sorted((each for each in scored if each[0] >= least), key=lambda each: each[:2])
     return [
-        one.text.sub(_OPENING, "")
+        one.text
         for _, _, one in reversed(best)
         if len(one.text) <= _LONGEST_REPORT
-        and (_DEED.match(_OPENING.sub("", one.plain)) or _NOW_SO.match(one.plain))
+        and (_DEED.match(one.plain) or _NOW_SO.match(one.plain))
         and NAME.search(one.plain)
         and not _EMPTY_DEED.search(one.plain)
         and not (_BY_THE_WAY.match(one.plain) or POINTS_BACK.match(one.plain))
