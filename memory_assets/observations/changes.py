@@ -37,7 +37,13 @@ from memory_assets.session_analysis.phrases import (
 )
 from memory_assets.session_analysis.scores import DOES, done_score
 from memory_assets.session_analysis.sentences import sentences
-from memory_assets.session_analysis.statements import POINTS_BACK, Said, without_colon
+from memory_assets.session_analysis.statements import (
+    POINTS_BACK,
+    Said,
+    alike,
+    vocabulary_of,
+    without_colon,
+)
 
 TURNS_OF_A_COMMIT = 12
 _FEWEST_LETTERS = 12
@@ -107,8 +113,13 @@ def work_done(
             told.update(of_turns)
         if kept:
             yield moment
+    known: list[frozenset[str]] = []
     for turn in session.turns:
         fault = stated_in.get(turn.id) if turn.id not in told else None
+        if fault is not None:
+            words = vocabulary_of(fault.text)
+            fault = None if any(alike(words, one) for one in known) else fault
+            known.append(words)
         changed = None
         if turn.id not in withdrawn:
             changed = _uncommitted(session, turn, covered, said[turn.id], fault)

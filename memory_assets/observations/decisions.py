@@ -44,7 +44,9 @@ _RULED = Phrase(
     rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and)\b)(?:[\w.`@/-]+ ){{1,8}}?"
     r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
     rf"|{_SOFTLY}(?:we|there) (?:should|must) only\b"
-    rf"|{_SOFTLY}never (?:push|commit|store|log|send|use|expose|delete|publish|share) {_NAMED}"
+)
+_NEVER = Phrase(
+    rf"{_SOFTLY}never (?:push|commit|store|log|send|use|expose|delete|publish|share) {_NAMED}"
 )
 _IS_TO = Phrase(
     rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and|i|we|so|there|in|something|tests?|since|"
@@ -179,6 +181,8 @@ def _orders(text: str) -> bool:
 def _settles(text: str) -> bool:
     """Return True if a sentence of the human says how something is to be."""
     plain = text.replace("’", "'")
+    if _NEVER.match(plain):
+        return True
     if not 12 <= len(plain) <= 420 or _UNSURE.search(plain) or _ABOUT_WORK.search(plain):
         return False
     if _LOOK.match(plain):

@@ -63,6 +63,7 @@ def test_a_commit_is_observed_with_its_type(
         ("Update the task document of the gate", "src/gate.py", False),
         ("yard#3: Mark implementation steps as complete", "src/gate.py", False),
         ("yard#3: Update the hinge", "src/gate.py", True),
+        ("ci: trigger Pages deploy [touch]", "src/gate.py", False),
     ],
 )
 def test_a_commit_that_tells_nothing_is_observed_only_if_its_message_says_why(
@@ -263,6 +264,7 @@ SURE = "The root cause is that winter salt eats the iron hinge."
         ("The root cause might be that winter salt eats the iron hinge.", ""),
         ("The issue is that the tests use a gate of iron in the yard.", ""),
         ("Problem: this gate is not in the yard of the harbor.", ""),
+        ("And the problem is that winter salt eats the iron hinge.", ""),
         ("The fix is working: the gate opens in a second, which is why it rings.", ""),
     ],
 )
@@ -272,6 +274,13 @@ def test_a_stated_cause_is_a_discovery(script: Make, said: str, title: str) -> N
     found = session.observed()
     assert len(found) == bool(title)
     assert all(one.type == "discovery" and title in one.title for one in found)
+
+
+def test_a_cause_is_observed_once(script: Make) -> None:
+    """The first time; an agent tells it again in a later turn, or in its recap."""
+    session = script().prompt("Why does it squeak?").run("cat gate.py").say(SURE)
+    session.prompt("and the other gate?").run("cat other.py").say(f"The same. {SURE}")
+    assert [one.turn_index for one in session.observed()] == [0]
 
 
 def test_a_cause_needs_a_look_and_no_objection(script: Make) -> None:
