@@ -16,9 +16,7 @@ _LEAST_SCORE = 3.0
 _LABELLED = re.compile(
     r"\W*(?:[Tt]he )?(?:[Rr]oot [Cc]ause|[Pp]roblem|[Bb]ug|[Cc]ause|[Ww]hat happened): (?=\S)"
 )
-_HEADING = Phrase(
-    r"^\W*(?:the )?(?:root cause|problem|bug|cause|what (?:was wrong|went wrong|happened))\W*$"
-)
+_HEADING = Phrase(r"^\W*(?:the )?(?:root cause|problem|bug|cause|what (?:was|went) wrong)\W*$")
 _SAID_BEFORE = Phrase(r"\b(?:that|this) (?:is|was) a (?:real )?bug\W*$")
 """What makes the sentence that it introduces one that states a fault."""
 _GOES_ON = Phrase(r"\W*(?:and|but|or|also|plus)\b")

@@ -85,6 +85,7 @@ _EMPTY_DEED = Phrase(
     r"|\b(?:imports?|comments?|typos?|formatting|console\.log|hello world|gitignore|changelog|"
     r"readme|references?|doc(?:s|string|umentation)?|tests?|coverage|lint\w*|"
     r"(?:parameter|variable)s?(?: and variables?)? names?)\b"
+    r"|\b(?:is|are) now (?:set up|ready|working|running|installed|configured|complete|live|up)\b"
     r"|\byou (?:provided|gave|asked|wanted)\b|\bskeleton\b|\.env\b|\bredundant\b"
     r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"

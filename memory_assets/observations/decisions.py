@@ -159,7 +159,7 @@ def _decided_by_human(
     turn: Turn, record: RedactedRecord, words: RedactedText, worked: bool
 ) -> Iterator[Moment]:
     """Yield the decisions in what the human said, as one."""
-    told = [one.text for one in request_sentences(words)[:12]]
+    told = [one.text for one in request_sentences(words)[:12] if not one.text.startswith("/")]
     found = [
         text
         for text in told

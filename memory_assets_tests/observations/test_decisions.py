@@ -139,6 +139,7 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("never push the keys of the harbour to the yard", True),
         ("I don't want to use a paid key for the gate", True),
         ("I don't want to paint the gate of the harbour again", False),
+        ("// the gate should be red when it is shut by voice", False),
         ("but should that bell have been hung there at all", False),
     ],
 )
