@@ -100,7 +100,7 @@ class System:
         if self.deployment is None:
             return open_gateway(engines)
         assert self.endpoint is not None
-        return open_gateway(engines, store=self.deployment.store(self.endpoint))
+        return open_gateway(engines, store=self.deployment.store(self.endpoint, prefix=""))
 
 
 @pytest.fixture(scope="module")

@@ -65,6 +65,10 @@ def pi_lines(pi: PiLines) -> list[bytes]:
     call = {"type": "toolCall", "id": "t@@@@@@@@", "name": "bash", "arguments": {"command": "x"}}
     pi.message("assistant", [call])
     pi.message("toolResult", [{"type": "text", "text": "x" * 4_000}], toolCallId="t@@@@@@@@")
+    for number, line in enumerate(pi.lines):
+        entry = json.loads(line)
+        own = {} if entry["type"] == "session" else {"id": f"{number}@@@@@@@@"}
+        pi.lines[number] = json.dumps(entry | own, separators=(",", ":")).encode()
     return pi.lines
 
 
