@@ -2,9 +2,10 @@
 
 `{t}` is 24 drawn letters and digits (`{t16}` 16), `{x}` 32 hex digits (`{x28}` 28, `{X}` 64,
 `{X48}` 96), `{u}` a UUID, `{b}` and `{b43}` base64 of 32 bytes, `{b64}` of 240, `{p}` a drawn
-password with a sign, `{c}` a word and a number as people choose them; `{c1}`, `{t1}` and so on are
-pieces of one. `B64(...)`, `B64URL(...)`, `URL(...)`, `HEX(...)`, `HEXB(...)` (as `\\x41`) and
-`QP(...)` encode what is in their brackets, the innermost first; `HEXR40` is 40 hex digits.
+password with a sign, `{c}` a word and a number as people choose them, `{w}` words in one, with a
+sign or without; `{c1}`, `{t1}` and so on are pieces of one. `B64(...)`, `B64URL(...)`, `URL(...)`,
+`HEX(...)`, `HEXB(...)` (as `\\x41`) and `QP(...)` encode what is in their brackets, the innermost
+first; `HEXR40` is 40 hex digits.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _WORDS = words(
     " orchid timber pepper anchor velvet cobalt willow ember"
 )
 _ALPHANUMERIC = string.ascii_letters + string.digits
-_HOLE = re.compile(r"\{(?P<kind>[tcpxXub]\d{0,2})\}")
+_HOLE = re.compile(r"\{(?P<kind>[tcwpxXub]\d{0,2})\}")
 _ENCODED = re.compile(r"(?P<how>B64URL|B64|URL|HEXB|HEX|QP)\((?P<plain>[^()]*)\)")
 _HEX_OF = re.compile(r"HEXR(\d+)")
 
@@ -57,6 +58,9 @@ def _drawn(kind: str, source: random.Random) -> str:
     if kind[0] == "c":
         word = source.choice(_WORDS)
         return word if number == 1 else f"{word}{source.randint(10, 9999)}"
+    if kind[0] == "w":
+        first, second = (word.capitalize() for word in source.sample(_WORDS, 2))
+        return first + source.choice(("", "!", "*")) + second
     if kind[0] == "p":
         return f"{_mixed(9, source)}{source.choice('!#%')}{_mixed(4, source)}"
     if kind[0] == "u":

@@ -261,6 +261,18 @@ SECRETS: dict[str, tuple[str, ...]] = {
         "BEARER={t}{t}",
         "PASSWD_FILE_CONTENT={c}",
     ),
+    "joined": (
+        "The mailbox opens with the password {w}.",
+        "We changed the Kibana password to {w} last night.",
+        "my vault password? {w}",
+        "staging db password: {w}, user reporting",
+        'conn = connect(user="app", password="{w}")',
+        "[client]\nuser = app\npassword = {w}",
+        "- name: SMTP_PASSWORD\n  value: {w}",
+        "email,password\nann@example.com,{w}",
+        "Enter passphrase for key:\n{w}\n",
+        "El wifi de casa: la contraseña es {w}",
+    ),
     "spoken": (
         "mongo pass on the old box is {c}",
         "WIFI:T:WPA;S:office-guest;P:{c};;",

@@ -45,6 +45,12 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "HMAC_SEED_LENGTH=32",
         "psk=wpa2-eap",
     ),
+    "joined": (
+        "password: EncryptedString",
+        "class PasswordPolicy extends BasePolicy",
+        "the password screen uses FormBuilder",
+        "password is stored in KeyStore",
+    ),
     "spoken": (
         "the first pass took 300ms",
         "pass 2 of 3 for chunk0042",

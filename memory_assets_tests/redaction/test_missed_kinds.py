@@ -18,6 +18,7 @@ LEAST = {
     "position": 0.91,
     "apart": 0.80,
     "names": 0.88,
+    "joined": 0.90,
     "spoken": 0.80,
     "encoded": 0.95,
     "vendor": 0.90,

@@ -37,6 +37,7 @@ _AFTER = re.compile(
         (?P<typed> : [ \t]{0,24} [A-Za-z&][\w.\[\]<>|?\ ]{0,40} = [ \t]{0,24} (?=["'`]) )
       | [ \t]{0,24}
         (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]{1,2}= | !={1,2} | : | =>? | -[ ] ) [ \t]{0,24}
+        (?: \\?\r?\n [ \t]{1,24} (?=["']) )?
       | (?P<pair> [ \t]{0,8} , \s{0,24} (?=\\{0,3}["'`]) )
       | (?P<serial> ;s:\d{1,4}: (?=\\?") )
       | (?P<item> [ \t]{0,8} \r?\n [ \t]{0,24} -[ \t]{1,4} (?!-) )
@@ -147,12 +148,8 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     value = text[start:end]
     if ")" in after["close"] and values.is_checksum(text[max(first - 140, 0) : first], value):
         return None
-    if (
-        quoted
-        and (end - start >= _SHORTEST_TOKEN or kind is NameKind.PASSWORD)
-        and (rest := _JOINED.match(text, end))
-    ):
-        end = rest.end()
+    if quoted and (kind is NameKind.PASSWORD or end - start >= _SHORTEST_TOKEN):
+        end = _end_of_joined(text, end)
         value = _JOINT.sub("", text[start:end])
     quoted = quoted or after["xml"] is not None or after["label"] is not None
     if _MORE.match(text, end) and name.lower().endswith("s"):
@@ -177,6 +174,12 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
         return passed
     return Assignment(end, start, end, RULES[kind])
+
+
+def _end_of_joined(text: str, end: int) -> int:
+    """Return the end of the literals that code joins to the one that ends at `end`."""
+    rest = _JOINED.match(text, end)
+    return rest.end() if rest else end
 
 
 def _end_of_list(text: str, end: int) -> int:

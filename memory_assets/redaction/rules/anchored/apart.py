@@ -231,7 +231,7 @@ APART: tuple[AnchoredRule, ...] = (
            r"(?:[ \t]{0,24}\w{1,20}: [^\n]{0,60}\n){0,2}?[ \t]{0,24}"
            r"(?:value|data|content|default): "
            r"[\"']?(?P<secret>[^\s\"']{4,400})", f"- {key}: DB_PASS\n  Value: " + FILL[:12])
-      for key in ("name", "key", "id")),
+      for key in ("name", "key", "id", "field")),
     *(rule("paired-secret", word, likely_password,
            rf"(?i){word}(?P<quote>[\"']),(?:[ ]|\r?\n\s{{0,24}})(?P=quote)"
            r"(?P<secret>[^\"'\n]{4,100})(?P=quote)(?:\]|,?\r?\n)",
@@ -307,11 +307,17 @@ APART: tuple[AnchoredRule, ...] = (
            r"[\"']?[\w.@*-]{1,60}[\"']?[ \t]{1,8}[\"']?[\w.@*-]{1,60}[\"']?[ \t]{1,8}"
            r"[\"']?(?P<secret>[^\s\"'*]{4,100})", f"{kind}-secrets <<E\napp * {FILL[:12]} *\n")
       for kind in ("chap", "pap")),
-    *(rule("named-secret", f"{name}=$(cat <<", drawn_value,
+    rule("paired-secret", 'password": {', quoted_password,
+         r"(?i)password\": \{\s{1,24}\"(?:value|val|default|text|content)\":[ ]?"
+         r"\"(?P<secret>[^\"\n]{4,200})\"", '"password": {\n "value": "' + FILL[:12] + '"'),
+    rule("announced-secret", "assword", likely_password,
+         r"(?i)assword[^\n:]{0,40}:\s{1,4}(?P<first>\S{5,64})\r?\n[^\n:]{0,60}:\s{1,4}"
+         r"(?P<secret>(?P=first))(?=\s|$)", f"Password: {FILL[:12]}\nAgain: {FILL[:12]}"),
+    *(rule("named-secret", f"{name}=$(cat <<", likely_password if name == "pass" else drawn_value,
            rf"(?i){name}=\$\(cat <<-?[\"']?\w{{1,20}}[\"']?\r?\n[ \t]*"
            r"(?P<secret>[^\s\"']{8,400})(?=\r?\n)",
            f"APP_{name}=$(cat <<'E'\n{FILL[:20]}\nE\n)")
-      for name in ("token", "key", "secret")),
+      for name in ("token", "key", "secret", "pass")),
     *(rule("named-secret", f"{name}=\\\n", likely_password,
            rf"(?i){name}=\\\r?\n[ \t]*[\"']?(?P<secret>[^\s\"']{{5,400}})",
            f"APP_{name}=\\\n{FILL[:20]}")

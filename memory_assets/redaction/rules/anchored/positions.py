@@ -78,7 +78,7 @@ POSITIONS: tuple[AnchoredRule, ...] = (
            rf"(?i)(?<![\w-]){anchor}[^\n|;&<]{{0,100}}<<< ?{_VALUE}",
            f"docker {anchor}create db - <<< {FILL[:12]}")
       for anchor in ("secret ", "secrets ", "pass ", "passwd ", "credential ", "secret-tool ",
-                     "cryptsetup ")),
+                     "cryptsetup ", "sudo -s ")),
     *(rule("command-secret", anchor, typed_password,
            rf"(?i){anchor}[ =][\"']?(?:echo|printf)(?: -n)? {_VALUE}",
            f"restic --{anchor} 'echo {FILL[:12]}'")

@@ -35,6 +35,9 @@ def _is_printed(value: str) -> bool:
 
 
 PRINTED: tuple[AnchoredRule, ...] = (
+    rule("printed-secret", "cat ", likely_password,
+         r"(?<=[$>#] )cat [\w./~-]{0,60}pass(?:w(?:or)?d)?s?(?:\.\w{1,6})?\r?\n"
+         r"(?P<secret>[^\s<\"']{5,100})(?=\r?\n|$)", f"$ cat pass.txt\n{FILL[:12]}\n"),
     *(rule("printed-secret", anchor, _is_printed,
            rf"(?:(?<=[$>#] )|(?<=sudo )){pattern}[^\n|&;>]{{0,160}}"
            r"(?:\| ?base64 (?:-d|-D|--decode))?\r?\n"

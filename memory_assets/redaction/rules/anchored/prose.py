@@ -190,10 +190,16 @@ PROSE: tuple[AnchoredRule, ...] = (
     *(rule("spoken-password", f"{word}:", spoken_password,
            rf"(?i){word}: ?[\w.@-]{{1,40}}(?: / |:){_BARE}", f"{word}: admin / {FILL[:12]}")
       for word in ("creds", "credentials", "login")),
-    rule("login-password", "user", quoted_password,
-         r"(?i)user(?:name)?: ?[\w.@-]{1,60}\r?\n[ \t]{0,20}pass(?:word|wd)?: ?"
-         r"(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=\s|$)",
-         "Username: admin\nPassword: " + FILL[:12]),
+    *(rule("login-password", name, quoted_password,
+           rf"(?i){name}(?:name)?: ?[\w.@-]{{1,60}}\r?\n[ \t]{{0,20}}pass(?:word|wd)?: ?"
+           r"(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=\s|$)",
+           f"{name}: admin\nPassword: {FILL[:12]}")
+      for name in ("user", "login", "email")),
+    *(rule("login-password", word, likely_password,
+           rf"(?i)(?<![a-z]){word}(?: details| data)?:?[ ]?\r?\n[ \t]{{0,8}}[\w.@+-]{{1,60}}\r?\n"
+           r"[ \t]{0,8}(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=[ \t]*(?:\r?\n|$))",
+           f"{word}:\nadmin\n{FILL[:12]}\n")
+      for word in ("creds", "credentials", "login")),
     *(rule("spoken-secret", f"{word} (", drawn_or_chosen,
            rf"(?i){word} \((?P<secret>[^\s()\"'`,]{{8,200}})\)", f"the GitLab {word} ({FILL[:24]})")
       for word in ("pat", "token", "key", "secret")),

@@ -131,7 +131,11 @@ def mixed_password(value: str) -> bool:
 
 def spoken_password(value: str) -> bool:
     """Return True if `value`, unquoted in a sentence, can only be a password."""
-    if not mixed_password(value) or values.is_identifier_of_something(value):
+    if not mixed_password(value):
+        return False
+    if values.is_joined(value):
+        return True
+    if values.is_identifier_of_something(value):
         return False
     if values.is_uuid(value) or values.is_slug(value):
         return values.is_random(value)

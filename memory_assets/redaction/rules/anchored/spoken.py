@@ -144,7 +144,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            rf"(?i)(?<![a-z]){verb} (?:it |them |this |the (?:\w{{1,12}} ){{1,3}})?with (?:the )?"
            rf"(?:password )?{_VALUE}",
            f"{verb} with {FILL[:12]}")
-      for verb in ("unlock", "encrypted", "password-protected", "decrypt")),
+      for verb in ("unlock", "encrypted", "protected", "decrypt")),
     rule("spoken-password", "password? ", likely_password,
          rf"(?i)password\? (?:(?:it.?s|its|that.?s|is|it is) )?{_VALUE}",
          "password? It's " + FILL[:12]),
@@ -177,7 +177,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            f"its {word}: use app with {FILL[:12]}")
       for word in ("creds", "credentials", "login")),
     *(rule("spoken-password", word, likely_password,
-           rf"(?i)(?<![\w-]){word}s?(?:[ ][\w'’-]{{1,16}}){{1,6}}, {_VALUE}(?=[.!]?(?:\n|$))",
+           rf"(?i)(?<![\w-]){word}s?(?:[ ][\w'’-]{{1,16}}){{0,6}}, {_VALUE}(?=,|[.!]?(?:\n|$))",
            f"the same {word} for all of them, {FILL[:12]}.")
       for word in ("password", "passphrase", "passcode")),
     *(rule("spoken-password", word, likely_password,
@@ -208,7 +208,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            r"(?:(?!\band\b|user|name)[^\n.,]){0,40}?\b(?:password|passphrase|passcode|pw)\b",
            f"{verb} {FILL[:12]} {sample} password")
       for verb, link, sample in (
-          ("use", "as ", "as the demo"),
+          ("use", "(?:as|when|if) ", "as the demo"),
           ("try", "(?:if|as|at|for) ", "as the"),
           ("type", "(?:at|as|in|into|for|when) ", "at the"),
           ("enter", "(?:at|as|in|into|for|when) ", "when asked for a"))),
@@ -308,7 +308,13 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            r"[\"'`]?(?P<secret>[^\s\"'`<>(){}\[\],;]{12,400}?)(?=[.,;:!?)]{0,2}(?:[\s\"'`]|$))",
            f"the {word} (1 of 3) for it is {FILL[:24]}")
       for word in ("api key", "access key", "secret key", "private key", "unseal key", "token",
-                   "secret", "jeton", "license key", "deploy key", "auth key", "account key", "master key")),
+                   "secret", "jeton", "license key", "deploy key", "auth key", "account key",
+                   "master key")),
+    *(rule("spoken-secret", anchor, random_value,
+           rf"(?i)(?<!\w)(?<!public ){word}(?: for|(?= lautet)){_NO_OTHER}(?:{_CLAUSE})?{_IS}"
+           r"[\"'`]?(?P<secret>[^\s\"'`<>(){}\[\],;]{16,400}?)(?=[.,;:!?)]{0,2}(?:[\s\"'`]|$))",
+           f"{word} for it: {FILL[:24]}")
+      for anchor, word in (("key", "key"), ("schl?ssel", "schlüssel"))),
     *(rule("spoken-password", f"{sign} with {sign}", values.is_signed,
            rf"(?i)(?<=[\w.-]){sign} (?:with|and|/) {sign}(?P<secret>[^\s\"'`]{{6,60}}){sign}",
            f"as {sign}app{sign} with {sign}{FILL[:6]}!{FILL[6:12]}{sign}")
@@ -323,7 +329,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            rf"[\"'`]?{_NUMBER}",
            f"the {word} is 902104")
       for word in ("otp", "totp", "pairing code", "verification code", "one-time code", "2fa code",
-                   "mfa code", "authenticator code", "login code", "puk",
+                   "mfa code", "authenticator code", "login code", "your code", "puk",
                    "passcode", "door code", "gate code", "alarm code", "unlock code", "unlock_pin",
                    "access code", "security code", "keypad code", "safe code", "pin code")),
     rule("pin", "pin", _is_pin,

@@ -298,12 +298,12 @@ def is_quoted_password(value: str) -> bool:
             (_PHRASE.match(value) is not None or _is_phrase_with_number(value))
             and _MESSAGE.search(value) is None
         )
+    if is_joined(value):
+        return True
     if not any(map(str.isalnum, value)) or _VERSION.match(value) is not None:
         return False
     if value.isalpha() and value.isascii():
-        return len(value) >= 6 and (
-            value.islower() or value.isupper() or is_scrambled(value) or is_joined(value)
-        )
+        return len(value) >= 6 and (value.islower() or value.isupper() or is_scrambled(value))
     if is_code(value) or _WORDS.match(value) is not None:
         return False
     return not is_identifier_of_something(value) or is_random(value)

@@ -23,7 +23,7 @@ _ARTICLE = r"(?:the|my|our|your|das|mein|le|la|el|mi)"
 _LINK = (
     r"[\"'`*]{0,3}(?:,[ ](?=(?:that|it|which)(?:['’]s| is)[ ])|[ \t]{1,3}(?=[^\s]))"
     r"(?:(?:that|it|which) is[ ]|(?=(?:that|it|which)['’]s[ ])"
-    r"|(?:is|was|as|are|ist|als|est|es|<-{1,2}|←|—|–|-{1,2})[ \t]{1,3}|\()"
+    r"|(?:is|was|(?:in )?as|are|ist|als|est|es|<-{1,2}|←|—|–|-{1,2})[ \t]{1,3}|\()"
     rf"(?:(?:that|it)['’]?s[ ])?(?P<article>{_ARTICLE}[ ])?(?:[\w.'/-]{{1,24}}[ ]){{0,3}}"
 )
 _ENDS_LINKED = re.compile(_LINK + "$")

@@ -65,10 +65,10 @@ _PLURAL = re.compile(r"(?i)(?:s|rter)$|^mots ")
 _MOST_LISTED = 20_000
 _MOST_OTHERS = 2
 """So many values in a row that look like no passwords end a list."""
-_STOP = re.compile(r"[.;!?。](?=\s|$)|\n")
+_STOP = re.compile(r"[.;!?。](?=\s|$)|\n(?![ \t]{0,8}(?:is|was|has been|to)\s)")
 _WORD = re.compile(r"\w+")
 _ASSIGNED = re.compile(
-    r"(?i)(?:[:=：]|->|=>|→|\b(?:is|was|are|being|to|ist|lautet|auf|est|devient|es|é|è|à|to|jest|är|er)"
+    r"(?i)(?:[:=：]|->|=>|→|\b(?:is|was|are|being|became|becomes|equals|to|ist|lautet|auf|est|devient|es|é|è|à|to|jest|är|er)"
     r"(?: (?:still|now|currently|just|again|really|noch|jetzt|ahora|toujours))?)"
     r"[ \t]{0,4}[\"'`*]{0,3}$"
 )
@@ -78,18 +78,23 @@ _OF_ANOTHER = re.compile(
     r"\s{0,4}[\"'`]{0,2}$"
 )
 """What precedes a value that another name has."""
+_AT = r"(?:\[?\d{1,2}:\d\d(?::\d\d)?\]?[ ]{1,2}(?=[\w.<-]{1,20}>?:[ ]))"
+"""The time before a speaker's name, in the log of a conversation."""
 _NEXT_LINE = re.compile(
     r"(?:[^\n]{0,40}?(?:(?P<asked>\?)|[:=] ?|<<-?\\?[\"']?\w{1,20}[\"']?|\"{3}|'{3}|[|>][+-]?|\\))?"
     r"[ \t]{0,4}\r?\n"
-    r"(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}[ \t>*-]{0,24}"
+    r"(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}[ \t>*:-]{0,24}"
+    rf"{_AT}?"
     r"(?:(?:[Aa]nswer|A|[Uu]ser|[Hh]uman|[Rr]eply|[Rr]esponse|Me|You|[Aa]ssistant"
-    r"|(?(asked)[A-Za-z][\w.-]{0,20}|A)):[ ]{1,2}(?:(?:it|that)(?:['’]?s| is)\s{1,6})?)?"
+    r"|(?(asked)[A-Za-z][\w.-]{0,20}|A)|(?<=\d[\d\]][ ])[\w.-]{1,20}):[ ]{1,2}"
+    r"(?:(?:it|that)(?:['’]?s| is)\s{1,6})?)?"
     r"[`\"']{0,3}"
     r"(?P<value>[^\s\"'`<>,;|&]{5,100})[`\"']{0,3}[ \t]{0,8}\\?(?=\r?\n|$)"
 )
 _BELOW = re.compile(
     r"(?: [A-Za-z'-]{1,16}){1,6}:?\r?\n(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}"
-    r"[ \t]{0,8}(?P<value>[^\s\"'`<>,;|&]{8,100})[ \t]{0,8}(?=\r?\n|$)"
+    rf"[ \t]{{0,8}}(?:{_AT}[\w.<-]{{1,20}}>?:[ ])?"
+    r"(?P<value>[^\s\"'`<>,;|&]{8,100})[ \t]{0,8}(?=\r?\n|$)"
 )
 """A few words more, and the value alone on the next line."""
 _NOT_CHOSEN = re.compile(
@@ -114,7 +119,9 @@ _NO_WORD_OF_PROSE = re.compile(
     r"[A-Z]{2,}[-_]?\d+|(?i:python|windows|ubuntu|debian|secp|pkcs|lib)\w*"
 )
 _NEVER = -99.0
-_MARKED = re.compile(r"\d|[a-z][A-Z]|[A-Za-z][!#$%^*+~@][A-Za-z]")
+_MARKED = re.compile(
+    r"\d|[a-z][A-Z]|[A-Za-z][!#$%^*+~@][A-Za-z]|[a-z]{4}(?:-[a-z]{4,11}-|\.[a-z]{4,11}\.)[a-z]{4}"
+)
 """Occurs in every value that is judged; searching for it is cheap."""
 _DRAWN_BITS = 15.0
 _BITS = 8.0
