@@ -22,6 +22,22 @@ def test_each_second_level_heading_begins_a_chunk() -> None:
     assert chunks[1].text == install
 
 
+def test_a_long_section_is_cut_at_the_headings_within() -> None:
+    """At the next level that there is, and a long one of these again. Short ones stay together, and
+    so does a document of one level."""
+    deep = f"### Go on\n\n#### Retries\n\n{PARAGRAPH}\n\n#### Limits\n\n{PARAGRAPH}"
+    text = f"# Gate\n\n## Run\n\n{PARAGRAPH}\n\n### Set up\n\nOnce.\n\n{deep}\n\n## End"
+    chunks = sections("a.md", text)
+    assert _headings(chunks) == [
+        "Preamble / Run",
+        "Run: Set up / Go on / Go on: Retries",
+        "Run: Go on: Limits / End",
+    ]
+    assert chunks[2].context == "Gate: Run: Go on: Limits / End"
+    flat = f"# Gate\n\n### Run\n\n{PARAGRAPH}\n\n### End\n\n{PARAGRAPH}"
+    assert _headings(sections("a.md", flat)) == ["Preamble / Run", "End"]
+
+
 def test_a_heading_within_a_fence_begins_no_chunk() -> None:
     """Nor does one in HTML, a quotation or a list."""
     text = f"## Use\n{PARAGRAPH}\n```sh\n## not this\n```\n> ## nor this\n\n- ## nor this\n"
