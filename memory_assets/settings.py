@@ -93,9 +93,9 @@ def _agents(value: str | Iterable[str]) -> tuple[str, ...]:
 def _roots(value: str | Iterable[str]) -> tuple[str, ...]:
     """Return the parts of a list of `agent=directory`, the agents spelled as we spell them."""
     pairs = [each.partition("=") for each in _pairs(value)]
-    agents = _known(tuple(name for name, _, _ in pairs), KNOWN_AGENTS, "agent")
-    paths = (str(_absolute(path)) for _, _, path in pairs)
-    return tuple(map("=".join, zip(agents, paths, strict=True)))
+    return tuple(
+        f"{_known((name,), KNOWN_AGENTS, 'agent')[0]}={_absolute(path)}" for name, _, path in pairs
+    )
 
 
 def _personal_data(value: str | Iterable[str]) -> tuple[str, ...]:

@@ -228,6 +228,16 @@ def test_a_setting_may_list_directories(
     assert load_settings().transcript_roots() == {"codex": (tmp_path / "a", tmp_path / "b")}
 
 
+def test_an_agent_may_have_several_roots(tmp_path: Path) -> None:
+    """Each as a pair of its own."""
+    places = [tmp_path / name for name in "abc"]
+    roots = f"aider={places[0]},Gemini={places[1]},aider={places[2]}"
+    assert load_settings(roots=roots).transcript_roots() == {
+        "aider": (places[0], places[2]),
+        "gemini": (places[1],),
+    }
+
+
 def test_where_no_agent_lives_the_sample_is_read() -> None:
     """The three agents of it, and all their directories are there."""
     roots = load_settings().transcript_roots()

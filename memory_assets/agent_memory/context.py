@@ -42,8 +42,8 @@ class ContextBuilder:
     """Builds contexts. `count_tokens` is the tokenizer that the budget is stated in; `framed` puts
     lines between marks that nothing in them can close, and is the same for the same lines;
     `summaries_beside` returns, in order, what was said in a conversation beside these turns of
-    it; `work` are lines on what was done in the project before. Without a `gateway` nothing was
-    ever written."""
+    it; `work` are lines on what was done in the project before; `short` returns the id of what a
+    note is on as short as it is taken. Without a `gateway` nothing was ever written."""
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class ContextBuilder:
             [Sequence[ConversationTurn]], Sequence[Summarized]
         ] = lambda turns: (),
         work: Sequence[str] = (),
+        short: Callable[[str], str] = str,
     ) -> None:
         if limits.budget < LEAST_BUDGET:
             raise BadArgument(f"budget: give at least {LEAST_BUDGET} tokens, not {limits.budget}")
@@ -64,6 +65,7 @@ class ContextBuilder:
         self._limits = limits
         self._summaries_beside = summaries_beside
         self._work = work
+        self._short = short
 
     def build_context(self, conversation_id: str, latest_user_text: str = "") -> Context:
         """Return the memories near the latest message, then the work before, then summaries of
@@ -124,7 +126,7 @@ class ContextBuilder:
     ) -> str:
         lines: list[str] = []
         if memories:
-            lines += ("Remembered:", *(_bullet(each, memories) for each in memories))
+            lines += ("Remembered:", *(self._bullet(each, memories) for each in memories))
         lines += work
         if earlier:
             lines += ("Said earlier, in short:", *map(_summary, earlier))
@@ -132,6 +134,16 @@ class ContextBuilder:
             lines += ("Said before:", *map(_line, turns))
         parts = [self._framed(lines)] if lines else []
         return "\n\n".join((*parts, latest) if latest else parts)
+
+    def _bullet(self, memory: StoredMemory, others: Sequence[StoredMemory]) -> str:
+        contrary = (each for each in others if each.memory_id in memory.contradicts)
+        note = "; ".join(difference(memory.text, each.text) for each in contrary)
+        note = f", newer than and contrary to one below: {note}" if note else ""
+        said, day = " ".join(memory.text.split()), memory.ts.date()
+        if memory.type == NOTE:
+            of = ", ".join(map(self._short, memory.entities))
+            return f"- {said} (the user's note on {of}, {day})"
+        return f"- {said} ({memory.type}, {day}, confidence {memory.confidence:g}{note})"
 
     def _cut(self, latest: str) -> str:
         """Return the longest beginning of the message that fits the budget, with a mark."""
@@ -141,16 +153,6 @@ class ContextBuilder:
             fits = self._count(latest[:middle] + CUT) <= self._limits.budget
             low, high = (middle, high) if fits else (low, middle - 1)
         return latest[:low] + CUT
-
-
-def _bullet(memory: StoredMemory, others: Sequence[StoredMemory]) -> str:
-    contrary = (each for each in others if each.memory_id in memory.contradicts)
-    note = "; ".join(difference(memory.text, each.text) for each in contrary)
-    note = f", newer than and contrary to one below: {note}" if note else ""
-    said = " ".join(memory.text.split())
-    if memory.type == NOTE:
-        return f"- {said} (the user's note on {', '.join(memory.entities)}, {memory.ts.date()})"
-    return f"- {said} ({memory.type}, {memory.ts.date()}, confidence {memory.confidence:g}{note})"
 
 
 def _summary(part: Summarized) -> str:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -20,7 +20,7 @@ from pathlib import Path
 from memory_assets import __version__
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.layout import Layout
+from memory_assets.cli.printing.layout import layout_of_output
 from memory_assets.errors import EmbedderUnavailable, MemoryAssetsError, StoreError
 from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.http.endpoint_use import EndpointUse, is_endpoint
@@ -79,24 +79,27 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
 
 
 def show_diagnosis(settings: Settings, *, as_json: bool) -> int:
-    """Print the findings and return the exit code: 1 if one of them is wrong."""
-    findings = list(diagnose(settings))
-    wrong = [finding for finding in findings if not finding.ok]
-    answer = {"ok": not wrong, "findings": [asdict(each) for each in findings]}
-    lines = _lines(findings, len(wrong))
-    if sys.stdout.isatty():
-        layout = Layout(shutil.get_terminal_size().columns)
-        lines = (part for line in lines for part in layout.wrapped(line))
-    rendering.print_answer(answer, as_json, lines)
+    """Print each finding as soon as it is known, and return the exit code: 1 if one is wrong."""
+    findings = []
+    for finding in diagnose(settings):
+        findings.append(finding)
+        if not as_json:
+            rendering.print_lines(_lines(finding))
+    wrong = sum(not finding.ok for finding in findings)
+    if as_json:
+        rendering.print_json({"ok": not wrong, "findings": [asdict(each) for each in findings]})
+    else:
+        said = f"{counted(wrong, 'problem')} found." if wrong else "No problems found."
+        rendering.print_lines([said])
     return exit_codes.ERROR if wrong else exit_codes.FINE
 
 
-def _lines(findings: Sequence[Finding], wrong: int) -> Iterator[str]:
-    for finding in findings:
-        yield f"{'ok   ' if finding.ok else 'wrong'} {finding.name}: {finding.found}"
-        if finding.remedy:
-            yield f"      {finding.remedy}"
-    yield f"{counted(wrong, 'problem')} found." if wrong else "No problems found."
+def _lines(finding: Finding) -> Iterator[str]:
+    layout = layout_of_output()
+    first = "ok    " if finding.ok else "wrong "
+    for line in f"{finding.name}: {finding.found}\n{finding.remedy}".splitlines():
+        yield from layout.hanging(first, line.strip())
+        first = "      "
 
 
 def _package(name: str, settings: Settings) -> Finding:

@@ -77,6 +77,9 @@ def verify_memory(
     wanted = [
         name for each in projects for name in projects_named(components.catalog, each, known)
     ] or known
+    if not as_json:
+        of = counted(len(wanted), "project")
+        rendering.print_lines([f"Checking {of}, then reading their transcripts again."])
     verified = _verify_projects(components, wanted, console)
     with rendering.progress_bar(console, "bytes", transient=True) as bar:
         task = bar.add_task("reading the agents' files again", total=None)

@@ -9,21 +9,17 @@ from memory_assets.models import Turn
 from memory_assets.observations.moments import asked_in
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import Phrase
-from memory_assets.session_analysis.scores import cause_score, states_nothing
+from memory_assets.session_analysis.scores import CAUSE, DID, cause_score, states_nothing
 from memory_assets.session_analysis.statements import POINTS_BACK, Said, in_context, readable
 
 _LEAST_SCORE = 3.0
-_LABELLED = re.compile(r"\W*(?:[Tt]he )?(?:[Rr]oot [Cc]ause|[Pp]roblem|[Bb]ug|[Cc]ause): (?=\S)")
+_LABELLED = re.compile(
+    r"\W*(?:[Tt]he )?(?:[Rr]oot [Cc]ause|[Pp]roblem|[Bb]ug|[Cc]ause|[Ww]hat happened): (?=\S)"
+)
 _HEADING = Phrase(r"^\W*(?:the )?(?:root cause|problem|bug|cause|what (?:was|went) wrong)\W*$")
 _SAID_BEFORE = Phrase(r"\b(?:that|this) (?:is|was) a (?:real )?bug\W*$")
 """What makes the sentence that it introduces one that states a fault."""
-_FINDING = Phrase(
-    r"\broot cause\b(?! anal)"
-    r"|\b(?:the|your|our|my) (?:(?:real|actual|main|core|underlying|only|other) )?"
-    r"(?:problem|issue|bug|cause|culprit)\b.{0,40}?\b(?:is|was|lies|comes)\b"
-    r"|\bturn(?:s|ed) out\b|\bcaused by\b|\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b"
-    r"|\bthis explains\b|\bthe fix (?:is|was)\b|\bthe reason .{3,60} is\b|\bculprit\b"
-)
+_GOES_ON = Phrase(r"\W*(?:and|but|or|also|plus)\b")
 _ABOUT_CHECKS = Phrase(r"\blint\w*\b|\btests?\b.{0,20}\bfail|\bfail\w*\b.{0,20}\btests?\b")
 """Requests to make checks green: what is found then is about the checks."""
 
@@ -45,9 +41,10 @@ def cause(turn: Turn, said: Sequence[Said]) -> Said | None:
         (_score(one), -place, one)
         for place, one in enumerate(said)
         if not one.recap
-        and (_FINDING.search(one.plain) or _is_introduced(one))
+        and (CAUSE.search(one.plain) or _is_introduced(one))
         and readable(one.plain)
         and one.record.seq > looked
+        and not (DID.search(one.plain) or _GOES_ON.match(one.plain))
         and not POINTS_BACK.match(cause_of(one))
     ]
     score, _, best = max(scored, key=lambda each: each[:2], default=(0.0, 0, None))

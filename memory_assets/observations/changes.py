@@ -35,16 +35,22 @@ from memory_assets.session_analysis.phrases import (
     listing,
     shorten,
 )
-from memory_assets.session_analysis.scores import done_score
+from memory_assets.session_analysis.scores import DOES, done_score
 from memory_assets.session_analysis.sentences import sentences
-from memory_assets.session_analysis.statements import Said, without_colon
+from memory_assets.session_analysis.statements import (
+    POINTS_BACK,
+    Said,
+    alike,
+    vocabulary_of,
+    without_colon,
+)
 
 TURNS_OF_A_COMMIT = 12
 _FEWEST_LETTERS = 12
-_LEAST_SCORE, _LEAST_OF_ONE_EDIT = 2.0, 3.0
+_LEAST_SCORE, _LEAST_OF_ONE_EDIT = 2.0, 2.6
 """Of a report; a single edit is mostly a step of something."""
 _TITLE_PARTS = 2
-_LONGEST_REPORT = 220
+_LONGEST_REPORT = 280
 _OUTSIDE = ("/", "~", "..")
 """How paths begin of files that are not the project's."""
 _CAUSE_LIMIT = 100
@@ -59,12 +65,12 @@ _TRAILER = Phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Sessi
 _DOCUMENTS = Phrase(r"^\W*(?:docs?|tests?|chore)(?:\([^)]*\))?!?:")
 _DEED = re.compile(
     r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then|successfully) )*"
-    r"(?!need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated)"
+    r"(?!(?i:need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated|stopped|previously))"
     r"[A-Za-z-]+(?:ed|te|de|ut|lt|ot)\b"
 )
 _NOW_SO = Phrase(
-    r"\W*(?:(?:solution|fix|change|result): \w|now,? \w|(?:\S+ ){1,7}now (?:\w+s|have|include|use|"
-    r"return|support|fall|go|work|accept|run|read|write|show|take|get|share)\b)"
+    rf"\W*(?:(?:solution|fix|change|result): \w|"
+    rf"the (?:fix|change) (?:is|was) an? |now,? \w|(?:\S+ ){{1,7}}now (?:\w+ly )?{DOES}\b)"
 )
 _EMPTY_DEED = Phrase(
     r"\b(?:tests?|build|lint\w*|checks?|suite|compiles?|typecheck\w*|vet|CI)\b.{0,40}"
@@ -73,11 +79,13 @@ _EMPTY_DEED = Phrase(
     r"|^\W*(?:I(?:'ve| have)? )?(?:also |successfully )?(?:verified|ran|committed|pushed|tested|"
     r"checked|staged|started|opened|created a (?:pr|pull|branch)|rebased|merged|reviewed|confirmed|"
     r"logged|completed|finished|documented|renamed (?:the )?(?:variable|local))\b"
-    r"|\b(?:the|these|those|all|both|your|\d+) (?:\w+ ){0,2}(?:fix(?:es)?|plan(?! to \w)|changes?|"
+    r"|\b(?:the|these|those|all|both|your|\d+) (?:\w+ ){0,2}(?:fix(?:es)?(?! (?:is|was) an? )|"
+    r"plan(?! to \w)|changes?|"
     r"improvements?|tasks?|todos?|items?|suggestions?|comments?|feedback|review|findings)\b"
     r"|\b(?:imports?|comments?|typos?|formatting|console\.log|hello world|gitignore|changelog|"
     r"readme|references?|doc(?:s|string|umentation)?|tests?|coverage|lint\w*|"
     r"(?:parameter|variable)s?(?: and variables?)? names?)\b"
+    r"|\b(?:is|are) now (?:set up|ready|working|running|installed|configured|complete|live|up)\b"
     r"|\byou (?:provided|gave|asked|wanted)\b|\bskeleton\b|\.env\b|\bredundant\b"
     r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
@@ -100,12 +108,19 @@ def work_done(
     covered: set[int] = set()
     told: set[str] = set()
     for moment, of_turns in _commits(session, stated_in):
-        covered.update(id(record) for record in moment.records)
-        told.update(of_turns)
-        if _is_kept(session, moment, holds=moment.turns[-1].id not in withdrawn):
+        kept = _is_kept(session, moment, holds=moment.turns[-1].id not in withdrawn)
+        if kept or is_routine(moment.title) or not says_little(moment.title):
+            covered.update(id(record) for record in moment.records)
+            told.update(of_turns)
+        if kept:
             yield moment
+    known: list[frozenset[str]] = []
     for turn in session.turns:
         fault = stated_in.get(turn.id) if turn.id not in told else None
+        if fault is not None:
+            words = vocabulary_of(fault.text)
+            fault = None if any(alike(words, one) for one in known) else fault
+            known.append(words)
         changed = None
         if turn.id not in withdrawn:
             changed = _uncommitted(session, turn, covered, said[turn.id], fault)
@@ -283,5 +298,5 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
         and (_DEED.match(one.plain) or _NOW_SO.match(one.plain))
         and NAME.search(one.plain)
         and not _EMPTY_DEED.search(one.plain)
-        and not _BY_THE_WAY.match(one.plain)
+        and not (_BY_THE_WAY.match(one.plain) or POINTS_BACK.match(one.plain))
     ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.answered import decides
+from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import Phrase, shorten, unescaped
@@ -36,7 +37,7 @@ _OPTION = Phrase(
     r"(?:[.):]|\*\*)+\s*(?:[-–—:]\s*)?(?P<text>\S.{6,})$"
 )
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_FEWEST_WORDS = 12
+_FEWEST_WORDS = 7
 """Of an option; of shorter ones that were judged, three in four told nothing by themselves."""
 _ASKING = 900
 """Characters at the end of a message in which a question makes its list one of options."""
@@ -53,8 +54,38 @@ _PROCESS = Phrase(
     r"proceed|continue|go (?:on|ahead)|stage|commit|push|merge|review|walk|verify|"
     r"start\b|stop|wait|nothing|something else|done|resume|show|inline execution|subagent|"
     r"run |test |load |investigate|fix|close|check|rebase|debug|try |mark |"
-    r"keep (?:it|them) |.*\b(?:commit|branch|push|delete and|i can help)\b)"
+    r"keep (?:it|them) |.*\b(?:(?:commit|push|delete) (?:and|it|this|to|now|the)|your branch|"
+    r"i can help)\b)"
 )
+_CELL_ENDS, _TAIL = (
+    re.compile(r"\s*\|\s*(?=\S)"),
+    re.compile(r"[\s|]+\Z|,? (?:or|and)\Z|(?<=[.!]) [^.!]*:\Z"),
+)
+"""Between the cells of a row, and what stands at the end of an option for the sake of its list."""
+_AGREES = Phrase(
+    r"\W*(?:(?:yes|yeah|yep|yup|ok(?:ay)?|sure|please|great|perfect|agreed|do it|"
+    r"go ahead|go for it|sounds good|that sounds \w+|do (?:that|this|so)|"
+    r"let'?s do (?:it|that|this)|fix (?:it|that)|"
+    r"implement (?:it|that)|lets? (?:go|get this going))\b[\s,.!]*(?:(?:and|please|with) )*)+"
+    r"(?!.*(?:\?|\b(?:but|except|not|n't|instead|can|also|rather|first|commit|push|why|how|what)\b)).*"
+)
+_LONGEST_AGREEMENT = 60
+_PROPOSES = Phrase(
+    r"\W*(?:so,? )?(?:(?:do you )?want me to|would you like(?: me)? to|should i|shall i)"
+    r"(?: (?:also|now|just|immediately|go ahead and|proceed with|proceed to))* "
+    r"(?!proceed|continue|commit|push|merge|run|test|check|verify|investigate|look|walk|show|explain|"
+    r"start|help|try|review|open|restart|kill|create (?:a |the )?(?:pr|pull|issue|branch|commit|"
+    r"task)|draft|write up|search|do\b|go\b|work on|begin|install|re-?apply|rerun|fix the)"
+    r"(?P<what>(?:(?!,? or (?:do you|would you|should|keep|leave|prefer|are you|is )).){20,240}?)"
+    r"(?: (?:now|for you|instead|next|too))*"
+    r"(?:,? or (?:do you|would you|should|keep|leave|prefer|are you|is ).*)?\?$"
+)
+_OF_THE_PAPERS = Phrase(
+    r"\b(?:badge|readme|changelog|docs?|documentation|comments?|tests?|lint\w*|commit\w*|prs?|"
+    r"pull requests?|todos?|specs?|session|workflow|these|those|this|that)\b(?! (?:so|to)\b)"
+    r"|, or | or (?:\w+ ){0,2}\w+\W*$"
+)
+"""Proposals about what lies beside the product, that point elsewhere, or leave a choice."""
 
 
 def chosen(turn: Turn, before: Turn | None) -> Iterator[Moment]:
@@ -117,8 +148,8 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
     named = _PICKED.match(words) if len(words) <= 160 else None
     if named is None:
         return
-    message = next((r for r in reversed(before.records) if r.kind == "assistant_text"), None)
-    if message is None or message.agent_id is not None:
+    message = _last_message(before)
+    if message is None:
         return
     end = message.text[-_ASKING:]
     if _CLARIFIES.search(end) or not ("?" in end or named["verb"]):
@@ -137,6 +168,30 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
     yield stated("decision", (before, turn), prompt, title, account, picked, [TRADE_OFF])
 
 
+def agreed(turn: Turn, before: Turn) -> Iterator[Moment]:
+    """Yield the proposal that the turn before ended with, if the prompt agrees to it in a word."""
+    prompt, message = turn.typed, _last_message(before)
+    if prompt is None or message is None:
+        return
+    words = own_words(prompt.text).squeezed()
+    if len(words) > _LONGEST_AGREEMENT or not _AGREES.fullmatch(words):
+        return
+    asked = [one.text for one in sentences(message.text.cut(-_ASKING)) if one.text.endswith("?")]
+    proposed = _PROPOSES.match(asked[-1]) if asked else None
+    if proposed is None or _OF_THE_PAPERS.search(what := asked[-1].cut(*proposed.span("what"))):
+        return
+    if NAME.search(what):
+        account = [compose("The user agreed to what the agent proposed."), asked[-1]]
+        title = compose("Agreed: {}", shorten(what, 120))
+        yield stated("decision", (before, turn), prompt, title, account, [asked[-1]], [TRADE_OFF])
+
+
+def _last_message(turn: Turn) -> RedactedRecord | None:
+    """Return the last words of a turn; None if they are a subagent's."""
+    message = next((r for r in reversed(turn.records) if r.kind == "assistant_text"), None)
+    return message if message is not None and message.agent_id is None else None
+
+
 def _describes(option: RedactedText) -> bool:
     """Return True unless an option is a name in few words, which says little by itself."""
     return len(_WORD.findall(option)) >= _FEWEST_WORDS
@@ -148,5 +203,6 @@ def _options(text: RedactedText) -> dict[str, RedactedText]:
     lines: Sequence[RedactedText] = text.lines()
     for line in lines:
         if option := _OPTION.match(line):
-            found[option["label"].lower()] = plain_text(line.cut(option.start("text")))
+            told = plain_text(line.cut(option.start("text"))).sub(_TAIL, "").sub(_CELL_ENDS, ": ")
+            found[option["label"].lower()] = told
     return found

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.choices import TRADE_OFF, chosen
+from memory_assets.observations.choices import TRADE_OFF, agreed, chosen
 from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
@@ -30,7 +30,8 @@ _NAMED = (
 """A thing with a name, not one that was pointed to, nor a number or an activity."""
 _USED = Phrase(
     rf"{_SOFTLY}(?:(?:i|we)(?:'d| would)? (?:still )?(?:like|want)(?: it)? to (?:still )?(?:use|"
-    r"switch to|avoid|only use)|we(?:'ll| will) (?:use|go with|stick (?:to|with))) "
+    r"switch to|avoid|only use)|we(?:'ll| will) (?:use|go with|stick (?:to|with))|"
+    r"we should (?:add|show|store|return|keep|supply|use|allow|hide|treat|support)) "
     rf"{_NAMED}"
 )
 _CHOSEN = Phrase(
@@ -44,14 +45,26 @@ _RULED = Phrase(
     r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
     rf"|{_SOFTLY}(?:we|there) (?:should|must) only\b"
 )
+_NEVER = Phrase(
+    rf"{_SOFTLY}never (?:push|commit|store|log|send|use|expose|delete|publish|share) {_NAMED}"
+)
 _IS_TO = Phrase(
     rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and|i|we|so|there|in|something|tests?|since|"
     r"as|because)\b)(?:[\w.`@/-]+ ){1,6}?"
-    r"(?:should (?:be|use|have|return|show|include|contain|avoid|stay|go|live|handle|print|display|"
-    r"point|accept|match|start|default)|needs? (?:an? |explicit|its own|their own))\b"
+    r"(?:(?<!we )(?<!i )(?<!it )(?<!they )should (?!(?:be able|have been|happen|work|get|"
+    r"close|take|do|make|also|now|need|probably|like|i|we|you|it|this|that|the)\b)\w+|"
+    r"needs? (?:an? |explicit|its own|their own))\b"
     r"(?!\W+(?:that|this|it|something|like|an? (?:better|new|section|test))\b)(?=(?:\W+\w+){2})"
 )
 """How something of the product is to be, as a plain sentence."""
+_UNDER_CONDITION = Phrase(
+    rf"{_SOFTLY}(?:for [^,.]{{3,40}}[, ])?(?:(?:do(?:n't| not)|never) (?!worry|forget|know|think|"
+    rf"care|bother|go|do|start|stop|ask|change|touch|tell|make|want|need|have|see)\w+ {_NAMED}"
+    r".*(?:\b(?:until|unless|even if|once|when)\b|, (?:just |only )?(?:set|use|keep|return|show|"
+    r"store|put|call|let|mark|add)\b)|only \w+ (?!if you)(?:an?|the|those|\S+s)\b.*\b(?:if|when|"
+    r"while|where|until|once|for those|which|that)\b)"
+)
+"""What is to be done only under some condition, or in some other way."""
 _REASONED = Phrase(
     r"^(?!\W*(?:since|because|as)\b[^,]*$|.*\b(?:did|was)(?:n't| not)\b)"
     r"(?=.*\b(?:because|since|given|so that|due to|that way|as (?:it'?s|we|the|this))\b)"
@@ -60,9 +73,16 @@ _REASONED = Phrase(
     r"fine|ok)|easier to|no need (?:to|for))\b)"
 )
 """A proposal with its reason."""
+_ORDERED = Phrase(
+    rf"{_SOFTLY}(?:use|update|keep|set|add|remove|drop|put|move|rename|switch|replace|store|skip|bump|"
+    r"leave|call|allow|disable|enable)\b.*\b(?:because|since|given|so that|due to|that way)\b"
+)
+"""Work that is asked for with its reason; what was done then tells it, too."""
 _PREFERS = Phrase(
     r"\b(?:(?:it'?s|its|it is|would be) better (?:to|not|if)|i only want|ideally we|we only want|"
-    r"(?:i|we) (?:really |explicitly )?(?:don'?t|do not) want (?!to\b|you\b)|"
+    r"(?:i|we) (?:really |explicitly )?(?:don'?t|do not) want "
+    r"(?!to (?!use|pay|store|depend|rely|lose|add|"
+    r"require|break|expose)|you\b)|"
     r"i(?:'d| would) prefer(?! not\b)|i(?:'m| am) (?:comfortable|fine) with)\b"
 )
 _FEWEST_OF_A_WISH = 7
@@ -79,6 +99,11 @@ _UNSURE = Phrase(
     r"guess(?:ing)?|any idea|or|question|why|should it|clearly|must be some|"
     r"there should be another|can'?t be \w+ing|should be able)\b|^\W*if\b"
 )
+_LOOK = Phrase(
+    rf"{_SOFTLY}(?:analy[sz]e|get|find|tell|show me|check|see|look|explain|determine|identify|"
+    r"think|verify|investigate|research|review|study|read|consider|compare|figure|search|ask)\b"
+)
+"""How requests begin to find something out."""
 _SAYS_NOTHING = names(
     "skip rest fix leave keep stay stays yeah yes okay per previous respond response reply let the "
     "and but not just then them they this that these those all both should can will would with for "
@@ -88,7 +113,7 @@ _SAYS_NOTHING = names(
 """Words that do not say what a decision is about."""
 _WORD, _ANY_WORD = re.compile(r"[^\W\d_]{3,}"), re.compile(r"\w+")
 _FEWEST_WORDS = 2
-_FEWEST_NAMED, _FEWEST_OF_A_RULE = 6, 6
+_FEWEST_NAMED, _FEWEST_OF_A_RULE = 6, 5
 _OTHER = Phrase(r"\b(?:instead of|rather than)\b")
 _QUESTION = re.compile(r"\?\W*$")
 _ABOUT_WORK = Phrase(
@@ -96,8 +121,8 @@ _ABOUT_WORK = Phrase(
     r"branches)\b|"
     r"\b(?:make|add) (?:a|an|the) (?:new )?rule\b|\bfor example\b|\bmention that\b|"
     r"\b(?:create|add|write) (?:a|an|the) .{0,40}\b(?:section|docs?|documentation)\b|"
-    r"\b(?:skills?|workflow|quick task|sub-?agents?|agents? in parallel|this turn|todo list|"
-    r"commit message|nolint|sed|grep|your next reply|overwhelm|full file|approve)\b"
+    r"\b(?:changelog|skills?|workflow|quick task|sub-?agents?|agents? in parallel|this turn|"
+    r"todo list|commit message|nolint|sed|grep|your next reply|overwhelm|full file|approve)\b"
     r"|\blet'?s (?:get back|go back)\b|\b(?:do|use|try) (?:this|that|it) instead\b"
     r"|\b(?:last|previous) message\b|\b(?:add|include) .*\bexplanations?\b"
     r"|\b(?:first|second|third|last|other) (?:approach|option|one|way)\b|\boption [a-z\d]\b"
@@ -109,36 +134,58 @@ _REFUSED = re.compile(
 )
 
 
-def decisions(turn: Turn, before: Turn | None) -> Iterator[Moment]:
+def decisions(turn: Turn, before: Turn | None, *, worked: bool) -> Iterator[Moment]:
     """Yield the decisions of a turn: choices, and what the human says is to be. `before` is the
-    turn before it."""
+    turn before it; of what was `worked` on, and is told, an agreement says nothing more."""
     yield from chosen(turn, before)
-    yield from _said_by_human(turn)
+    if not worked and before is not None:
+        yield from agreed(turn, before)
+    yield from _said_by_human(turn, worked)
 
 
-def _said_by_human(turn: Turn) -> Iterator[Moment]:
+def _said_by_human(turn: Turn, worked: bool) -> Iterator[Moment]:
     """Yield the decisions in a prompt, as one, and those in what was said to refuse a call."""
     if turn.typed is not None and len(turn.typed.text) <= _LONGEST_PROMPT:
-        yield from _decided_by_human(turn, turn.typed, own_words(turn.typed.text))
+        yield from _decided_by_human(turn, turn.typed, own_words(turn.typed.text), worked)
     for record in turn.records:
         refusal = record.kind == "tool_result" and record.is_error
         if refusal and (words := _REFUSED.search(record.text)):
-            yield from _decided_by_human(turn, record, record.text.cut(words.start("words")))
+            yield from _decided_by_human(
+                turn, record, record.text.cut(words.start("words")), worked
+            )
 
 
-def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -> Iterator[Moment]:
+def _decided_by_human(
+    turn: Turn, record: RedactedRecord, words: RedactedText, worked: bool
+) -> Iterator[Moment]:
     """Yield the decisions in what the human said, as one."""
-    told = [one.text for one in request_sentences(words)[:12]]
-    found = [text for text in told if _settles(text) and _stands_alone(text)]
+    told = [one.text for one in request_sentences(words)[:12] if not one.text.startswith("/")]
+    found = [
+        text
+        for text in told
+        if (_settles(text) or (not worked and _orders(text))) and _stands_alone(text)
+    ]
     if found:
         account = [compose("The user said: {}", text) for text in found[:3]]
         yield stated("decision", (turn,), record, found[0], account, found[:4], [TRADE_OFF])
 
 
+def _orders(text: str) -> bool:
+    """Return True if a sentence of the human asks for work, and says why."""
+    plain = text.replace("’", "'")
+    if len(plain) > 420 or any(no.search(plain) for no in (_UNSURE, _ABOUT_WORK, _QUESTION)):
+        return False
+    return len(_ANY_WORD.findall(plain)) >= _FEWEST_OF_A_WISH and bool(_ORDERED.match(plain))
+
+
 def _settles(text: str) -> bool:
     """Return True if a sentence of the human says how something is to be."""
     plain = text.replace("’", "'")
-    if not 12 <= len(plain) <= 320 or _UNSURE.search(plain) or _ABOUT_WORK.search(plain):
+    if _NEVER.match(plain):
+        return True
+    if not 12 <= len(plain) <= 420 or _UNSURE.search(plain) or _ABOUT_WORK.search(plain):
+        return False
+    if _LOOK.match(plain):
         return False
     if _ALTERNATIVE.match(plain):
         return _OTHER.search(plain) is not None or NAME.search(plain) is not None
@@ -148,6 +195,8 @@ def _settles(text: str) -> bool:
     if _CHOSEN.match(plain) and NAME.search(plain) and words >= _FEWEST_NAMED:
         return True
     if words >= _FEWEST_OF_A_RULE and (_RULED.match(plain) or _IS_TO.match(plain)):
+        return True
+    if words >= _FEWEST_OF_A_WISH and _UNDER_CONDITION.match(plain):
         return True
     wished = _REASONED.match(plain) or _PREFERS.search(plain)
     return _USED.match(plain) is not None or (words >= _FEWEST_OF_A_WISH and bool(wished))

@@ -14,7 +14,7 @@ from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import all_said, withdrawn
 
-OBSERVER_ID = "observer-13"
+OBSERVER_ID = "observer-17"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _MOST_FACTS = 8
@@ -42,10 +42,13 @@ def observe(session: SessionTurns) -> tuple[Observation, ...]:
 def _moments(session: SessionTurns) -> Iterator[Moment]:
     """Yield every moment; of two with one anchor the first counts."""
     said = {turn.id: all_said([turn]) for turn in session.turns}
-    yield from work_done(session, said, withdrawn(session))
+    worked: set[str] = set()
+    for moment in work_done(session, said, withdrawn(session)):
+        yield moment
+        worked.update(turn.id for turn in moment.turns)
     decided: set[RedactedText] = set()
     for before, turn in zip((None, *session.turns), session.turns, strict=False):
-        for decision in decisions(turn, before):
+        for decision in decisions(turn, before, worked=turn.id in worked):
             if decision.title not in decided:
                 yield decision
             decided.add(decision.title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +20,8 @@ from memory_assets.redaction.session_redactor import SessionRedactor
 from memory_assets.redaction.settings import RedactionSettings
 from memory_assets.redaction.text_redactor import TextRedactor
 from memory_assets.redaction.version import version_of
+
+_LOG = logging.getLogger("memory_assets.redaction")
 
 
 class Redactor(TextRedactor):
@@ -64,7 +67,8 @@ def build_redactor(
     shipped: bool = False,
 ) -> Redactor:
     """Return a redactor over the given rule table, after its self-test. If the rules are the
-    `shipped` ones, a self-test that an earlier process passed counts.
+    `shipped` ones, a self-test that an earlier process passed counts. Where the engine is chosen
+    here and Hyperscan fails, as it may on some processor, the standard library takes its place.
 
     Raises:
         RedactionUnavailable: as `load_redactor`.
@@ -77,6 +81,25 @@ def build_redactor(
         except (ValueError, KeyError, re.error, OverflowError):
             raise RedactionUnavailable(f"redaction rule {row[0]} does not compile") from None
     scanner = load_scanner(formats, anchored, settings.engine)
+    try:
+        _test(scanner, formats, anchored, shipped)
+    except RedactionUnavailable as error:
+        if settings.engine != "auto" or not scanner.digest:
+            raise
+        _LOG.warning("redacting without Hyperscan, some ten times slower: with it, %s", error)
+        scanner = load_scanner(formats, anchored, "re")
+        _test(scanner, formats, anchored, shipped)
+    version = version_of(settings, rows, anchored)
+    return Redactor(scanner, settings, version, key)
+
+
+def _test(
+    scanner: Scanner,
+    formats: tuple[TokenFormat, ...],
+    anchored: tuple[AnchoredRule, ...],
+    shipped: bool,
+) -> None:
+    """Run the self-test, unless an earlier process passed it with the `shipped` rules."""
 
     def test() -> bytes:
         run_self_test(scanner, formats, anchored)
@@ -87,8 +110,6 @@ def build_redactor(
         test()
     else:
         kept(passed, test)
-    version = version_of(settings, rows, anchored)
-    return Redactor(scanner, settings, version, key)
 
 
 def _passed_path(scanner: Scanner) -> Path | None:

@@ -212,7 +212,15 @@ class AgentMemory:
             asked.budget,
             framed_under(engines.install_key),
             work,
+            self._short,
         )
+
+    def _short(self, any_id: str) -> str:
+        """Return the shortest id that is taken for a session or turn."""
+        from memory_assets.recall.ids import parse_id
+        from memory_assets.recall.names import shortened
+
+        return shortened(self._calls.engines, any_id, parse_id(any_id).session_id)
 
     def _work_before(self, projects: Sequence[str], latest: str) -> list[str]:
         """Return lines on the last sessions of projects, within `_WORK_TOKENS`: the turns that

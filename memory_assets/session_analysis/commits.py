@@ -41,13 +41,16 @@ _ROUTINE = Phrase(
     r".*\b(?:(?:un(?:used|necessary|needed)|redundant|missing) (?:\w+ )*(?:imports?|casts?|"
     r"variables?|parameters?)|(?:clarify|fix|update|add|remove)\w* (?:\w+ )?comments?|"
     r"for debugging|barrel)\b|"
-    r".*\bv?\d+\.\d+\S* in (?:the )?changelog|"
+    r".*\bv?\d+\.\d+\S* in (?:the )?changelog|.*\bmark \w+ steps\b|.*\[touch\]|"
+    r"(?:\w+: )?(?:re)?trigger (?:\w+ ){0,2}(?:deploy\w*|builds?|ci|pipeline|workflow)\b|"
+    r".*\b(?:pr|pull request|task|work ?log) (?:desc\w*|summary|docs?|document\w*|status|"
+    r"spec\w*)\b|"
     r"(?:chore|build|ci)(?:\([^)]*\))?!?: ?(?:release|bump|version|prepare release)|"
     r"(?:fix|update|run|apply|correct)? ?(?:the )?(?:lint\w*|format\w*|gofmt|prettier|typos?)\b)"
 )
 """How subjects begin of commits that nobody asks for later."""
 _SAYS_LITTLE = Phrase(
-    r"^\W*(?:\w+(?:\([^)]*\))?!?: ?)?(?:bump|clarif\w+|improve\w*|updat\w+|refine|document\w*|"
+    r"^\W*(?:[\w#]+(?:\([^)]*\))?!?: ?)?(?:bump|clarif\w+|improve\w*|updat\w+|refine|document\w*|"
     r"polish|tweak|address|sync|minor|small|various|misc\w*|clean ?up|cleanup|regenerat\w+|apply|"
     r"more|(?:comprehensive )?(?:repository|various|several) improvements|"
     r"add (?:\w+ ){0,3}(?:comments?|tests?|docs?|documentation|links?|badges?)|"

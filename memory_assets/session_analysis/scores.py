@@ -28,6 +28,7 @@ _OF_OTHERS = Phrase(
 )
 """Headings above what somebody else did, or an earlier session."""
 _FOUND = Phrase(
+    r"\b(?:happen(?:s|ed)|occur(?:s|red)|fail(?:s|ed)|crash(?:es|ed)|broke) (?:\w+ )?because\b|"
     r"\b(?:found (?:it\b|out|why|that|(?:the|a) (?:\w+ )?(?:problem|issue|bug|cause|culprit|reason|"
     r"error|hang|leak|race|gap|mismatch|difference))|discovered|I (?:can )?(?:now )?see (?:the "
     r"(?:problem|issue|bug)|why)|"
@@ -43,20 +44,22 @@ _REASON = Phrase(
 )
 PLANNING = Phrase(
     r"^\W*(?:(?:now|next|first|then|ok(?:ay)?|so|great|good|perfect)[,.!]* )*"
-    r"(?:using|let me|let's|I'll|I will|I'm (?:now |also )?\w+ing\b|I am \w+ing\b|I need to|I "
+    r"(?:using|once you|after you|"
+    r"let me|let's|I'll|I will|I'm (?:now |also )?\w+ing\b|I am \w+ing\b|I need to|I "
     r"want to|"
     r"I should|we should|we need to|going to|should I|shall I|would you|do you|if|you can|"
     r"you could|you may|sorry|you're (?:absolutely )?right|only \w+ \w+ \w+ if|"
     r"my (?:lean|preference|recommendation|suggestion|take)\b)"
 )
 _VERDICT = Phrase(
-    r"\bthe (?:fix|solution) (?:is|was) (?:in|correct|complete|good|clean|ready)\b|"
+    r"\bthe (?:fix|solution) (?:is|was) (?:(?:entirely )?in|correct|complete|good|clean|ready)\b|"
     r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b"
 )
 _DOUBTFUL = Phrase(
-    r"\b(?:might|maybe|perhaps|probably|possibly|could be|may be|seems? (?:like|to)|I think|"
+    r"\b(?:might|maybe|perhaps|possibly|could be|may be|seems? (?:like|to)|I think|"
     r"I suspect|wonder|would|will)\b|\?$"
 )
+_GUESSED = Phrase(r"\b(?:likely|probably|almost certainly|theoretically|suggesting)\b")
 _CONDITIONAL = Phrase(
     r"\b(?:if|when|options?|could|either|pros|cons|alternatives?|would you like|do you want|"
     r"should i)\b.*[:?]\W*$"
@@ -79,7 +82,7 @@ _CODE_LIKE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|\b\d+\b|--\w")
 
 _NO_FINDING = Phrase(
     r"^\W*(?:fix(?:es)?\b|the fix (?:is|was) (?:working|correct|complete|good|sound)\b|"
-    r"(?:worse|also|however|instead|additionally|plus|then)\b)|"
+    r"(?:worse|also|however|instead|additionally|plus|then|what I)\b)|"
     r"^\W*(?:now )?I (?:can )?(?:now )?(?:see|understand)\b|"
     r"^\W*(?:I(?:'ve)? )?found the (?:root )?(?:cause|issue|problem|bug)\b(?: and \w+ it)?\W*$|"
     r"\b(?:issue|problem|bug) (?:description|report|statement|number)\b|\bI was\b|\bthe user\b"
@@ -89,6 +92,10 @@ _NO_FINDING = Phrase(
     r"|\b(?:root cause|culprit|fix)(?: is| was)? (?:real|clear|confirmed|in place|found|here)\b"
 )
 _OF_THE_MOMENT = Phrase(
+    r"\b(?:typescript|biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"
+    r"\bpossibly (?:undefined|null)\b|\b(?:they|he|she) wants?\b|"
+    r"\b(?:does not|doesn't|no) need to (?:change|be)\b|"
+    r"\bI (?:\w+ly )?(?:assumed|failed|defaulted|misread|misunderstood)\b|"
     r"\b(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?(?:'s)?|specs?|mocks?|assertions?|scripts?)\b|"
     r"\b(?:read|edit|write|grep|bash) tool\b|_test\b|"
     r"\.(?:spec|test)\.|\blint\w*\b|\bunused\b|\btypos?\b|\bPID \d|\bsandbox\w*\b|"
@@ -122,9 +129,14 @@ def cause_score(one: Said) -> float:
         return 0.0
     if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):
         return 0.0
+    listed = one.sentence.item and one.changed and score < 1.5
+    if listed and _SUMMARY_HEADING.search(f"{one.sentence.heading} {one.sentence.lead}"):
+        return 0.0  # of a list of changes
     score += 0.5 if _CODE_LIKE.search(text) else 0.0
-    score += 0.5 if one.closing or one.recap else -0.8
-    score -= (1.2 if one.closing or one.recap else 2.0) if _DOUBTFUL.search(text) else 0.0
+    sure = one.closing or one.recap
+    score += 0.5 if sure else -0.8
+    score -= 3.0 if _GUESSED.search(text) else 0.0
+    score -= (1.2 if sure else 2.0) if _DOUBTFUL.search(text) else 0.0
     score -= 0.6 if len(text) > 220 else 0.0
     score -= 0.6 if score < 2 and _LABELLED.search(text) else 0.0
     score -= 1.0 if _CHANGES.match(text) else 0.0
@@ -138,6 +150,9 @@ _PAST = (
     r"wrote|merged|moved|changed|extracted|simplified|converted|deleted|rebased|resolved|installed|"
     r"configured|introduced|switched|documented|tightened|extended|rewrote|reverted|verified|opened|"
     r"published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
+    r"copied|rebuilt|synced|pinned|regenerated|seeded|tuned|adopted|adjusted|archived|bundled|imported|"
+    r"injected|ported|promoted|pruned|redirected|redesigned|reordered|reorganized|repaired|rewired|"
+    r"scaffolded|split|squashed|styled|toggled|uninstalled|vendored|hooked|guarded|gated|"
     r"completed|finished|ran|made|bumped|dropped|wired|registered|improved|patched|"
     r"filled|restored|aligned|applied|expanded|standardized|upgraded|hardened|consolidated|trimmed|"
     r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
@@ -152,7 +167,9 @@ DID = Phrase(
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
     rf"(?<!did )\b(?:I(?:'ve| have)?|we(?:'ve| have))(?: (?:also|now|just))* "
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
-    rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b"
+    rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b|"
+    r"^\W*the (?:fix|change|solution) (?:is|was) an? (?:\S+ ){0,3}"
+    r"(?:change|removal|addition|edit|fix|tweak|swap|line)\b"
 )
 _WAS_DONE = Phrase(
     rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b|"
@@ -163,18 +180,40 @@ _WITHOUT_OBJECT = Phrase(
     r"^\W*(?:added|cleared|removed|created|changed|deleted|replaced|dropped|extracted|"
     r"extended|renamed|introduced|disabled|enabled) (?:from|in|to|on|by|with|for|into|at|via)\b"
 )
-"""What was added, or removed, is said by the words before it."""
+_STATE = Phrase(
+    r"^\W*[^—–.?!:]{3,60}(?: [—–-]+|:) (?:enabled|disabled|configured|installed|connected)"
+    r"(?: (?:with|in|for|by|via|and|as)\b|\W*$)"
+)
+"""What was added, or removed, is said by the words before it; and how a thing is, not what was
+done."""
+_GOES_BACK = Phrase(
+    r"\W*(?:here(?:'s| is| are)\b|(?:this|that|which|it) (?:means|ensures|makes)\b|but\b)"
+)
 _CHECKED = Phrase(
     r"^\W*(?:\w+: )?(?:all |the )?(?:[\d,]+ |full |existing |\w+ ){0,2}"
     r"(?:tests?|suite|builds?|checks?|lint\w*|hooks?|typecheck|it|everything|all)\b.{0,60}\b"
-    r"(?:pass\w*|clean|green|succeed\w*)\b"
+    r"(?:pass\w*|clean|green|succeed\w*)\b|"
+    r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:successfully )?(?:completed|implemented|applied|made|"
+    r"finished|created|done|fixed) "
+    r"(?:all|both|everything|the (?:plan(?! to)|following|"
+    r"(?:changes|tasks?)(?! (?!and|as|in|you|to)\w)))\b|"
+    r"^\W*(?:(?:all|everything|these) (?:[\w'-]+ ){0,3}|"
+    r"the (?:changes|tasks?|plan|work|fix(?:es)?) )(?:(?:has|have) been|is|are|was|were) "
+    r"(?:now )?(?:successfully )?"
+    r"(?:implemented|completed?|applied|done|verified|finished)\b[^,:]{0,25}$"
 )
-"""What says that it was checked, not what was done."""
+"""What says that it was checked or is done, not what was done."""
+DOES = (
+    r"(?:\w+s|work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run|include|"
+    r"fall|read|write|take|get|share|handle|render|keep|point|match|require|log|store|send)"
+)
+"""What something does now."""
 NOW = Phrase(
     r"(?:\b(?:is|are)|'re|'s) (?:now|all (?:done|set|fixed|"
     r"complete|merged|green)|complete|done|fixed|in place|merged|pushed)\b|"
-    r"\bnow \w+s\b|"
-    r"\bnow (?:work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run)\b|"
+    rf"(?<=\S )now (?:\w+ly )?{DOES}\b|"
+    rf"^\W*now,? (?!.*\b(?:you|I)\b)(?:the|both|each|every|all|when(?:ever)?|\w+[_.(]\S*) "
+    rf"(?:\S+ ){{0,6}}?{DOES}\b|"
     r"\b(?:is|are) \w+ now\b|"
     r"\b(?:tests?|build|checks?|suite|lint|it|everything|all) (?:\w+ "
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
@@ -203,7 +242,7 @@ def done_score(one: Said) -> float:
         return 0.0
     if NEXT_HEADING.search(one.sentence.heading) or NEXT_HEADING.search(one.sentence.lead):
         return 0.0
-    if _WITHOUT_OBJECT.match(text):
+    if _WITHOUT_OBJECT.match(text) or _GOES_BACK.match(text) or _STATE.match(text):
         return 0.0
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0

@@ -34,8 +34,9 @@ _DEBRIS = re.compile(
 )
 _LEADING = re.compile(r"\A(?:[^\w\"'(<\[/.$@¿¡]+|\d{1,2}(?:[.)]| —)\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
+_GOES_ON = ("...", "…", "...)", "…)", '..."', "...'")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.$|^\d{1,2}\.$",
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.[)\]\"']*$|^\d{1,2}\.$",
     re.IGNORECASE,
 )
 _SENTENCES_OF_A_REQUEST = 4
@@ -113,7 +114,7 @@ def split(plain: RedactedText) -> Iterator[RedactedText]:
         end = boundary.end()
         if _ABBREVIATION.search(plain[max(at, end - 12) : end].lstrip()):
             continue
-        if plain.endswith(("...", "…"), 0, end) and plain[end : end + 2].strip().islower():
+        if plain.endswith(_GOES_ON, 0, end) and plain[end : end + 2].strip().islower():
             continue
         yield from _trimmed(plain.cut(at, end))
         at = end

@@ -20,13 +20,21 @@ _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
 POINTS_BACK = Phrase(r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b")
 _UNFINISHED = (*":,;(-–—…",)
-_SHORTEST_LEAD = 45
+_OPENING = re.compile(
+    r"\A\W*(?:Done|Good(?: \w+)?|Great|Thanks|Perfect|Fixed|Ok(?:ay)?|Yes|All set)"
+    r"\s*(?:[—–-]|[,:])\s+(?=[A-Z`])"
+)
+"""A word in front of what an agent says."""
+_SHORTEST_LEAD, _LONG_CLAUSES = 45, 220
+_CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
 _CUT_OFF = re.compile(
     r"(?:[ ,](?:now|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|were|be|"
     r"setting|use|using|via|following|follows|including|like|called))*[\s:]*\Z"
 )
 _LONGEST_OBJECTION = 600
 """Characters of a prompt that objects; a longer one brings something of its own."""
+_LONG_PROMPT = 200
+"""Characters of a prompt that nobody types twice."""
 CORRECTS = Phrase(
     r"\W*(?:(?:ok(?:ay)?|uh+|um+|well|but|hm+)[\s,.!]+)*"
     r"(?:no[.!]|no,? (?:wait|not|it|that|this|the|i)\b|nope\b|"
@@ -94,7 +102,7 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
                 continue
             where = record, place, at >= closing_from, place == last, changed, recap
             for sentence in sentences(record.text)[:_SENTENCES_OF_A_MESSAGE]:
-                text = sentence.text
+                text = sentence.text.sub(_OPENING, "")
                 said.append(Said(sentence, *where, text, text.replace("’", "'")))
     return said
 
@@ -149,6 +157,8 @@ def choose(
         if len(chosen) == most:
             break
         text = closed(in_context(one) if len(in_context(one)) + 2 < room else one.text)
+        if POINTS_BACK.match(text):
+            continue
         text = text if chosen else shorten(text, room - 2)
         vocabulary = vocabulary_of(text)
         if len(text) + 1 > room or any(alike(vocabulary, other) for other in vocabularies):
@@ -185,7 +195,21 @@ def without_colon(one: Said, *, whole_only: bool = False) -> Said:
     whole = one.text.sub(_CUT_OFF, "") if one.plain.endswith(":") else EMPTY
     if len(whole) < _SHORTEST_LEAD or (whole_only and len(whole) < len(one.text) - 1):
         return one
-    return replace(one, text=whole, plain=whole.replace("’", "'"))
+    return _as(one, whole)
+
+
+def fitting(one: Said) -> Said:
+    """Return a sentence that is too long to be read by itself as its first clauses, if these say
+    enough."""
+    if len(one.text) <= LONGEST:
+        return one
+    ends = [end.start() for end in _CLAUSE_END.finditer(one.text, _SHORTEST_LEAD, _LONG_CLAUSES)]
+    ends = [end for end in ends if one.text.count("(", 0, end) == one.text.count(")", 0, end)]
+    return _as(one, one.text.cut(0, ends[-1])) if ends else one
+
+
+def _as(one: Said, text: RedactedText) -> Said:
+    return replace(one, text=text, plain=text.replace("’", "'"))
 
 
 def readable(text: str) -> bool:
@@ -204,6 +228,17 @@ def withdrawn(session: SessionTurns) -> frozenset[str]:
         if after.typed is not None
         and (objects(after.typed.text.squeezed()) or _takes_back(after.records))
     )
+
+
+def routine(session: SessionTurns) -> frozenset[str]:
+    """Return the ids of the turns with a long prompt that comes again between others: what is
+    pasted, or sent by a hook, after each piece of work."""
+    places: dict[str, list[int]] = {}
+    for place, turn in enumerate(session.turns):
+        if turn.prompt is not None and len(turn.prompt.text) > _LONG_PROMPT:
+            places.setdefault(turn.prompt.text.strip(), []).append(place)
+    again = [each for each in places.values() if any(b > a + 1 for a, b in pairwise(each))]
+    return frozenset(session.turns[place].id for each in again for place in each)
 
 
 def _takes_back(records: Sequence[RedactedRecord]) -> bool:

@@ -19,7 +19,7 @@ from memory_assets.session_analysis.phrases import (
 )
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import commands
-from memory_assets.session_analysis.statements import all_said, withdrawn
+from memory_assets.session_analysis.statements import all_said, routine, withdrawn
 from memory_assets.summaries import findings, outcomes, prompts
 
 TEXT_LIMIT = 880
@@ -29,14 +29,14 @@ TEXT_LIMIT = 880
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-8"
+    summarizer_id = "extractive-12"
     """Changes with every change of a heuristic."""
     reason = ""
 
     def summarize(self, session: SessionTurns) -> Summary:
         """Return the session's summary; a field that nothing speaks for is empty."""
         records = session.records
-        gone = withdrawn(session)
+        gone = withdrawn(session) | routine(session)
         said = [one for one in all_said(session.turns) if session.turns[one.turn].id not in gone]
         files = touched(session)
         made = commits(session)

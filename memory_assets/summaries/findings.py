@@ -18,7 +18,7 @@ from memory_assets.session_analysis.phrases import (
     listing,
     shorten,
 )
-from memory_assets.session_analysis.scores import DID, PLANNING, cause_score, states_nothing
+from memory_assets.session_analysis.scores import DID, NOW, PLANNING, cause_score, states_nothing
 from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
@@ -57,6 +57,7 @@ _GOES_ON = Phrase(
     r"\W*(?:but|and|or|also|plus|great|perfect|yes|no|ok|however|instead|worse|still|uses|adds|"
     r"returns|makes|runs|handles|keeps|sets|calls|gets|has|does|allows|prevents|ensures)\b"
 )
+_FRAGMENT = re.compile(r"[a-z]+ |[A-Z][a-z]+ing (?!is |was |the \w+ (?:is|was) )")
 _AMISS = Phrase(
     r"n't\b|\b(?:not?|never|missing|without|still|wrong|fails?|should|could|only|duplicat\w+|unused|"
     r"redundant|mismatch\w*|inconsisten\w+|leak\w*|race|stale|incorrect\w*|ignor\w+|drop\w*|"
@@ -90,7 +91,7 @@ def learned(session: SessionTurns, said: list[Said], done: RedactedText) -> Reda
 def _dangles(one: Said) -> bool:
     """Return True if the subject of a sentence, or what it goes on from, stands elsewhere."""
     text = in_context(one)
-    if text.count('"') % 2:  # of a quotation that goes on
+    if text.count('"') % 2 or _FRAGMENT.match(text):  # of a quotation, or a clause, that goes on
         return True
     return (POINTS_BACK.match(text) or _GOES_ON.match(text)) is not None
 
@@ -149,7 +150,7 @@ def _answer_score(one: Said) -> float:
         return 0.0
     if _OPTION.match(one.plain) or _OPTION.search(one.sentence.lead):
         return 0.0
-    if PLANNING.search(one.plain) or DID.search(one.plain) or _dangles(one):
+    if any(each.search(one.plain) for each in (PLANNING, DID, NOW)) or _dangles(one):
         return 0.0
     if one.plain.startswith(("I ", '"')) or states_nothing(one.plain):
         return 0.0

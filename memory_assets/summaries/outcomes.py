@@ -22,7 +22,7 @@ from memory_assets.session_analysis.phrases import (
 )
 from memory_assets.session_analysis.scores import DID, NEXT_HEADING, NOW, done_score
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.statements import Said, choose, readable, without_colon
+from memory_assets.session_analysis.statements import Said, choose, fitting, readable, without_colon
 
 LIMIT = 400
 _PLANS = ".claude/plans/"
@@ -81,7 +81,7 @@ def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) 
     commits = _committed(made)
     room = LIMIT - len(commits) - 1
     done = choose(
-        map(without_colon, said),
+        (without_colon(fitting(one)) for one in said),
         lambda one: done_score(one) or _listed_score(one),
         room=room,
         most=4,

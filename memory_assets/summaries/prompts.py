@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from memory_assets.models import PROGRAM
@@ -24,19 +23,24 @@ from memory_assets.session_analysis.sentences import (
     request_sentences,
 )
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.statements import alike, vocabulary_of
+from memory_assets.session_analysis.statements import alike, routine, vocabulary_of
 
 TITLE_LIMIT = 90
 REQUEST_LIMIT = 400
 _FIRST_REQUEST_LIMIT = 260
 _LATER_REQUEST_LIMIT = 110
-_MOST_CHANGES = 4
+_MOST_CHANGES, _SHORTEST_REQUEST, _END = 4, 12, 1_000
 
 _TITLES = ("custom-title", "ai-title", "session-name", "thread-name", "session_info", "name")
 _NO_TITLE = Phrase(
     r"<[a-z]|caveat:|\[request interrupted|\[image|api error|invalid api key|credit balance|"
     r"prompt is too long|please run /login|unknown (?:skill|slash command)|no response requested|"
     r"this session is being continued|implement the following plan|a previous agent produced|"
+    r"(?:identifying|analy[sz]ing|understanding|determining|summarizing) (?:the )?"
+    r"(?:conversation|session|user|request|topic)|"
+    r"(?:review|fix|update|check|explain|analy[sz]e|debug|test) (?:the |a )?"
+    r"(?:code(?:base)?|changes?|bugs?|issues?|prs?|pull requests?|project|files?|repo(?:sitory)?)"
+    r"(?: changes?)?\W*$|"
     r"warmup\W*$|hello memory agent|new (?:session|chat|conversation)\W*$|untitled\W*$"
 )
 """How texts begin that agents put where a title belongs."""
@@ -80,6 +84,20 @@ _POINTS_ON = Phrase(
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _ADDRESS = re.compile(r"https?://\S+")
 _PASTED = re.compile(r"\S+@\S+ .{0,60}[%$#] |[^\"\n]*\"\s*$|\W*~?/\S+/\S+\s*$")
+_IDLE = Phrase(
+    r"\W*(?:hi|hello|good \w+|is|are|do|does|did|have|has|was|were|which|where)\b[^?\n]{0,60}"
+    r"\?\s*$"
+)
+"""Short questions about how things are, with which sessions begin that are about other things."""
+_LOGGED = Phrase(
+    r"^(?!.*\b(?:i|i'm|we|my|our|you|please)\b).*(?:[{}<>=]|\b(?:error|exception|traceback|fatal|err!|"
+    r"warn(?:ing)?)\b|\d\d:\d\d)"
+)
+"""A pasted line of a log or of data."""
+_WANTS = Phrase(
+    r"\?\W*$|^\W*(?:what|why|how|where|which)\b"
+    r"|\b(?:please|(?:can|could|would) you|i (?:want|need)|we need|help me)\b"
+)
 _ANSWERING = Phrase(r"\W*(?:yes|no|ok(?:ay)?|sure|yep|\d+)\b[\s,.]")
 _TURNING = Phrase(
     r"^\W*(?:no\b|actually|instead|wait|stop|but\b|don'?t|do not|not\b|now\b|also\b|let'?s|"
@@ -106,15 +124,17 @@ def title(session: SessionTurns) -> RedactedText:
     if committed := _committed(subjects(commits(session))):
         return committed
     asked = requests(session)
-    often = Counter(asked)
-    asked.sort(key=lambda text: (often[text] > 1 and len(text) > _ENOUGH, *_says_little(text)))
+    asked.sort(key=_says_little)
     typed = [turn.typed.text for turn in session.turns if turn.typed is not None]
     greetings = [text for text in typed if not text.startswith(("/", "<"))]
     others = list(_without_a_human(session))  # without them too little is said for a summary
     for text in (*asked, *(greetings[:1] if others else ()), *others):
         told = request_sentences(text.sub(_TIMES, ""))
         is_plan = text.lstrip().startswith("#")
-        for sentence in sorted(told[:2], key=lambda one: _says_little(one.text)):
+        first = sorted(told[:2], key=lambda one: _says_little(one.text))
+        if told[1:] and _LOGGED.search(told[0].text):
+            first = [one for one in told[-1:] if _WANTS.search(one.text)] + first
+        for sentence in first:
             return _open(_clause(sentence.text) if is_plan else _begun(sentence.text, told))
         if text.strip():
             return _clause(text.cut(0, 400).squeezed())
@@ -173,8 +193,8 @@ def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
 def _says_little(text: str) -> tuple[bool, bool]:
     """Return how little a request tells as a title: of few words, or pasted, then answering."""
     words = _WORD.findall(_ADDRESS.sub("", text[:_ENOUGH]))
-    few = len(words) < _FEWEST_WORDS or _PASTED.match(text) is not None
-    return few, _ANSWERING.match(text) is not None
+    few = len(words) < _FEWEST_WORDS or _PASTED.match(text) is not None or _IDLE.match(text)
+    return bool(few), _ANSWERING.match(text) is not None
 
 
 def _given(session: SessionTurns) -> Iterator[RedactedText]:
@@ -217,7 +237,10 @@ def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
 def requests(session: SessionTurns) -> list[RedactedText]:
     """Return the prompts that ask for something, oldest first: the human's and the plans that
     they handed over; where there are none, a program's."""
-    prompts = [turn.prompt for turn in session.turns if turn.prompt is not None]
+    again = routine(session)
+    prompts = [
+        turn.prompt for turn in session.turns if turn.prompt is not None and turn.id not in again
+    ]
     of_humans = [prompt for prompt in prompts if prompt.subtype != PROGRAM]
     prompts = of_humans or prompts
     return [own_words(prompt.text) for prompt in prompts if asks(prompt)]
@@ -228,11 +251,25 @@ def request(session: SessionTurns) -> RedactedText:
     asked = requests(session)
     if not asked:
         return EMPTY
-    first = condensed(asked[0], _FIRST_REQUEST_LIMIT)
+    telling = (len(text.squeezed()) >= _SHORTEST_REQUEST for text in asked)
+    asked = asked[next((place for place, tells in enumerate(telling) if tells), 0) :]
+    first = _with_its_end(asked[0])
     later = _changes_of_direction(first, asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
     if not first:
         return later
     return compose("{} Then: {}", closed(first), later) if later else first
+
+
+def _with_its_end(text: RedactedText) -> RedactedText:
+    """Return the first sentences of a request, and its last one, in which what is wanted stands
+    after a list or pasted lines: before the others where these ask for nothing."""
+    begun, told = condensed(text, _FIRST_REQUEST_LIMIT), request_sentences(text.cut(-_END))
+    end = told[-1].text if told and not text.lstrip().startswith("#") else EMPTY
+    if not _ASKING.search(end) or end in begun or len(end) > _FIRST_REQUEST_LIMIT:
+        return begun
+    if _WANTS.search(end) and not _ASKING.search(begun):
+        return join(" ", (end, condensed(text, max(_FIRST_REQUEST_LIMIT - len(end), TITLE_LIMIT))))
+    return join(" ", (begun, end)) if len(begun) + len(end) < _FIRST_REQUEST_LIMIT else begun
 
 
 def _changes_of_direction(
@@ -255,7 +292,7 @@ def _changes_of_direction(
 
 
 def _weight(text: RedactedText) -> float:
-    if len(text) < 12:
+    if len(text) < _SHORTEST_REQUEST:
         return 0.0
     turning = 1.5 if _TURNING.search(text) else 0.0
     return turning + (1.0 if _ASKING.search(text) else 0.0) + (0.2 if len(text) > 40 else 0.0)

@@ -56,9 +56,9 @@ class BlockSession(Session):
             kind = type_name(block.get("type"))
             if kind == "text":
                 text = text_field(block, "text")
-                made += self._one(frame, "assistant", "assistant_text", text)
+                made += self._one(frame, "assistant_text", text)
             elif kind == "thinking":
-                made += self._one(frame, "assistant", "thinking", text_field(block, "thinking"))
+                made += self._one(frame, "thinking", text_field(block, "thinking"))
             elif kind == "tool_use":
                 call = Call.of_block(block, "input")
                 text = render_input(block.get("input"))

@@ -36,10 +36,6 @@ class Content(Protocol):
         """Bytes that are kept; raises `TranscriptError` if they cannot be looked at."""
 
     @property
-    def version(self) -> str:
-        """A token that differs where the bytes may differ; costs a `stat` at most."""
-
-    @property
     def is_whole(self) -> bool:
         """Whether it can only be read whole, and has no half-written last line."""
 
@@ -62,15 +58,6 @@ class FileContent:
         """Bytes on disk."""
         return size_of(self._path)
 
-    @property
-    def version(self) -> str:
-        """Size, time and inode."""
-        try:
-            status = self._path.stat()
-        except OSError as error:
-            raise unreadable(self._path, error) from error
-        return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}"
-
     def read(self, start: int, end: int) -> bytes:
         """Return bytes on disk; raise `TranscriptError` if the file cannot be read."""
         try:
@@ -90,14 +77,13 @@ class Rendered:
 
     is_whole = True
 
-    def __init__(self, lines: bytes, version: str, finished: int) -> None:
+    def __init__(self, lines: bytes, finished: int) -> None:
         self._lines = lines
-        self.version = version
         self.finished = finished
         """Bytes of the lines that stay as they are when the session goes on."""
 
     @classmethod
-    def of(cls, rows: Iterable[Any], version: str, path: Path) -> Rendered:
+    def of(cls, rows: Iterable[Any], path: Path) -> Rendered:
         """Return the content of these rows, one JSON object a line; None stands before the first
         that may still change.
 
@@ -113,7 +99,7 @@ class Rendered:
             lines += line_of(row)
             if len(lines) > MAX_RENDERED_BYTES:
                 raise DamagedTranscript(f"{printable(path)}: {_TOO_LARGE}", _TOO_LARGE)
-        return cls(bytes(lines), version, len(lines) if finished is None else finished)
+        return cls(bytes(lines), len(lines) if finished is None else finished)
 
     @property
     def size(self) -> int:

@@ -24,8 +24,11 @@ SUFFIX = ".jsonl"
 ENDINGS = (SUFFIX, *(f"{SUFFIX}{ending}" for ending in COMPRESSED))
 """Endings of transcripts, compressed ones included."""
 
-Identified = tuple[str, str, str | None] | tuple[str, str, str | None, str]
+Identified = tuple[str, str, str | None, str]
 """Project, session and subagent of a file, and the directory that its records name."""
+
+File = tuple[os.DirEntry[str], int, int]
+"""A file with its size and `mtime_ns`."""
 
 _VANISHED = (FileNotFoundError, NotADirectoryError)
 _NOT_UTF8 = "its name is not UTF-8"
@@ -135,7 +138,7 @@ class Walk:
 
     def sources(
         self,
-        files: Iterable[tuple[os.DirEntry[str], int, int]],
+        files: Iterable[File],
         known: Known,
         identify: Callable[[Path], Identified],
     ) -> Iterator[Source]:
@@ -147,19 +150,19 @@ class Walk:
             source = known(path, size, mtime_ns)
             if source is None:
                 try:
-                    project, session_id, agent_id, *directory = identify(path)
+                    project, session_id, agent_id, directory = identify(path)
                 except TranscriptError as error:
                     self.note(path, error)
                     continue
                 source = Source(
                     *(self._agent, project, session_id, agent_id, path, size, mtime_ns),
-                    directory="".join(directory),
+                    directory=directory,
                 )
             yield source
 
     def transcripts(
         self, root: Path, depth: int, endings: tuple[str, ...] = (SUFFIX,)
-    ) -> Iterator[tuple[os.DirEntry[str], int, int]]:
+    ) -> Iterator[File]:
         """Yield (entry, size, mtime_ns) of the files with these endings at most `depth` directories
         under `root`, in order of path, without those that agents keep tokens and settings in.
         Symbolic links to directories are not followed."""

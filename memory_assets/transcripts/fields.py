@@ -58,6 +58,8 @@ _IMAGE_TYPE = re.compile(r"image/([\w.-]{1,20})")
 _LONGEST_NUMBER = 20
 _MOST_COUNTED = 10**12
 """No count of tokens is larger; one that is would not fit a column."""
+_EARLIEST = 946_684_800
+"""Seconds of the year 2000: a smaller number is no time of a session."""
 
 
 def names(words: str) -> frozenset[str]:
@@ -116,10 +118,10 @@ def nanoseconds(value: object) -> int:
 
 def _units(value: object) -> float:
     """Return how many units a second has in which a number is a time, by its magnitude: dates of
-    these decades are told apart. 0 for what is no such number."""
+    these decades are told apart. 0 for what is no such number, as a time since a window opened."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
-    if value != value or value <= 0 or value > 1e20:
+    if value != value or value < _EARLIEST or value > 1e20:
         return 0.0
     return next(
         (unit for limit, unit in ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6)) if value < limit), 1e9

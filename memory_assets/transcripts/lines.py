@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,11 @@ def head_objects(head: bytes) -> Iterator[JsonObject]:
             yield value
     if isinstance(value := _load(last), dict):
         yield value
+
+
+def first_object(head: bytes, wanted: Callable[[JsonObject], bool]) -> JsonObject:
+    """Return the first of the objects of a head that is `wanted`; an empty one if none is."""
+    return next(filter(wanted, head_objects(head)), {})
 
 
 def read_objects(

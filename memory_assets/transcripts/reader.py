@@ -8,10 +8,12 @@ from pathlib import Path
 
 from memory_assets.errors import unreadable
 from memory_assets.models import Record
+from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.content import Content, FileContent, Rendered
-from memory_assets.transcripts.lines import JsonObject, objects_in
+from memory_assets.transcripts.discovery import File, Identified, Walk
+from memory_assets.transcripts.lines import JsonObject, objects_in, read_head
 from memory_assets.transcripts.session import Session
 
 
@@ -24,6 +26,8 @@ class Reader(ABC):
     """The code version; must change whenever a file would give other records."""
     left_out: tuple[LeftOut, ...] = ()
     """The places whose text the reader leaves out on purpose."""
+    session: type[Session]
+    """The state of reading a source."""
 
     @abstractmethod
     def sniff(self, head: bytes) -> bool:
@@ -33,13 +37,30 @@ class Reader(ABC):
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return (session_id, agent_id) from the file's name and its head."""
 
-    @abstractmethod
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield this agent's transcripts under `root` in a fixed order.
+        """Yield this agent's transcripts under `root` in a fixed order: those of `files`, unless
+        a reader says otherwise.
 
         Files that vanish during the walk are skipped. Files and directories that cannot be
         listed, read or named are skipped and passed to `note`; nothing is raised.
         """
+        walk = Walk(self.agent, note)
+        return walk.sources(self.files(walk, root), known, self.identified)
+
+    def files(self, walk: Walk, root: Path) -> Iterable[File]:
+        """Return the transcripts that are files under `root`, in a fixed order."""
+        return ()
+
+    def directory(self, path: Path, head: bytes) -> str:
+        """Return the directory that a file that begins with `head` is of, "" if it says none."""
+        return ""
+
+    def identified(self, path: Path) -> Identified:
+        """Return project, ids and directory of a file; raise `TranscriptError` if it cannot be
+        read."""
+        head = read_head(path)
+        directory = self.directory(path, head)
+        return project_of(directory), *self.identify(path, head), directory
 
     def elsewhere(self, root: Path) -> Iterable[Path]:
         """Return directories outside of `root` that have sessions which are found by it."""
@@ -53,9 +74,9 @@ class Reader(ABC):
         """Return the places whose text is left out of this file on purpose."""
         return self.left_out
 
-    @abstractmethod
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
         """Return the state of reading a source's first `end` bytes, or all, at its start."""
+        return self.session(source, report)
 
     def contents(self, source: Source) -> tuple[Content, ...]:
         """Return what the source's lines are read from, in order: its files, or one that was
@@ -64,7 +85,19 @@ class Reader(ABC):
         Raises:
             TranscriptError: a store cannot be read, or has no such session any more.
         """
-        return tuple(map(FileContent, source.files))
+        if not self.renders(source):
+            return tuple(map(FileContent, source.files))
+        return (Rendered.of(self.rows(source), source.path),)
+
+    def rows(self, source: Source) -> Iterable[JsonObject | None]:
+        """Return the lines of a source that is rendered: one object for each finished row or
+        message in order, then None, then what may still change: titles, and messages that are being
+        written. Whatever is equal in the store is equal here.
+
+        Raises:
+            TranscriptError: the store cannot be read, or has no such session any more.
+        """
+        raise NotImplementedError
 
     def unread(self, source: Source) -> Mapping[str, int]:
         """Return the bytes of text of a source by place that the reader does not ask its store for,
@@ -129,7 +162,7 @@ class Reader(ABC):
 
 
 class RenderingReader(Reader):
-    """A reader whose sources are no files of lines: `rows` has a session's as JSON objects.
+    """A reader whose sources are no files of lines.
 
     Its sources' `size` and `mtime_ns` are a token of their state, as `state` says it: those of the
     file for a document that is one session.
@@ -137,19 +170,8 @@ class RenderingReader(Reader):
 
     @abstractmethod
     def rows(self, source: Source) -> Iterable[JsonObject | None]:
-        """Return one object for each finished row or message in order, then None, then what may
-        still change: titles, and messages that are being written. Whatever is equal in the store
-        is equal here.
-
-        Raises:
-            TranscriptError: the store cannot be read, or has no such session any more.
-        """
+        """Return the lines of a source."""
 
     def renders(self, source: Source) -> bool:
         """Return True."""
         return True
-
-    def contents(self, source: Source) -> tuple[Content, ...]:
-        """Return the rendered lines."""
-        version = f"{source.size}:{source.mtime_ns}"
-        return (Rendered.of(self.rows(source), version, source.path),)

@@ -6,13 +6,25 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from memory_assets.models import Kind, Record, Role, Tokens
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.fields import mark, object_field, paths_in, text_field, type_name
+from memory_assets.transcripts.fields import (
+    count_field,
+    mark,
+    object_field,
+    parse_time,
+    paths_in,
+    record_id,
+    safe_id,
+    safe_name,
+    text_field,
+    type_name,
+)
 from memory_assets.transcripts.lines import JsonObject
 
 MAX_OPEN_CALLS = 2_000
@@ -23,9 +35,23 @@ UNKNOWN_TAG = "unknown-tag"
 """Subtype of a text that a tag holds which no reader knows."""
 SIDE_QUESTION = "side-question"
 """Subtype of a prompt that a human sent to a subagent; all others there are an agent's."""
+HEADER = "session-header"
+STATE = "session-state"
+"""Reasons why facts of the session, and of the program, give no record."""
 USAGE = "usage"
 """Subtype of a record that only carries tokens."""
 _TAG = re.compile(r"<([\w-]+)")
+_ROLES: dict[Kind, Role] = {
+    "prompt": "user",
+    "attachment": "user",
+    "assistant_text": "assistant",
+    "thinking": "assistant",
+    "tool_use": "assistant",
+    "tool_result": "tool",
+}
+"""Who a record of a kind is from, unless a reader says otherwise; all others are the system's."""
+_ON_BRANCHES = frozenset({"prompt", "assistant_text", "thinking"})
+"""Kinds of what was said on a branch; what tools did there was done."""
 
 Outcome = list[Record] | str
 """What became of one object: its records, or the reason why there are none."""
@@ -68,6 +94,16 @@ class Held(NamedTuple):
     def is_human(self) -> bool:
         """True if the human typed it as a prompt."""
         return self.said.kind == "prompt"
+
+
+def tokens_in(counts: JsonObject, names: Sequence[str]) -> Tokens:
+    """Return the tokens in these fields of an object, in the order of `Tokens`."""
+    return Tokens(*(count_field(counts, name) for name in names))
+
+
+def tokens_with_cached(given: int, output: int, cached: int) -> Tokens:
+    """Return the tokens of an answer whose prompt was `given`, what was cached included."""
+    return Tokens(max(given - cached, 0), output, min(cached, given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +151,10 @@ class Session(ABC):
         self._seen: set[int] = set()
         self._objects: set[int] = set()
         self._calls = OpenCalls()
+        self._cwd = self._git_branch = self._model = self._version = ""
+        self._start: datetime | None = None
+        self._branch = ""
+        """The subtype of what the present object says: `ABANDONED` on an abandoned branch."""
 
     @abstractmethod
     def take(self, record: JsonObject, start: int, end: int, /) -> list[Record]:
@@ -156,13 +196,67 @@ class Session(ABC):
         self._report.kept += 1
         return outcome
 
+    def _begin(
+        self,
+        *,
+        session: object,
+        cwd: str,
+        version: str = "",
+        start: object = None,
+        model: str = "",
+    ) -> str:
+        """Note the session's facts, which are those of the records that follow; return the reason
+        why the object that has them gives no record."""
+        report = self._report
+        report.see_session(safe_id(session))
+        self._cwd = cwd or self._cwd
+        self._version = safe_name(version) or self._version
+        self._model = model or self._model
+        report.see_cwd(self._cwd)
+        report.see_version(self._version)
+        self._start = parse_time(start)
+        report.see_time(self._start)
+        return HEADER
+
+    def _frame(
+        self,
+        row: Any,
+        start: int,
+        end: int,
+        own: object,
+        at: datetime | None,
+        model: str = "",
+        parent: object = None,
+    ) -> Frame:
+        """Return the frame of an object with the agent's `own` id and its time, else that of the
+        session's beginning."""
+        self._report.see_time(at)
+        return Frame(
+            byte_start=start,
+            byte_end=end,
+            record_uuid=record_id(self._source.agent, self._source.session_id, own, start),
+            timestamp=at or self._start,
+            parent_uuid=safe_id(parent) or None,
+            cwd=self._cwd,
+            git_branch=self._git_branch,
+            model=safe_name(model) or self._model,
+            agent_version=self._version,
+            is_sidechain=self._source.agent_id is not None,
+            content=row,
+        )
+
+    def _unknown(self, name: str) -> str:
+        """Count a type that the reader does not know; return the reason that it gives no record."""
+        self._report.see_unknown(name)
+        return UNKNOWN_TYPE
+
     def _one(
-        self, frame: Frame, role: Role, kind: Kind, text: str, subtype: str = "", **details: Any
+        self, frame: Frame, kind: Kind, text: str, subtype: str = "", **details: Any
     ) -> list[Record]:
         """Return one record, or none if it has no text."""
         if not text.strip():
             return []
-        return [self._record(frame, role, kind, text, subtype=subtype, **details)]
+        return [self._record(frame, kind, text, subtype=subtype, **details)]
 
     def _with_tokens(self, made: Outcome, frame: Frame, tokens: Tokens) -> Outcome:
         """Return what one object gave with the tokens of an answer at the first record; one
@@ -170,43 +264,40 @@ class Session(ABC):
         if not any(tokens):
             return made
         if isinstance(made, str) or not made:
-            made = [self._record(frame, "system", "system", "", subtype=USAGE)]
+            made = [self._record(frame, "system", "", subtype=USAGE)]
         return [replace(made[0], tokens=tuple(tokens)), *made[1:]]
 
     def _said(self, frame: Frame, said: Said) -> list[Record]:
         """Return the record of a text; a prompt is the user's. An unknown tag is counted."""
         if said.subtype == UNKNOWN_TAG and (tag := _TAG.match(said.text)):
             self._report.see_unknown(f"tag/{type_name(tag.group(1))}")
-        role: Role = "user" if said.kind == "prompt" else "system"
-        return self._one(frame, role, said.kind, said.text, said.subtype)
+        return self._one(frame, said.kind, said.text, said.subtype)
 
-    def _called(
-        self,
-        frame: Frame,
-        call_id: str,
-        call: Call,
-        text: str,
-        role: Role = "assistant",
-        **more: Any,
-    ) -> Record:
+    def _attached(self, frame: Frame, path: str) -> list[Record]:
+        """Return the record of a file that a person attached; none without a path."""
+        return self._one(frame, "attachment", path, "file", paths=(path,))
+
+    def _called(self, frame: Frame, call_id: str, call: Call, text: str, **details: Any) -> Record:
         """Return the record of a tool call, which is open from now on."""
         self._calls.open(call_id, call)
-        return self._of_call(frame, role, "tool_use", text, call_id, call, **more)
+        return self._of_call(frame, "tool_use", text, call_id, call, **details)
 
     def _answered(
-        self, frame: Frame, call_id: str, text: str, unknown: Call | None = None, **more: Any
+        self, frame: Frame, call_id: str, text: str, unknown: Call | None = None, **details: Any
     ) -> Record:
         """Return the record of a call's result; `unknown` replaces a call that was not read."""
         call = self._calls.close(call_id) or unknown or Call("")
-        return self._of_call(frame, "tool", "tool_result", text, call_id, call, **more)
+        return self._of_call(frame, "tool_result", text, call_id, call, **details)
 
     def _of_call(
-        self, frame: Frame, role: Role, kind: Kind, text: str, call_id: str, call: Call, **more: Any
+        self, frame: Frame, kind: Kind, text: str, call_id: str, call: Call, **details: Any
     ) -> Record:
-        more |= {"tool_name": call.tool_name, "paths": call.paths, "command": call.command}
-        return self._record(frame, role, kind, text, tool_use_id=call_id, **more)
+        details |= {"tool_name": call.tool_name, "paths": call.paths, "command": call.command}
+        return self._record(frame, kind, text, tool_use_id=call_id, **details)
 
-    def _record(self, frame: Frame, role: Role, kind: Kind, text: str, **details: Any) -> Record:
+    def _record(
+        self, frame: Frame, kind: Kind, text: str, role: Role | None = None, **details: Any
+    ) -> Record:
         """Return the next record; `details` are further fields of `Record`.
 
         In a sidechain nobody is human, but for side questions: what would be a prompt there is an
@@ -215,12 +306,14 @@ class Session(ABC):
         report, source = self._report, self._source
         if kind == "prompt" and frame.is_sidechain and details.get("subtype") != SIDE_QUESTION:
             role, kind, details["subtype"] = "system", "system", "agent-prompt"
+        if self._branch and kind in _ON_BRANCHES:
+            details["subtype"] = details.get("subtype") or self._branch
         record = Record(
             agent=source.agent,
             session_id=source.session_id,
             agent_id=source.agent_id,
             seq=report.blocks,
-            role=role,
+            role=role or _ROLES.get(kind, "system"),
             kind=kind,
             text=text,
             **vars(frame),

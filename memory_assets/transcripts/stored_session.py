@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import datetime
 from typing import Any
@@ -10,21 +11,26 @@ from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
     from_json,
-    parse_time,
+    object_field,
     patch_paths,
     paths_in,
-    record_id,
     render_input,
-    safe_id,
     safe_name,
     text_field,
+    type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Call, Frame, Session
+from memory_assets.transcripts.session import STATE, Call, Frame, Outcome, Session
 
 _COMMANDS = ("command", "cmd", "commandLine")
-_NO_TOKENS = Tokens()
 _PATCHES = ("patchText", "patch", "input")
+_UNNAMED = re.compile(
+    r"(?:new|child|untitled) (?:session|chat|thread|conversation|composer|agent|task)"
+    r"(?: - \d{4}-\d\d-\d\d\S*)?",
+    re.IGNORECASE,
+)
+"""What OpenCode ("New session - 2026-07-30T14:04:55.689Z"), Crush, Cursor, Goose, VS Code and Zed
+call a session that has no title yet."""
 
 
 def call_of(name: str, arguments: Any) -> Call:
@@ -43,24 +49,36 @@ def call_of(name: str, arguments: Any) -> Call:
 
 
 class StoredSession(Session):
-    """The state of reading one rendered session."""
+    """The state of reading one rendered session: a row of type "session" has its facts, one of type
+    "session-state" its title, and all others what was said."""
+
+    header_type = "session"
+    """The type of the row that has the session's facts."""
+    title_subtype = "ai-title"
+    """How the title came about."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
         super().__init__(source, report)
-        self._cwd = self._version = self._model = self._branch = ""
-        self._start: datetime | None = None
         self._ids: Counter[str] = Counter()
 
-    def _begin(self, *, session: object, cwd: str, version: str = "", start: object = None) -> None:
-        """Note a session's facts, which its first row has."""
-        report = self._report
-        report.see_session(safe_id(session))
-        self._cwd = cwd or self._cwd
-        self._version = safe_name(version) or self._version
-        report.see_cwd(self._cwd)
-        report.see_version(self._version)
-        self._start = parse_time(start)
-        report.see_time(self._start)
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a row gives."""
+        name = type_name(row.get("type"))
+        role = text_field(row, "role") or text_field(object_field(row, "info"), "role")
+        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
+        if name == self.header_type:
+            return self._resolve(self._opened(row))
+        if name == STATE:
+            return self._titled(row, start, end)
+        return self._resolve(self._message(name, role, row, start, end))
+
+    def _opened(self, row: JsonObject) -> str:
+        """Note the session's facts; return why their row gives no record."""
+        raise NotImplementedError
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        """Return what a row of another type gives."""
+        raise NotImplementedError
 
     def _frame(
         self,
@@ -72,40 +90,29 @@ class StoredSession(Session):
         model: str = "",
         parent: object = None,
     ) -> Frame:
-        """Return the frame of a row with the agent's `own` id and its time, else that of the
-        session's beginning. An id that rows share, as where a program blanked ids, is numbered."""
-        self._report.see_time(at)
+        """Return the frame of a row; its model is that of the rows after it, too. An id that rows
+        share, as where a program blanked ids, is numbered."""
         if isinstance(own, str):
             self._ids[own] += 1
             own = own if self._ids[own] == 1 else f"{own}/{self._ids[own]}"
         self._model = safe_name(model) or self._model
-        return Frame(
-            byte_start=start,
-            byte_end=end,
-            record_uuid=record_id(self._source.agent, self._source.session_id, own, start),
-            timestamp=at or self._start,
-            parent_uuid=safe_id(parent) or None,
-            cwd=self._cwd,
-            git_branch=self._branch,
-            model=self._model,
-            agent_version=self._version,
-            is_sidechain=self._source.agent_id is not None,
-            content=row,
-        )
+        return super()._frame(row, start, end, own, at, parent=parent)
 
-    def _titled(
-        self,
-        row: JsonObject,
-        start: int,
-        end: int,
-        subtype: str = "ai-title",
-        tokens: Tokens = _NO_TOKENS,
-    ) -> list[Record]:
-        """Return the record of the session's title, from the row of its changing facts; with the
-        tokens of all answers, where the store counts them by session only."""
+    def _tokens_of_all(self, row: JsonObject) -> Tokens:
+        """Return the tokens of all answers, from the row of the session's changing facts, where the
+        store counts them by session only."""
+        return Tokens()
+
+    def _titled(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the record of the session's title, from the row of its changing facts. What a
+        program calls a session that nobody named is no title."""
         frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
-        made = self._one(frame, "system", "title", text_field(row, "title"), subtype)
-        return self._resolve(self._with_tokens(made, frame, tokens))
+        title = text_field(row, "title")
+        if _UNNAMED.fullmatch(title):
+            made = self._one(frame, "system", title, "unnamed")
+        else:
+            made = self._one(frame, "title", title, self.title_subtype)
+        return self._resolve(self._with_tokens(made, frame, self._tokens_of_all(row)))
 
     def _call(self, frame: Frame, call_id: str, name: str, given: Any, **more: Any) -> Record:
         """Return the record of a call, which is open until it is answered. `given` are its

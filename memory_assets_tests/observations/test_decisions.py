@@ -123,6 +123,24 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("The gate should clearly be red because it has a red rim", False),
         ("let's go with the second approach instead", False),
         ("Great, let's go with your recommendation.", False),
+        ("don't ring the bell until the ship has been moored at the quay", True),
+        ("never open the gate unless the keeper has shown his pass", True),
+        ("for night ships only light the lamps that hang over the quay", True),
+        ("don't worry about the bell until the ship has been moored", False),
+        ("use brass for the hinges of the gate since iron rusts", True),
+        ("update the keeper's list so that each pass has a date", True),
+        ("update the changelog because the gate is new", False),
+        ("We should store the passes of the keepers in one chest", True),
+        ("We should look at the passes of the keepers again", False),
+        ("Tell me where we should hang the bell of the gate", False),
+        ("Analyse which of the gates should be added to the list", False),
+        ("Get the latest tide tables so that we can ensure the gate opens", False),
+        ("noo it should say that the gate is shut", False),
+        ("never push the keys of the harbour to the yard", True),
+        ("I don't want to use a paid key for the gate", True),
+        ("I don't want to paint the gate of the harbour again", False),
+        ("// the gate should be red when it is shut by voice", False),
+        ("but should that bell have been hung there at all", False),
     ],
 )
 def test_what_the_human_wants_so_and_not_otherwise_is_a_decision(
@@ -183,6 +201,44 @@ def test_options_that_the_human_picks_by_their_label_are_a_decision(
         assert one.text.count("lasts longer") == 1 and ".." not in one.text
 
 
+WANT = "Found it. Want me to store the key of gate.py in the chest?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "prompt", "title"),
+    [
+        (WANT, "yes", "store the key of gate.py in the chest"),
+        (WANT, "ok, go ahead please", "store the key of gate.py in the chest"),
+        (WANT, "yes, as the harbor has it", "store the key of gate.py in the chest"),
+        (WANT, "yes but not in the chest", ""),
+        (WANT, "yes, why is it there?", ""),
+        (WANT, "no", ""),
+        ("Should I let gate.py ring the bell, or leave it?", "yes", "let gate.py ring the bell"),
+        ("Would you like me to commit gate.py now?", "yes", ""),
+        ("Want me to add tests for the hinge of gate.py?", "yes", ""),
+        ("Want me to paint gate.py red or green?", "yes", ""),
+    ],
+)
+def test_a_proposal_that_the_human_agrees_to_is_a_decision(
+    script: Make, asked: str, prompt: str, title: str
+) -> None:
+    """One about the product that names something and leaves no choice; not the next step."""
+    session = script().prompt("Where is the key?").say(asked).prompt(prompt).say("All right.")
+    made = [one.title for one in session.observed("decision")]
+    assert made == ([f"Agreed: {title}"] if title else [])
+
+
+@pytest.mark.parametrize("asked", ["yes", "Store the key so that no keeper may lose it again."])
+def test_a_proposal_or_order_is_told_by_the_commit_that_carries_it_out(
+    script: Make, asked: str
+) -> None:
+    """Once there is one."""
+    session = script().prompt("Where is the key?").say(WANT).prompt(asked)
+    assert len(session.observed("decision")) == 1
+    session.run('git commit -am "Store the key"', "[main 1a2b3c4] Store the key in the chest")
+    assert session.observed("decision") == []
+
+
 def test_options_stand_in_tables_and_below_want_to(script: Make) -> None:
     """As agents lay them out, too."""
     chain = CHAIN.removeprefix("Chosen: Chain — ")
@@ -191,7 +247,7 @@ def test_options_stand_in_tables_and_below_want_to(script: Make) -> None:
     )
     session = script().prompt("How shall the gate hang?").say(message).prompt("let's do b for now")
     (made,) = session.say("All right.").observed("decision")
-    assert made.title.startswith("Chosen: Chain")
+    assert made.title.startswith("Chosen: Chain: lasts longer") and "|" not in made.title
 
 
 @pytest.mark.parametrize(

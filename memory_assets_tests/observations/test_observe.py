@@ -59,6 +59,11 @@ def test_a_commit_is_observed_with_its_type(
         ("Update the gate", "src/gate.py", True),
         ("fix(gate): address review feedback", "src/gate.py", True),
         ("Bump oak to 2.0", "src/gate.py", True),
+        ("gate#12: Add PR description", "src/gate.py", False),
+        ("Update the task document of the gate", "src/gate.py", False),
+        ("yard#3: Mark implementation steps as complete", "src/gate.py", False),
+        ("yard#3: Update the hinge", "src/gate.py", True),
+        ("ci: trigger Pages deploy [touch]", "src/gate.py", False),
     ],
 )
 def test_a_commit_that_tells_nothing_is_observed_only_if_its_message_says_why(
@@ -177,6 +182,39 @@ def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(scr
 
 
 @pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("Both gates now include the keeper's name, as in `quay.py`:", "Both gates now include"),
+        ("Now the `ring()` call waits for the ship to land:", "Now the ring() call waits"),
+        ("gate.py now properly handles a missing key of the keeper.", "gate.py now properly"),
+        ("The fix is a one-line change in gate.py that oils it.", "The fix is a one-line change"),
+        ("Done — I added a lock to gate.py that opens by voice.", "I added a lock to gate.py"),
+        ("Your gate.py config is now set up for the harbour of the yard.", ""),
+        ("Stopped after gate.py and voice.py, as you had asked.", ""),
+        ("Now run gate.py again to see whether it opens for ships.", ""),
+        ("It now uses the words of `gate.py` for each ship.", ""),
+    ],
+)
+def test_what_the_product_does_now_is_told_of_files_changed(
+    script: Make, said: str, title: str
+) -> None:
+    """As well as what was done; not what points to a sentence before it, nor what is to be done."""
+    session = script().prompt("Please let the gate open by voice")
+    session.touch("Edit", f"{ROOT}/src/gate.py").touch("Edit", f"{ROOT}/src/voice.py")
+    titles = [one.title for one in session.say(said).observed()]
+    assert len(titles) == bool(title) and all(one.startswith(title) for one in titles)
+
+
+def test_files_of_a_commit_that_says_little_are_told_by_the_report(script: Make) -> None:
+    """Its subject tells nothing, but what it holds was done."""
+    session = script().prompt("Please let the gate open by voice")
+    session.touch("Edit", f"{ROOT}/src/gate.py", f"{ROOT}/src/voice.py")
+    session.say("Added a voice_lock that opens the gate on demand.")
+    session.prompt("commit").run('git commit -am "Improvements"', "[main 1a2b3c4] Improvements")
+    assert [one.title[:18] for one in session.observed()] == ["Added a voice_lock"]
+
+
+@pytest.mark.parametrize(
     ("path", "said"),
     [
         ("src/gate.py", ""),
@@ -227,6 +265,7 @@ SURE = "The root cause is that winter salt eats the iron hinge."
         ("The root cause might be that winter salt eats the iron hinge.", ""),
         ("The issue is that the tests use a gate of iron in the yard.", ""),
         ("Problem: this gate is not in the yard of the harbor.", ""),
+        ("And the problem is that winter salt eats the iron hinge.", ""),
         ("The fix is working: the gate opens in a second, which is why it rings.", ""),
     ],
 )
@@ -236,6 +275,13 @@ def test_a_stated_cause_is_a_discovery(script: Make, said: str, title: str) -> N
     found = session.observed()
     assert len(found) == bool(title)
     assert all(one.type == "discovery" and title in one.title for one in found)
+
+
+def test_a_cause_is_observed_once(script: Make) -> None:
+    """The first time; an agent tells it again in a later turn, or in its recap."""
+    session = script().prompt("Why does it squeak?").run("cat gate.py").say(SURE)
+    session.prompt("and the other gate?").run("cat other.py").say(f"The same. {SURE}")
+    assert [one.turn_index for one in session.observed()] == [0]
 
 
 def test_a_cause_needs_a_look_and_no_objection(script: Make) -> None:

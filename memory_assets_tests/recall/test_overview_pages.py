@@ -6,7 +6,7 @@ import re
 import shutil
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from html import unescape
@@ -19,7 +19,9 @@ from memory_assets.paths import KNOWN_AGENTS, SAMPLE_DIR
 from memory_assets.recall import Memory
 from memory_assets.recall.sessions.activity import activity, changed_files, weeks
 from memory_assets.recall.sessions.usage import usage_over_time
+from memory_assets.requests.agent_memory import RememberRequest
 from memory_assets.requests.questions import UsageRequest
+from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.pages import origin_pages
 from memory_assets.serving.pages.charts import agent_mark, heat_map, span_bar, week_bars
 from memory_assets.serving.pages.site import build_site
@@ -27,20 +29,12 @@ from memory_assets.status import redactions_by_rule
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import REDACTION_AUDIT
 from memory_assets.stores.runs.ledger import EndedRun, RunLedger
-from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
+from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LONG, Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
-LOCAL = "http://127.0.0.1:8765"
 DAGSTER = "https://dagster.example"
 """On another machine, so that nobody looks whether it answers."""
-
-
-@pytest.fixture(scope="module")
-def client(asked: Asked) -> Iterator[TestClient]:
-    """A browser on this machine, without a token."""
-    with TestClient(build_site(asked.settings), base_url=LOCAL) as client:
-        yield client
 
 
 def test_activity_counts_turns_and_sessions_by_day(asked: Asked) -> None:
@@ -217,6 +211,10 @@ def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memo
     assert ">harbor-api</a> (" in text  # by name, as everywhere
     assert '/assets/turn_chunks" rel="noreferrer">sessions</a>' in text
     assert "Changed files" not in text and "<polyline" not in text
+    AgentMemory(memory.settings).answer(RememberRequest("The reef is closed.", "fact"))
+    text = client.get("/page/health").text
+    assert "1 memory waits" in text and "Everything" not in text
+    assert ">memory</a>" not in text.partition("Nothing yet of")[2]
     ledger = RunLedger(memory.data_dir / "lineage.db")
     for day, size in (("2026-03-01", 400_000), ("2026-03-11", 900_000)):
         ledger.note_sizes(day, {"lake": size})

@@ -72,7 +72,7 @@ def test_a_pin_is_listed_searched_and_told_with_its_note(own: Settings) -> None:
     hits = Memory(own).search("blue door", kinds=("memory",), mode="keyword").hits
     assert "door is blue" in hits[0].text
     told = agents.answer(ContextRequest(project="harbor-api"))["text"]
-    assert f"(the user's note on session::{LONG}::turn::1" in told
+    assert f"(the user's note on {LONG[:8]}:1, " in told
     assert len(_listed(own)) > len(_listed(own, pinned=True)) == 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator
 from hashlib import sha256
 
 import pytest
@@ -14,20 +13,11 @@ from memory_assets.recall.sessions.conversation import entries_of
 from memory_assets.recall.sessions.session import sessions_of_same_files
 from memory_assets.serving.pages import session_page
 from memory_assets.serving.pages.prose import diff_lines, prose
-from memory_assets.serving.pages.site import build_site
 from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
 from memory_assets_tests.redacted_sessions import redacted
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
-LOCAL = "http://127.0.0.1:8765"
-
-
-@pytest.fixture(scope="module")
-def client(asked: Asked) -> Iterator[TestClient]:
-    """A browser on this machine, without a token."""
-    with TestClient(build_site(asked.settings), base_url=LOCAL) as client:
-        yield client
 
 
 def test_a_session_reads_as_a_conversation(client: TestClient) -> None:
@@ -42,13 +32,16 @@ def test_a_session_reads_as_a_conversation(client: TestClient) -> None:
     assert '<span class="tool">commit</span> 4be91c7' in text
     assert re.search(r'href="/page/timeline\?anchor=commit%3A%3A[^"]+">around it</a>', text)
     assert '<span class="added">' in text
+    assert re.search(r'<h2 id="turn-0-title".*? tokens, \$ ', text, re.DOTALL)
     assert [f'id="turn-{index}"' in text for index in range(5)] == [True] * 4 + [False]
 
 
 def test_beside_a_session_stand_its_turns_and_what_leads_on(client: TestClient) -> None:
     """The prompt of each turn, model, the command that resumes it, its commits at their turn,
-    files, and the sessions before and after it that changed the same ones."""
+    files, and the sessions before and after it that changed the same ones. Its title comes first,
+    also on a phone."""
     text = client.get(f"/page/session/{REPORTS}").text
+    assert text.index("<h1 ") < text.index('aria-label="Turns"') < text.index('id="turn-0"')
     assert re.search(rf'href="/page/session/{REPORTS}\?turn=0#turn-0"[^>]*><span', text)
     assert f"claude --resume {REPORTS}" in text and "<dt>Changed</dt>" in text
     assert re.search(r"/page/timeline\?anchor=file%3A[^\"]+\"><code>", text)

@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.recall.sessions.usage import session_usage, usage
+from memory_assets.recall.sessions.usage import session_usage, usage, usage_by_turn
 from memory_assets.requests.questions import SessionsRequest, UsageRequest
 from memory_assets.serving.answer_lines import shortened, usage_lines, usage_notes
 from memory_assets_tests.recall.conftest import HARBOR, Asked
@@ -46,12 +46,19 @@ def test_a_time_range_that_holds_no_time_is_refused(asked: Asked) -> None:
 
 
 def test_a_session_says_what_it_took(asked: Asked) -> None:
-    """In the list of sessions, and in its overview."""
+    """In the list of sessions, by turn, and beside the others with its title."""
     listed = asked.memory.ask(SessionsRequest(n=1_000))["sessions"]
     for each in listed:
         own = session_usage(asked.memory.lake, each["project"], each["session_id"])
         assert each["usage"] == own
+        turns = usage_by_turn(asked.memory.lake, each["project"], each["session_id"])
+        assert sum(of["tokens"] for of in turns.values()) == own["tokens"]
     assert any(each["usage"]["tokens"] for each in listed)
+    titles = {each["session_id"]: each["title"] for each in listed if each["title"]}
+    by_session = usage(asked.memory, UsageRequest(by="session"))
+    named = {each["name"]: each["title"] for each in by_session["groups"] if each["title"]}
+    assert named and named.items() <= titles.items()
+    assert any(next(iter(named.values())) in line for line in usage_lines(by_session))
 
 
 def test_models_without_a_price_are_named(asked: Asked) -> None:

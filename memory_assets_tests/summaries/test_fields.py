@@ -196,10 +196,16 @@ def test_what_an_agent_thinks_is_no_report(script: Make) -> None:
         "Keeps the reader open because it is idle for the whole day.",
         'It says "the reader is closed because it is idle." And it means that.',
         "The issue is that the Edit tool wants the whole line of the reader.",
+        "The issue is that mypy takes the reader of the harbour for a string.",
+        "decision of the harbour, because the reader is idle for the whole day.",
+        "Adding a reader to the harbour because the other one is idle.",
+        "I incorrectly assumed that the reader is closed because it is idle.",
+        "Once you deploy the exporter the reader is closed because it is idle.",
     ],
 )
 def test_what_cannot_be_read_alone_is_not_learned(script: Make, said: str) -> None:
-    """Its subject stands elsewhere, it is an option, or was written for a program."""
+    """Its subject stands elsewhere, it is an option or over when the work is, or was
+    written for a program."""
     session = script().prompt("look at the reader").run("cat a.py").say(said)
     assert session.summary().learned == ""
 
@@ -225,10 +231,15 @@ def test_a_report_that_leads_in_a_list_was_done(script: Make) -> None:
         ("## What it does well\n\nIt never asks twice because it is patient.", ""),
         ("1. **List** - Added a guard so the lamp is never lit twice.", ""),
         ("The gate now asks the bell instead of the lamp.", ""),
+        ("The export failed because the tide (low, ebb, etc.) was not set.", "The export failed"),
+        ("The issue is likely that the exporter closes the reader of the harbour.", ""),
+        ("The problem is almost certainly that two harbours share one reader.", ""),
+        ("## Changes\n\n- `lamp.py` asks the bell, so the gate is never lit twice.", ""),
+        ("The fix is a one-line change in lamp.py because the wick was wet.", ""),
     ],
 )
 def test_what_is_called_a_problem_is_learned(script: Make, said: str, learned: str) -> None:
-    """By its label or heading, without a causal word, and not what was praised or changed."""
+    """By its label or heading, without a causal word; not what was praised, guessed or changed."""
     session = script().prompt("mend the harbour").touch("Edit", "harbour.py").say(said)
     summary = session.summary().learned
     assert summary.startswith(learned) if learned else summary == ""
@@ -252,6 +263,26 @@ def test_an_earlier_question_is_answered_too(script: Make, question: str) -> Non
             "`src/lamp.py` - Added a wick to it.\n\nIts bell is made of brass.",
             "src/lamp.py - Added a wick to it.",
         ),
+        (
+            "The fix is a one-line change in `lamp.py` that dries the wick.",
+            "The fix is a one-line change in lamp.py that dries the wick.",
+        ),
+        ("Good — I hung the lamp. I moved it to the other gate.", "I moved it to the other gate."),
+        ("Implemented the `Changes` list of the gate.", "Implemented the Changes list"),
+        ("1. Copied 4 lamps into the tower\n2. Removed the bell", "Copied 4 lamps into the tower."),
+        ("Here's what was hung: the lamps were moved to the tower.", "Changed gate.py."),
+        ("The lamp of the tower: Enabled with a wick of its own.", "Changed gate.py."),
+        ("It now points at the tower of the other harbour.", "Changed gate.py."),
+        ("This means all lamps have been cleared of their oil and wicks.", "Changed gate.py."),
+        (
+            f"Added a wick to the lamp of the gate and the tower, which {'burns and ' * 30}burns.",
+            "Added a wick to the lamp of the gate and the tower.",
+        ),
+        ("Now the lamp of the gate burns oil from the other harbour.", "Now the lamp of the gate"),
+        (
+            "Moved the lamps (gate, quay ...) to the tower of the harbour.",
+            "Moved the lamps (gate, quay ...) to the tower of the harbour.",
+        ),
         ("28 ships moved to the other harbour.", "28 ships moved to the other harbour."),
         ("Cleared from the harbour by the tide.", "Changed gate.py."),
         ("Checks if a lamp is installed and lit.", "Changed gate.py."),
@@ -265,15 +296,38 @@ def test_reports_by_variations(script: Make, said: str, completed: str) -> None:
     """What was done is said behind a label, without an auxiliary, or by naming what is new; what
     misses its object is no report."""
     session = script().prompt("mend it").touch("Edit", "gate.py").say(said)
-    assert session.summary().completed.split(" Changed gate.py")[0] == completed
+    assert session.summary().completed.split(" Changed gate.py")[0].startswith(completed)
 
 
-def test_a_long_session_is_not_told_by_its_last_turn_alone(script: Make) -> None:
-    """Each further report of a turn counts less, and that tests pass less than what was done."""
+def test_a_prompt_that_is_pasted_after_each_piece_of_work_tells_nothing(script: Make) -> None:
+    """Neither as a request nor by its reports; one that is sent again at once is tried again."""
+    session, routine = script(), f"Update the guide of the harbour. {'Say what is new. ' * 15}"
+    for work in ("bell", "lamp"):
+        session.prompt(f"hang a {work} in the tower of the harbour").touch("Edit", f"{work}.py")
+        session.say(f"Added a {work} to the tower.").prompt(routine).touch("Edit", "guide.md")
+        session.say(f"Updated the guide of the harbour with the {work}.")
+    summary = session.summary()
+    assert "the guide" not in summary.request + summary.completed
+    again = script().prompt(routine).say("Failed.").prompt(routine).touch("Edit", "guide.md")
+    assert "guide" in again.say("Updated the guide with the bell.").summary().completed
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        "All 90 tests pass.",
+        "I've successfully completed all 11 tests of the list that you gave.",
+        "All tests have been implemented and verified there.",
+        "The changes have been successfully applied to all tests!",
+    ],
+)
+def test_a_long_session_is_not_told_by_its_last_turn_alone(script: Make, empty: str) -> None:
+    """Each further report of a turn counts less, and that tests pass, or all is done, less than
+    what was done."""
     session = script().prompt("a bell").touch("Edit", "bell.py").say("Added a bell to the tower.")
     session.prompt("and the docs").touch("Edit", "docs.md")
     session.say(
-        "All 90 tests pass.\n- Updated the tide table of May\n- Updated the list of ships\n"
+        f"{empty}\n- Updated the tide table of May\n- Updated the list of ships\n"
         "- Renamed the second harbour\n- Renamed the third lamp there\n- Moved the fourth gate"
     )
     completed = session.summary().completed

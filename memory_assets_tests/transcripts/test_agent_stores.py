@@ -138,16 +138,6 @@ def test_what_was_said_stays_where_it_is_as_a_session_grows(tmp_path: Path, make
 
 
 @stores
-def test_reading_twice_gives_the_same_bytes(tmp_path: Path, make: Make) -> None:
-    """So fingerprints can be compared."""
-    store = make(tmp_path / store_name(make))
-    store.say(ASKED, SAID)
-    [source] = found(store)
-    first, second = (contents_of(source)[0] for _ in range(2))
-    assert first.read(0, first.size) == second.read(0, second.size)
-
-
-@stores
 def test_a_change_is_noticed_without_reading_the_session(tmp_path: Path, make: Make) -> None:
     """A turn, an edit in place, a deletion."""
     store = make(tmp_path / store_name(make))

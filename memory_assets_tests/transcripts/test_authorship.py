@@ -281,6 +281,18 @@ def test_an_attached_document_is_kept_with_its_title(
     assert attached.seq == found.prompts[0].seq + 1
 
 
+def test_several_attached_documents_are_kept(claude: ClaudeLines, read: Read) -> None:
+    """Before and behind the words that were typed with them."""
+    first, second = (
+        {"type": "document", "title": title, "source": {"type": "text", "data": FAROESE}}
+        for title in ("one.md", "two.md")
+    )
+    claude.user([first, {"type": "text", "text": "sum up"}, second])
+    found = read(claude)
+    assert found.said == ["sum up"]
+    assert found.kinds == ["prompt", "attachment", "attachment"]
+
+
 def test_a_document_without_a_text_stays_a_mark(claude: ClaudeLines, read: Read) -> None:
     """A PDF's bytes are no words; the prompt says that there was one. One that came alone is a
     prompt, too."""
@@ -363,6 +375,7 @@ SOURCE = (
         (PLAN, {}),
         (PLAN, {"planContent": "# Move the tool inventory", **HUMAN}),
         (PLAN + SOURCE, HUMAN),
+        (PLAN.replace("\n", "\r\n"), {"planContent": "# Move the tool inventory"}),
         ("A previous agent produced the plan below to accomplish the task.\n\n# Labels", {}),
     ],
 )

@@ -144,7 +144,7 @@ def test_a_delegated_prompt_is_no_humans(codex: CodexLines, read: Read) -> None:
     "context",
     [
         "# Context from my IDE setup:\n\n## Open tabs\n- a.py",
-        '## Prior conversation with Codex:\n{"conversation": []}',
+        '## Prior conversation with Codex:\n{"text":"## My request for Codex:\\nold"}',
         "# Review findings:\n\n## Finding 1 (src/db.ts:49) [added]\n[P2] Loss detection",
         "## Code review guidelines:\n# Review guidelines:\n\nYou are acting as a reviewer.",
         "# Files mentioned by the user:\n\n## a.md\n## My request for Codex:\nan earlier one",
@@ -156,8 +156,10 @@ def test_editor_context_is_cut_from_the_prompt(
     codex: CodexLines, read: Read, context: str, heading: str
 ) -> None:
     """Editors put it above a heading; the request is what stands below the last one."""
-    codex.prompt(f"{context}\n\n{heading}\nfix it\n")
-    assert read(codex).said == ["fix it"]
+    text = f"{context}\n\n{heading}\nfix it\n"
+    codex.prompt(text)
+    codex.prompt(text.replace("\n", "\r\n"))
+    assert read(codex).said == ["fix it", "fix it"]
 
 
 @pytest.mark.parametrize("build", ["item and event", "item", "event"])

@@ -20,7 +20,7 @@ ROWS = [{"id": 1, "text": "first"}, {"id": 2, "text": "second"}]
 
 def test_rendered_rows_are_read_as_the_lines_of_a_file(tmp_path: Path) -> None:
     """Objects, offsets, sizes and fingerprints are those of a file with the same lines."""
-    rendered = Rendered.of(ROWS, "v", tmp_path)
+    rendered = Rendered.of(ROWS, tmp_path)
     file = tmp_path / "lines.jsonl"
     file.write_bytes(b"".join(rendered.text()))
     plain = FileContent(file)
@@ -36,17 +36,10 @@ def test_rendered_rows_are_read_as_the_lines_of_a_file(tmp_path: Path) -> None:
         assert rendered.read(3, length) == plain.read(3, length)
 
 
-def test_a_session_that_grew_begins_with_the_bytes_that_it_had(tmp_path: Path) -> None:
-    """Equal rows give equal lines."""
-    before = Rendered.of(ROWS[:1], "1", tmp_path)
-    after = Rendered.of(ROWS, "2", tmp_path)
-    assert after.read(0, before.size) == before.read(0, before.size)
-
-
 def test_what_may_still_change_is_not_settled(tmp_path: Path) -> None:
     """It stands behind what stays as it is."""
-    rendered = Rendered.of([ROWS[0], None, ROWS[1]], "v", tmp_path)
-    assert rendered.finished == Rendered.of(ROWS[:1], "v", tmp_path).size < rendered.size
+    rendered = Rendered.of([ROWS[0], None, ROWS[1]], tmp_path)
+    assert rendered.finished == Rendered.of(ROWS[:1], tmp_path).size < rendered.size
 
 
 def test_what_json_cannot_say_does_not_stop_a_line() -> None:
@@ -65,17 +58,8 @@ def test_what_does_not_fit_into_memory_is_refused(
     """With its path and the reason, and nothing of its text."""
     monkeypatch.setattr(contents, "MAX_RENDERED_BYTES", 20)
     with pytest.raises(DamagedTranscript, match="too large to be held in memory") as raised:
-        Rendered.of(ROWS, "v", tmp_path / "x.db")
+        Rendered.of(ROWS, tmp_path / "x.db")
     assert "second" not in str(raised.value)
-
-
-def test_a_files_version_differs_where_its_bytes_do(tmp_path: Path) -> None:
-    """At the cost of a stat."""
-    file = tmp_path / "x.jsonl"
-    file.write_text("{}\n")
-    before = FileContent(file).version
-    file.write_text("{}\n{}\n")
-    assert FileContent(file).version != before
 
 
 @pytest.mark.parametrize("member", ["ses_20b5", "20250724_1", "a.b/c#d", "message$$call"])

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from memory_assets import transcripts
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts import Source, read_session, reader_by_agent
 from memory_assets_tests.transcripts.conftest import ClaudeLines, CodexLines, PiLines, Write
@@ -108,14 +107,3 @@ def test_a_flat_subagent_file_belongs_to_the_session_it_names(
     [record] = read_session(write(claude, "agent-a1b2c3.jsonl"))
     assert (record.session_id, record.agent_id) == (claude.session, "a1b2c3")
     assert (record.kind, record.subtype) == ("system", "agent-prompt")
-
-
-def test_versions_are_listed_for_every_reader() -> None:
-    """Each reader has a version, under its agent's name."""
-    assert set(transcripts.READER_VERSIONS) == {reader.agent for reader in transcripts.READERS}
-    assert all(transcripts.READER_VERSIONS.values())
-
-
-def test_the_public_names_exist() -> None:
-    """What the package exports is there."""
-    assert all(hasattr(transcripts, name) for name in transcripts.__all__)

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.layout import Layout, cells
+from memory_assets.cli.printing.layout import Layout, cells, layout_of_output
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.ids import OF_SESSIONS, short_form
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
 
 View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
 _MOST_ITEMS = 12
+_MEMORY_ID = len("memory::") + 8
+"""Characters of a memory's id that are shown: its beginning is taken wherever it is."""
 _DIGEST = re.compile(r"(?:\A|\n\n)(?:[A-Za-z_][\w.-]*(?: error)?: \S[^\n]*(?:\n|\Z))+\Z")
 _SUMMARY = (
     *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
@@ -91,10 +92,13 @@ class Terminal:
 def print_view(
     view: View, memory: Memory | None, answer: Mapping[str, Any], *, full: bool, paged: bool = False
 ) -> None:
-    """Print an answer for the person at this terminal, through the pager if it is `paged`."""
-    width, colours = get_terminal_size().columns, rendering.has_colours(sys.stdout)
-    lines = view(Terminal(memory, Layout(width, colours, full)), answer)
-    rendering.write_lines(lines, sys.stdout, paged=paged)
+    """Print an answer for the person at this terminal, through the pager if it is `paged`; into a
+    pipe in full, without wrapping, in the frame of recalled text."""
+    lines = view(Terminal(memory, layout_of_output(colours=True, full=full)), answer)
+    if sys.stdout.isatty():
+        rendering.write_lines(lines, sys.stdout, paged=paged)
+    else:
+        rendering.print_recalled(answer, False, lines)
 
 
 def when(time: str | None) -> str:
@@ -312,8 +316,11 @@ def _day(item: Mapping[str, Any]) -> str:
 def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield by project the commands that worked, with what had failed before; then what failed."""
     layout = terminal.layout
-    for project, commands in groupby(answer["commands"], key=lambda each: each["project"]):
-        yield layout.heading(terminal.project(project))
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    for each in answer["commands"]:
+        by_name.setdefault(terminal.project(each["project"]), []).append(each)
+    for name, commands in by_name.items():
+        yield layout.heading(name)
         for each in commands:
             yield from layout.hanging("  ", each["command"], style="cyan")
             last = f"last {when(each['last'])} {terminal.short(each['turn_id'])}"
@@ -379,19 +386,21 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what agents remember, each with its id."""
+    """Yield what agents remember, each with the beginning of its id."""
     layout = terminal.layout
     for each in answer["memories"]:
         yield from layout.hanging("", each["text"], style="bold")
         is_note = each["type"] == "note"  # of a person, on what it names
-        sure = f"on {', '.join(each['entities'])}" if is_note else f"{each['confidence']:g} sure"
-        facts = [each["type"], sure, when(each["ts"]), each["project"]]
+        of = ", ".join(map(terminal.short, each["entities"]))
+        sure = f"on {of}" if is_note else f"{each['confidence']:g} sure"
+        about = terminal.project(each["project"]) if each["project"] else ""
+        facts = [each["type"], sure, when(each["ts"]), about]
         facts += [f"archived: {each['archived']}"] if each["archived"] else []
-        yield from layout.facts("  ", *facts, each["memory_id"])
+        yield from layout.facts("  ", *facts, each["memory_id"][:_MEMORY_ID])
         for other in each["also"]:
             yield from layout.hanging("  also: ", other)
         for other, why in zip(each["contradicts"], each["differences"], strict=True):
-            yield from layout.hanging(f"  contrary to {other}: ", why)
+            yield from layout.hanging(f"  contrary to {other[:_MEMORY_ID]}: ", why)
     if not answer["memories"]:
         yield "Nothing is remembered."
 

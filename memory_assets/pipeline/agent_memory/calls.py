@@ -66,9 +66,11 @@ class AgentCalls:
         budget: int | None,
         framed: Callable[[Sequence[str]], str],
         work: Sequence[str] = (),
+        short: Callable[[str], str] = str,
     ) -> dict[str, Any]:
         """Return a context as JSON: its text, tokens and budget, and what was left out. `work` are
-        lines on what was done in the projects before."""
+        lines on what was done in the projects before; `short` shortens ids of
+        sessions and turns."""
         from memory_assets.agent_memory.context import ContextBuilder
 
         settings = self.engines.settings
@@ -77,7 +79,7 @@ class AgentCalls:
         count = self.engines.tokens.count_tokens
         beside = partial(summaries_beside, self.engines)
         gateway = self.gateway(*(projects or [""])) if has_memory(settings) else None
-        builder = ContextBuilder(gateway, count, framed, limits, beside, work)
+        builder = ContextBuilder(gateway, count, framed, limits, beside, work, short)
         made = builder.build_context(conversation_id, latest)
         return {**asdict(made), "budget": limits.budget}
 

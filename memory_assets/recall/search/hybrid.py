@@ -8,7 +8,7 @@ nothing, and makes every filter exact. An approximate index with a filter took 5
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -203,24 +203,33 @@ def _among(allowed: Mask | None, scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Ranking:
-    """Scores by turn and by row, and the parts of each turn's score; None for a part that the mode
-    does not use, or the question does not call for."""
+    """Scores by turn and by row, and the parts of each turn's score: by words, by meaning (None
+    where the mode does not use it), and what else counts, by the name that a hit shows it under."""
 
     scores: Floats
     rows: Floats
     words: Floats
-    meaning: Floats | None
-    weight: float | None
-    pasted: Floats | None = None
-    of_types: Floats | None = None
-    of_headings: Floats | None = None
-    of_hubs: Floats | None = None
-    of_relations: Floats | None = None
+    meaning: Floats | None = None
+    weight: float | None = None
+    also: Mapping[str, Floats] = field(default_factory=dict)
+
+    def why(self, turn: int) -> dict[str, float | str]:
+        """Return the parts of a turn's score that are not 0; words and meaning in any case."""
+        parts = {"words": float(self.words[turn])}
+        if self.meaning is not None and self.weight is not None:
+            parts |= {"meaning": float(self.meaning[turn]), "meaning_weight": round(self.weight, 2)}
+        parts |= {name: float(part[turn]) for name, part in self.also.items() if part[turn]}
+        return {name: round(part, 4) for name, part in parts.items()}
+
+
+def _pasted_part(pasted: Floats | None) -> dict[str, Floats]:
+    return {} if pasted is None else {"pasted": pasted}
 
 
 def _by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
     scores = with_pasted(np.where(words.turns > 0, words.turns, -np.inf), pasted)
-    return _Ranking(scores.astype(np.float32), words.rows, words.turns, None, None, pasted)
+    also = _pasted_part(pasted)
+    return _Ranking(scores.astype(np.float32), words.rows, words.turns, also=also)
 
 
 def _by_meaning(corpus: Corpus, words: KeywordScores, cosines: Floats) -> _Ranking:
@@ -244,7 +253,7 @@ def _by_both(
         words.turns,
         meaning,
         weight,
-        pasted,
+        _pasted_part(pasted),
     )
 
 
@@ -259,7 +268,13 @@ def _of_hubs(
     relative = hubness(vectors[_shown(turns.tolist(), ranking, corpus)])
     of_hubs = np.zeros(corpus.turns, dtype=np.float32)
     of_hubs[turns] = -_OF_HUBS * ranking.weight * relative
-    return replace(ranking, scores=ranking.scores + of_hubs, of_hubs=of_hubs)
+    return _with(ranking, hubness=of_hubs)
+
+
+def _with(ranking: _Ranking, **parts: Floats) -> _Ranking:
+    """Return a ranking in which these parts count, too."""
+    scores = sum(parts.values(), ranking.scores)
+    return replace(ranking, scores=scores, also={**ranking.also, **parts})
 
 
 def _of_documents(
@@ -276,7 +291,7 @@ def _of_documents(
         share = _OF_DOCUMENTS if ranking.meaning is not None else _OF_DOCUMENTS_WITHOUT_MEANING
         of_types = share * type_scores(corpus, index, request.query)
         scores = ranking.scores if ranking.meaning is not None else (1 - share) * ranking.scores
-        ranking = replace(ranking, scores=scores + of_types, of_types=of_types)
+        ranking = _with(replace(ranking, scores=scores), type=of_types)
     among = _among(allowed, ranking.scores)
     turns = best(among, max(POOL, 3 * request.n))
     relation = asked_relation(request.query, words.rarities) if request.mode != "semantic" else None
@@ -290,10 +305,7 @@ def _of_documents(
         of_relations = np.zeros(corpus.turns, dtype=np.float32)
         if relation is not None:
             of_relations[turns] = _OF_RELATIONS * relation_scores(rows, relation)
-        scores = ranking.scores + of_headings + of_relations
-        ranking = replace(
-            ranking, scores=scores, of_headings=of_headings, of_relations=of_relations
-        )
+        ranking = _with(ranking, heading=of_headings, relation=of_relations)
         order = np.argsort(-ranking.scores[turns], kind="stable")
         turns, rows = turns[order], [rows[at] for at in order]
     return ranking, {
@@ -340,20 +352,7 @@ def _hits(
     for turn, shown, confidence in zip(turns, rows, judged, strict=True):
         if shown is None:
             continue
-        why: dict[str, float | str] = {"words": round(float(ranking.words[turn]), 4)}
-        if ranking.meaning is not None and ranking.weight is not None:
-            why["meaning"] = round(float(ranking.meaning[turn]), 4)
-            why["meaning_weight"] = round(ranking.weight, 2)
-        if ranking.pasted is not None and ranking.pasted[turn]:
-            why["pasted"] = round(float(ranking.pasted[turn]), 4)
-        if ranking.of_types is not None and ranking.of_types[turn]:
-            why["type"] = round(float(ranking.of_types[turn]), 4)
-        if ranking.of_headings is not None and ranking.of_headings[turn]:
-            why["heading"] = round(float(ranking.of_headings[turn]), 4)
-        if ranking.of_relations is not None and ranking.of_relations[turn]:
-            why["relation"] = round(float(ranking.of_relations[turn]), 4)
-        if ranking.of_hubs is not None and ranking.of_hubs[turn]:
-            why["hubness"] = round(float(ranking.of_hubs[turn]), 4)
+        why = ranking.why(turn)
         if confidence is not None:
             why["answers"] = confidence.probability
         weak = confidence is not None and confidence.weak

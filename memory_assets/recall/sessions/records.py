@@ -18,7 +18,7 @@ from memory_assets.chunking import build_turns
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.recall.names import id_named
-from memory_assets.recall.rows import rows_of
+from memory_assets.recall.rows import iso, rows_of
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis import session_turns as analysed
@@ -28,6 +28,12 @@ from memory_assets.stores.lake.schemas import OBSERVATIONS, REDACTED_RECORDS, SE
 from memory_assets.stores.stores import Stores
 from memory_assets.tool_names import kind_of_tool
 
+_ANALYSED = [
+    *("project", "project_root", "agent", "session_id", "agent_id", "seq", "timestamp", "kind"),
+    *("text", "subtype", "tool_name", "tool_use_id", "is_error", "paths", "command", "cwd"),
+    "spawned_agent_id",
+]
+"""The columns by which turns, runs and touched files are found."""
 PAGE_CHARACTERS = 40_000
 """Characters of a page, unless one record alone has more: pages hold whole records."""
 _TABLES = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
@@ -66,10 +72,12 @@ def whole_session(
     needed: Callable[[pa.Table], Any] | None = None,
 ) -> SessionTurns | None:
     """Return a session with its records and turns, None if nothing of it is on record. Most of the
-    time goes into making records of rows, so that `needed` may say which rows are worth it; the
-    turns are the same if what is said and what spawns a subagent is among them."""
+    time goes into making records of rows, so that `needed` may say which rows are worth it;
+    the turns are the same if what is said and what spawns a subagent is among them. Fields by which
+    no run is found are empty then."""
     try:
-        rows = memory.lake.read(REDACTED_RECORDS, project, session_id)
+        columns = None if needed is None else _ANALYSED
+        rows = memory.lake.read(REDACTED_RECORDS, project, session_id, columns)
     except NotFound:
         return None
     kept = rows if needed is None else rows.filter(needed(rows))
@@ -179,7 +187,7 @@ def _entry(turn_id: str, record: RedactedRecord) -> dict[str, Any]:
         "agent_id": record.agent_id,
         "kind": record.kind,
         "subtype": record.subtype,
-        "time": record.timestamp.isoformat() if record.timestamp else None,
+        "time": iso(record.timestamp),
         "tool": str(record.tool_name),
         "is_error": record.is_error,
         "paths": [str(path) for path in record.paths],

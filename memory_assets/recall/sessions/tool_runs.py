@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.recall.names import listed_projects
-from memory_assets.recall.rows import one_line
+from memory_assets.recall.rows import iso, one_line
 from memory_assets.recall.sessions.records import calls_and_prompts, whole_session
 from memory_assets.recall.sessions.session import UNTIMED
 from memory_assets.requests.actions import HowRequest
@@ -69,7 +69,7 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
     projects = memory.projects_with_worktrees(asked.project)
     words = asked.tool.split()
     naming = _sessions_naming(memory, words, projects)
-    needed = partial(_needed, words[0])
+    needed = partial(_needed, words)
     worked: dict[tuple[str, str], Worked] = {}
     variants: dict[tuple[str, str], set[str]] = {}
     failed: list[Failure] = []
@@ -137,22 +137,20 @@ def _named(rows: Any, words: Sequence[str]) -> Any:
     return pc.or_(mask, pc.match_substring(rows["tool_name"], words[0], ignore_case=True))
 
 
-def _needed(program: str, rows: Any) -> Any:
-    """Return a mask of the rows in which runs of a program are found: calls of others are left out,
-    but not the polls of what still ran, nor what is said, which turns are made of."""
+def _needed(words: Sequence[str], rows: Any) -> Any:
+    """Return a mask of the rows in which runs of a tool are found: other calls are left out, but
+    not Codex's polls of what still ran, nor what is said, which turns are made of."""
     is_call = pc.or_(
         pc.not_equal(rows["command"], pa.scalar("")), pc.not_equal(rows["tool_name"], pa.scalar(""))
     )
-    polls = pc.and_(
-        pc.equal(rows["command"], pa.scalar("")),
-        pc.or_(
-            pc.is_in(rows["tool_name"], pa.array(sorted(POLLING))),
-            pc.match_substring(rows["text"], "write_stdin("),
-        ),
-    )
+    kept = pc.or_(_named(rows, words), pc.invert(is_call))
+    if pc.index(rows["agent"], "codex").as_py() >= 0:
+        unsaid = pc.equal(rows["command"], pa.scalar(""))
+        waiting = pc.is_in(rows["tool_name"], pa.array(sorted(POLLING)))
+        polls = pc.or_(waiting, pc.match_substring(rows["text"], "write_stdin("))
+        kept = pc.or_(kept, pc.and_(unsaid, polls))
     spawning = pc.not_equal(rows["spawned_agent_id"], pa.scalar(""))
-    kept = pc.or_(pc.or_(_named(rows, [program]), polls), pc.or_(pc.invert(is_call), spawning))
-    return pc.and_(calls_and_prompts(rows), kept)
+    return pc.and_(calls_and_prompts(rows), pc.or_(kept, spawning))
 
 
 @dataclass(frozen=True)
@@ -166,8 +164,7 @@ class _ToolRun:
 
     @property
     def time(self) -> str | None:
-        at = self.run.record.timestamp
-        return at.isoformat() if at is not None else None
+        return iso(self.run.record.timestamp)
 
     @property
     def failure(self) -> Failure:

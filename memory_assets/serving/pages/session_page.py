@@ -150,9 +150,11 @@ def _usage(memory: Memory, found: Conversation) -> dict[str, Any]:
 
 def _links(memory: Memory, found: Conversation) -> dict[str, Any]:
     from memory_assets.recall.pins import pin_key, pins_by_session
+    from memory_assets.recall.sessions.usage import usage_by_turn
 
+    took = usage_by_turn(memory.lake, found.project, found.session_id)
     pinned = pins_by_session(memory).get(pin_key(found.project, found.session_id), [])
-    return {**lineage_links(memory), "most": WINDOW, "pinned": pinned}
+    return {**lineage_links(memory), "most": WINDOW, "pinned": pinned, "took": took}
 
 
 def _plain_text(text: str) -> Response:

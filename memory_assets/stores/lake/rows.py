@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
 
@@ -21,6 +21,29 @@ _STREAM = pa.ipc.IpcWriteOptions()
 """The defaults; without them Arrow asks the environment each time."""
 
 
+OUTPUT_HASH = "output_hash"
+"""Names the hash of a session's rows in their footer."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FileFacts:
+    """Rows of a file, its bytes on disk, and a hash of its content."""
+
+    rows: int
+    bytes: int
+    output_hash: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ArrowRows:
+    """A session's rows of a table as they are to be written, with their footer; the bytes of
+    `facts` are those in memory."""
+
+    parts: Sequence[pa.Table]
+    footer: Mapping[str, str]
+    facts: FileFacts
+
+
 @dataclasses.dataclass(frozen=True)
 class Stored:
     """Rows that the lake has already, so that they are redacted, as Arrow has them."""
@@ -28,22 +51,28 @@ class Stored:
     rows: pa.Table
 
 
-def arrow_batches(
+def arrow_rows(
     table: Table,
     rows: Iterable[Any],
-    extra: Mapping[str, Sequence[object]],
-    content: blake2b,
-) -> Iterator[pa.Table]:
-    """Yield rows as Arrow tables of `BATCH_ROWS`, and add what they hold to the hash `content`.
-    Rows are instances of the table's model, or `Stored`.
+    *,
+    footer: Mapping[str, str] | None = None,
+    extra: Mapping[str, Sequence[object]] | None = None,
+) -> ArrowRows:
+    """Return rows (instances of the table's model, or `Stored`) in Arrow tables of `BATCH_ROWS`.
+    `extra` fills the table's written columns; `footer` is kept as Parquet metadata.
 
     Raises:
         TypeError: a text is not redacted.
     """
-    for part in regrouped(_parts(table, rows, extra)):
+    content = blake2b(digest_size=16)
+    parts: list[pa.Table] = []
+    for part in regrouped(_parts(table, rows, extra or {})):
         whole = part.combine_chunks()  # equal rows give equal bytes, however they came here
         _add_content(content, table, whole)
-        yield whole
+        parts.append(whole)
+    size = sum(part.nbytes for part in parts)
+    facts = FileFacts(sum(map(len, parts)), size, content.hexdigest())
+    return ArrowRows(parts, {**(footer or {}), OUTPUT_HASH: facts.output_hash}, facts)
 
 
 def _parts(
@@ -90,13 +119,16 @@ def regrouped(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
-    """Return Arrow rows as instances of the table's model; free text is sealed."""
-    arrow = conformed(arrow, table.schema)
-    columns = [
-        list(map(convert, values)) if convert is not None else values
-        for name, convert in _readers(table.model).items()
-        for values in [arrow.column(name).to_pylist()]
-    ]
+    """Return Arrow rows as instances of the table's model; free text is sealed, and a field without
+    a column is empty."""
+    columns: list[Iterable[Any]] = []
+    for name, convert in _readers(table.model).items():
+        if name not in arrow.column_names:
+            empty = _empty(table.schema.field(name))
+            columns.append(repeat(empty if convert is None else convert(empty), len(arrow)))
+            continue
+        values = arrow.column(name).to_pylist()
+        columns.append(values if convert is None else map(convert, values))
     return list(map(table.model, *columns))
 
 
@@ -106,20 +138,22 @@ def conformed(part: pa.Table, schema: pa.Schema) -> pa.Table:
     if part.column_names == schema.names:
         return part
     columns = [
-        part[field.name] if field.name in part.column_names else _empty(field, len(part))
+        part[field.name]
+        if field.name in part.column_names
+        else pa.array([_empty(field)] * len(part), type=field.type)
         for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _empty(field: pa.Field[Any], rows: int) -> pa.Array[Any]:
+def _empty(field: pa.Field[Any]) -> Any:
+    """Return the value that a column has in rows written before there was such a column."""
     kind = field.type
-    value: object = None
-    if not field.nullable:
-        value = [] if pa.types.is_list(kind) else "" if pa.types.is_string(kind) else 0
-        value = False if pa.types.is_boolean(kind) else value
-    made: pa.Array[Any] = pa.array([value] * rows, type=kind)
-    return made
+    if field.nullable:
+        return None
+    if pa.types.is_boolean(kind):
+        return False
+    return [] if pa.types.is_list(kind) else "" if pa.types.is_string(kind) else 0
 
 
 def texts_from_arrow(arrow: pa.Table) -> list[tuple[str, str, RedactedText]]:

@@ -65,7 +65,7 @@ class CoworkSession(ClaudeSession):
             return made
         uuid = derived_id(self._source.agent, self._source.session_id, title)
         frame = Frame(start, end, uuid, made[0].timestamp, content=title)
-        return made + self._one(frame, "system", "title", title, "session-name")
+        return made + self._one(frame, "title", title, "session-name")
 
 
 def _homes(walk: Walk, folder: Path, depth: int) -> Iterator[Path]:

@@ -102,8 +102,8 @@ class HistorySession(Session):
         made: list[Record] = []
         if not self._begun:
             self._begun = True
-            made += self._one(frame, "system", "title", TITLE, "custom-title")
-        return [*made, self._record(frame, "user", "prompt", text, subtype="history")]
+            made += self._one(frame, "title", TITLE, "custom-title")
+        return [*made, self._record(frame, "prompt", text, subtype="history")]
 
 
 def lost_sessions(path: Path, present: Container[str], agent: str) -> Iterator[Source]:

@@ -16,7 +16,6 @@ Records are parsed in `records.py`, `prompts.py` and `queue.py`.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -32,7 +31,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
 from memory_assets.transcripts.claude.queue import WITHDRAWN
 from memory_assets.transcripts.claude.records import ClaudeSession
-from memory_assets.transcripts.discovery import SUFFIX, Identified, Walk
+from memory_assets.transcripts.discovery import SUFFIX, File, Identified, Walk
 from memory_assets.transcripts.fields import content_text, object_field, safe_id, type_name
 from memory_assets.transcripts.lines import JsonObject, Located, clean_text, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
@@ -73,6 +72,9 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut(
         "user.toolUseResult.originalFileContents", "1.0.111", "a file before an edit that is kept"
     ),
+    LeftOut("user.toolUseResult.original_file", "2.1.218", "a file before an edit that is kept"),
+    LeftOut("user.toolUseResult.updated_file", "2.1.218", "a file after an edit that is kept"),
+    LeftOut("user.toolUseResult.notebook_path", "2.1.218", _COPIES),
     LeftOut("user.toolUseResult.*.originalFile", "2.1.22", "a file before an edit that is kept"),
     LeftOut("user.toolUseResult.structuredPatch", "1.0.98", _COPIES),
     LeftOut("user.toolUseResult.*.structuredPatch", "2.1.12", _COPIES),
@@ -93,6 +95,8 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("attachment.attachment.hook_additional_context", "2.1.101", _HOOKS),
     LeftOut("attachment.attachment.hook_system_message", "2.1.101", _HOOKS),
     LeftOut("attachment.attachment.hook_non_blocking_error", "2.1.119", _HOOKS),
+    LeftOut("attachment.attachment.hook_cancelled", "2.1.143", _HOOKS),
+    LeftOut("attachment.attachment.async_hook_response", "2.1.177", _HOOKS),
     LeftOut("system.stop_hook_summary", "2.0.64", _HOOKS),
     LeftOut("system.microcompact_boundary", "2.1.14", _NOTICE),
     LeftOut("system.informational", "2.1.119", _NOTICE),
@@ -106,6 +110,10 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "InputValidationError:",
     ),
     LeftOut("user.toolUseResult.filePath", "2.0.75", _COPIES),
+    LeftOut("user.toolUseResult.update", "2.1.218", _COPIES),
+    LeftOut("user.mcpMeta.structuredContent", "2.1.63", _COPIES),
+    LeftOut("assistant.requestId", "2.1.220", _IDS),
+    LeftOut("last-prompt.lastPrompt", "2.1.139", "the beginning of a prompt that is kept"),
     LeftOut("user.toolUseResult.url", "2.1.9", _COPIES),
     LeftOut("user.toolUseResult.create", "2.0.75", _COPIES),
     LeftOut("user.toolUseResult.gitOperation", "2.1.179", _COPIES),
@@ -159,7 +167,7 @@ class ClaudeCodeReader(Reader):
 
     left_out = LEFT_OUT
     agent = "claude-code"
-    version = "7"
+    version = "8"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a typed record that names its session, parent or leaf."""
@@ -211,7 +219,7 @@ class ClaudeCodeReader(Reader):
         return ClaudeSession(source, report)
 
 
-def _files(walk: Walk, project: str) -> Iterator[tuple[os.DirEntry[str], int, int]]:
+def _files(walk: Walk, project: str) -> Iterator[File]:
     """Yield each transcript in a project's directory, with its size and mtime_ns."""
     for entry in walk.entries(project):
         name = entry.name

@@ -67,7 +67,6 @@ from memory_assets.transcripts.session import (
     EMPTY,
     REPEATED_ID,
     UNKNOWN_TAG,
-    UNKNOWN_TYPE,
     Call,
     Frame,
     Outcome,
@@ -104,7 +103,8 @@ ATTACHMENT_NOISE = names(
     "nested_memory relevant_memories diagnostics command_permissions auto_mode auto_mode_exit "
     "opened_file_in_ide date_change goal_status plan_mode plan_mode_exit plan_mode_reentry "
     "plan_file_reference directory already_read_file compact_file_reference invoked_skills "
-    "task_status output_style ultra_effort total_tokens_reminder token_usage budget_usd "
+    "task_status output_style ultra_effort ultra_effort_enter total_tokens_reminder token_usage "
+    "budget_usd "
     "async_hook_response mcp_resource agent_mention critical_system_reminder compaction_reminder "
     "context_efficiency companion_intro verify_plan_reminder structured_output max_turns_reached"
 )
@@ -149,7 +149,7 @@ class ClaudeSession(Session):
             name, record = type_name(told.get("type")), told
         if name in NOISE:
             return self._resolve(NOISE[name])
-        frame = self._frame(record, start, end)
+        frame = self._envelope(record, start, end)
         if name in SPOKEN:
             return self._spoken(name, record, frame)
         if name == "queue-operation":
@@ -162,8 +162,7 @@ class ClaudeSession(Session):
             return self._resolve(self._repeated(frame, "attachment", name, text))
         if name == "summary":
             return self._resolve(self._leaf_summary(record, frame))
-        self._report.see_unknown(name)
-        return self._resolve(UNKNOWN_TYPE)
+        return self._resolve(self._unknown(name))
 
     def end(self) -> list[Record]:
         """Return the prompts still in the queue, and decide which records were copied."""
@@ -173,7 +172,7 @@ class ClaudeSession(Session):
             report.copied, report.parent_session = 0, None
         return self._release(self._queue.end())
 
-    def _frame(self, record: JsonObject, start: int, end: int) -> Frame:
+    def _envelope(self, record: JsonObject, start: int, end: int) -> Frame:
         """Return the fields that all blocks of a record share, and note them in the report."""
         report = self._report
         timestamp = parse_time(record.get("timestamp"))
@@ -286,9 +285,9 @@ class ClaudeSession(Session):
         failed = record.get("isApiErrorMessage") is True
         if model == "<synthetic>" or failed:
             text, subtype = content_text(content).strip(), "api-error" if failed else "synthetic"
-            return self._one(frame, "system", "system", text, subtype, is_error=failed)
+            return self._one(frame, "system", text, subtype, is_error=failed)
         if isinstance(content, str):
-            return self._one(frame, "assistant", "assistant_text", content)
+            return self._one(frame, "assistant_text", content)
         if not isinstance(content, list):
             return EMPTY
         blocks = (block for block in content if isinstance(block, dict))
@@ -297,11 +296,12 @@ class ClaudeSession(Session):
     def _assistant_block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind = text_field(block, "type")
         if kind == "text":
-            return self._one(frame, "assistant", "assistant_text", text_field(block, "text"))
+            return self._one(frame, "assistant_text", text_field(block, "text"))
         if kind == "thinking":
-            return self._one(frame, "assistant", "thinking", text_field(block, "thinking"))
+            return self._one(frame, "thinking", text_field(block, "thinking"))
         if kind in _CALLS:
-            return [self._called(frame, *_call(block), render_input(block.get("input")))]
+            call_id, given = safe_id(block.get("id")), render_input(block.get("input"))
+            return [self._called(frame, call_id, Call.of_block(block, "input"), given)]
         if kind.endswith("_tool_result"):
             return [self._tool_result(block, frame, "")]
         if kind not in ("redacted_thinking", "fallback"):
@@ -323,7 +323,7 @@ class ClaudeSession(Session):
         if told:
             return released + self._resolve(DUPLICATE)
         made = self._rewound(frame) if said.kind == "prompt" else []
-        made += self._said(frame, said) + self._attached(frame, documents)
+        made += self._said(frame, said) + self._documents(frame, documents)
         return released + self._resolve(made)
 
     def _rewound(self, frame: Frame) -> list[Record]:
@@ -334,7 +334,7 @@ class ClaudeSession(Session):
         before = self._prompts_below.get(frame.parent_uuid)
         self._prompts_below[frame.parent_uuid] = frame.record_uuid
         text = f"rewound to before the prompt {before}" if before else ""
-        return self._one(frame, "system", "system", text, "rollback")
+        return self._one(frame, "system", text, "rollback")
 
     def _origin_of(self, record: JsonObject) -> Origin:
         return record_origin(record, self._origin, self._report.see_unknown)
@@ -352,17 +352,15 @@ class ClaudeSession(Session):
 
     def _said(self, frame: Frame, said: Said) -> list[Record]:
         if said.subtype == PLAN and (planned := planned_in(said.text)):
-            return self._one(frame, "user", said.kind, said.text, PLAN, paths=(planned,))
+            return self._one(frame, said.kind, said.text, PLAN, paths=(planned,))
         if frame.is_sidechain and said.subtype == UNKNOWN_TAG:  # an agent framed it for another
             said = Said("prompt", "", said.text)
         return super()._said(frame, said)
 
-    def _attached(self, frame: Frame, documents: list[str]) -> list[Record]:
+    def _documents(self, frame: Frame, documents: list[str]) -> list[Record]:
         """Return the documents that the human attached to a prompt, titles and texts."""
         return [
-            made
-            for text in documents
-            for made in self._one(frame, "user", "attachment", text, ATTACHED)
+            made for text in documents for made in self._one(frame, "attachment", text, ATTACHED)
         ]
 
     def _tool_results(
@@ -379,7 +377,7 @@ class ClaudeSession(Session):
             resolved, emitted = self._queue.delivered(said)
             released = self._release(resolved)
             said = Said("system", "", "") if emitted else _queued(said)
-        made += self._said(frame, said) + self._attached(frame, documents)
+        made += self._said(frame, said) + self._documents(frame, documents)
         return released + self._resolve(made)
 
     def _tool_result(self, block: JsonObject, frame: Frame, spawned: str) -> Record:
@@ -398,9 +396,9 @@ class ClaudeSession(Session):
         subtype = text_field(record, "subtype")
         text = text_field(record, "content")
         if subtype == "away_summary":
-            return self._one(frame, "system", "summary", text, "away-summary")
+            return self._one(frame, "summary", text, "away-summary")
         if subtype == "compact_boundary":
-            return self._one(frame, "system", "system", text, "compact-boundary")
+            return self._one(frame, "system", text, "compact-boundary")
         if subtype == "informational" and (typed := _UNTYPED_ARGUMENTS.fullmatch(text)):
             return self._typed_behind(frame, typed.group(1))
         if subtype == "local_command":
@@ -410,8 +408,7 @@ class ClaudeSession(Session):
             return self._said(frame, said)
         if subtype in SYSTEM_NOISE:
             return "system-notice"
-        self._report.see_unknown(f"system/{type_name(subtype)}")
-        return UNKNOWN_TYPE
+        return self._unknown(f"system/{type_name(subtype)}")
 
     def _typed_behind(self, frame: Frame, arguments: str) -> list[Record]:
         """Return what was typed behind a command that does not exist, with its name."""
@@ -433,24 +430,23 @@ class ClaudeSession(Session):
         if emitted:
             return released + self._resolve(DUPLICATE)
         said = _queued(said) if said.kind == "prompt" else said
-        return released + self._resolve(self._said(frame, said) + self._attached(frame, documents))
+        return released + self._resolve(self._said(frame, said) + self._documents(frame, documents))
 
     def _attachment(self, kind: str, attachment: JsonObject, frame: Frame) -> Outcome:
         path = text_field(attachment, "filename") or text_field(attachment, "planFilePath")
         paths = (path,) if path else ()
         if kind == "file":
-            return self._one(frame, "user", "attachment", path, "file", paths=paths)
+            return self._one(frame, "attachment", path, "file", paths=paths)
         if kind == "selected_lines_in_ide":
             text = text_field(attachment, "content")
-            return self._one(frame, "user", "attachment", text, "selection", paths=paths)
+            return self._one(frame, "attachment", text, "selection", paths=paths)
         if kind.startswith("plan"):
             plan = text_field(attachment, "planContent") or text_field(attachment, "plan")
             if plan:
-                return self._one(frame, "system", "attachment", plan, "plan", paths=paths)
+                return self._one(frame, "attachment", plan, "plan", paths=paths, role="system")
         if kind in ATTACHMENT_NOISE:
             return "attachment-notice"
-        self._report.see_unknown(f"attachment/{type_name(kind)}")
-        return UNKNOWN_TYPE
+        return self._unknown(f"attachment/{type_name(kind)}")
 
     def _leaf_summary(self, record: JsonObject, frame: Frame) -> Outcome:
         """A title that describes the session of its leaf, seldom this one."""
@@ -459,7 +455,7 @@ class ClaudeSession(Session):
         frame.record_uuid = derived_id("summary", frame.parent_uuid or "", text)
         if self._met(frame.record_uuid):
             return "repeated"
-        made = self._one(frame, "system", "summary", text, "leaf-summary")
+        made = self._one(frame, "summary", text, "leaf-summary")
         if not made:
             self._report.pass_over(frame.record_uuid)
         return made
@@ -470,7 +466,7 @@ class ClaudeSession(Session):
             return "repeated"
         self._latest[subtype] = mark(text)
         frame.record_uuid = derived_id(subtype, self._source.session_id, text)
-        return self._one(frame, "system", kind, text, subtype)
+        return self._one(frame, kind, text, subtype, role="system")
 
     def _queue_operation(self, record: JsonObject, frame: Frame) -> list[Record]:
         operation = record.get("operation")
@@ -501,11 +497,6 @@ class ClaudeSession(Session):
                 reason = DUPLICATE
             made += self._resolve(reason or self._said(queued.frame, said))
         return made
-
-
-def _call(block: JsonObject) -> tuple[str, Call]:
-    """Return the id and the call of a block that calls a tool."""
-    return safe_id(block.get("id")), Call.of_block(block, "input")
 
 
 def _queued(said: Said) -> Said:

@@ -124,10 +124,9 @@ class CodexSession(Session):
             return released + self._resolve("session-state")
         if kind == "compacted":
             text = text_field(payload, "message")
-            made = self._one(frame, "system", "summary", text, "compact-summary")
+            made = self._one(frame, "summary", text, "compact-summary")
             return released + self._resolve(made or "replacement-history")
-        self._report.see_unknown(name)
-        return released + self._resolve(UNKNOWN_TYPE)
+        return released + self._resolve(self._unknown(name))
 
     def end(self) -> list[Record]:
         """Return the messages of which only one copy was written, and patches without an end."""
@@ -171,7 +170,7 @@ class CodexSession(Session):
             outcome = self._output(item, frame)
         elif kind == "agent_message":
             text = content_text(item.get("content"))
-            outcome = self._one(frame, "system", "system", text, "agent-prompt")
+            outcome = self._one(frame, "system", text, "agent-prompt")
         else:
             outcome = NOISE_ITEMS.get(kind, UNKNOWN_TYPE)
             if outcome == UNKNOWN_TYPE:
@@ -187,7 +186,7 @@ class CodexSession(Session):
             self._report.dropped[DOUBLED] += doubled
             if not keep:
                 return released + self._resolve(DOUBLED)
-            made = self._one(frame, "assistant", "assistant_text", text)
+            made = self._one(frame, "assistant_text", text)
             return released + self._resolve(made)
         released = self._release()
         if role == "user":
@@ -200,15 +199,14 @@ class CodexSession(Session):
             return released + self._resolve(DOUBLED)
         if role in ("developer", "system"):
             return released + self._resolve("instructions")
-        self._report.see_unknown(f"{name}/role")
-        return released + self._resolve(UNKNOWN_TYPE)
+        return released + self._resolve(self._unknown(f"{name}/role"))
 
     def _reasoning(self, item: JsonObject, frame: Frame) -> Outcome:
         parts = [content_text(item.get("summary")), content_text(item.get("content"))]
         text = "\n".join(part for part in parts if part.strip())
         if text and self._thoughts.match(text):
             return DOUBLED
-        return self._one(frame, "assistant", "thinking", text)
+        return self._one(frame, "thinking", text)
 
     def _call(self, item: JsonObject, frame: Frame) -> Outcome:
         self._doubles.agent_acted()
@@ -310,9 +308,7 @@ class CodexSession(Session):
         if kind == "agent_reasoning":
             text = text_field(event, "text")
             self._thoughts.add(text)
-            return self._answering() + self._resolve(
-                self._one(frame, "assistant", "thinking", text)
-            )
+            return self._answering() + self._resolve(self._one(frame, "thinking", text))
         if kind == "item_completed":
             return self._resolve(DOUBLED)
         if kind in DOUBLED_EVENTS:
@@ -358,17 +354,17 @@ class CodexSession(Session):
             if mark(title) == self._title:
                 return "repeated"
             self._title = mark(title)
-            return self._one(frame, "system", "title", title, "thread-name")
+            return self._one(frame, "title", title, "thread-name")
         if kind == "thread_rolled_back":
             turns = event.get("num_turns")
             text = f"{turns} turns rolled back" if isinstance(turns, int) else "turns rolled back"
-            return self._one(frame, "system", "system", text, "rollback")
+            return self._one(frame, "system", text, "rollback")
         if kind == "exited_review_mode":
             text = text_field(object_field(event, "review_output"), "overall_explanation")
-            return self._one(frame, "system", "summary", text, "review")
+            return self._one(frame, "summary", text, "review")
         if kind == "error":
             text = text_field(event, "message")
-            return self._one(frame, "system", "system", text, "api-error", is_error=True)
+            return self._one(frame, "system", text, "api-error", is_error=True)
         return None
 
     # --- putting together --------------------------------------------------------------
@@ -388,7 +384,7 @@ class CodexSession(Session):
 
     def _said(self, frame: Frame, said: Said) -> list[Record]:
         if said.kind == "assistant_text":
-            return self._one(frame, "assistant", said.kind, said.text, said.subtype)
+            return super()._said(frame, said)
         if said.kind == "prompt" and not frame.is_sidechain:
             number = str(self._report.prompts)
             frame.record_uuid = derived_id("codex", self._envelopes.thread, number, said.text)
@@ -397,5 +393,5 @@ class CodexSession(Session):
         if listed and said.kind == "prompt":
             uuid = derived_id("codex", "", "files", frame.record_uuid)
             beside = replace(frame, record_uuid=uuid, content={"files": listed})
-            made += self._one(beside, "user", "attachment", listed, "file", paths=tuple(paths))
+            made += self._one(beside, "attachment", listed, "file", paths=tuple(paths))
         return made

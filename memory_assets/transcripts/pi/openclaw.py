@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from memory_assets.transcripts.base import Known, Note, Source, ignore
-from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.pi.reader import PiReader
 
 _DEPTH = 3
@@ -20,17 +19,11 @@ class OpenClawReader(PiReader):
 
     agent = "openclaw"
 
-    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+    def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the sessions of each agent below `~/.openclaw`, or a directory of sessions."""
-        walk = Walk(self.agent, note)
         found = walk.root(root / "agents", root)
-        if found is None:
-            return
-        files = walk.transcripts(found, _DEPTH)
-        own = (
-            each
-            for each in files
-            if not any(copy in each[0].name for copy in _COPIES)
-            and (Path(each[0].path).parent.name == "sessions" or found == root)
-        )
-        yield from walk.sources(own, known, self._identified)
+        for file in walk.transcripts(found, _DEPTH) if found else ():
+            path = Path(file[0].path)
+            is_copy = any(copy in path.name for copy in _COPIES)
+            if not is_copy and (path.parent.name == "sessions" or found == root):
+                yield file

@@ -11,17 +11,16 @@ Entries are parsed in `records.py`, abandoned branches found in `transcripts/bra
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.branches import abandoned_entries
-from memory_assets.transcripts.discovery import Identified, Walk
+from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
-from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
 from memory_assets.transcripts.pi.records import PiSession
 from memory_assets.transcripts.reader import Reader
 
@@ -29,6 +28,8 @@ _SIGNATURE = "signature of a thought or a call"
 _IDS = "ids of the program's interface to the model"
 _FORKED = "the file of the session that it was forked from"
 _FILES = "a file that is on disk; its name is kept"
+_SHOWN = "an output as it is shown"
+_EDIT = "an edit as a diff; the call is kept"
 
 LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("message.message.assistant.content.thinking.thinkingSignature", "v1", _SIGNATURE),
@@ -44,7 +45,12 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("message.message.bashExecution.fullOutputPath", "v1", _FILES),
     LeftOut("session.branchedFrom", "v1", _FORKED),
     LeftOut("session.parentSession", "v3", _FORKED),
-    LeftOut("message.message.toolResult.details.diff", "v1", "an edit as a diff; the call is kept"),
+    LeftOut("message.message.toolResult.details.diff", "v1", _EDIT),
+    LeftOut("message.message.toolResult.details.patch", "v3", _EDIT),
+    LeftOut("message.message.toolResult.details.truncation.content", "v3", _SHOWN),
+    LeftOut("message.message.toolResult.content.image.data", "v3", "pixels of an image"),
+    LeftOut("message.message.assistant.diagnostics", "v3", "a failed request, tried again"),
+    LeftOut("custom_message.details.action", "v3", "what an extension did"),
 )
 """By path of keys."""
 
@@ -61,7 +67,7 @@ class PiReader(Reader):
 
     left_out = LEFT_OUT
     agent = "pi"
-    version = "6"
+    version = "7"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a session header or an entry with a message in it."""
@@ -77,20 +83,21 @@ class PiReader(Reader):
         stem = path.name.removesuffix(".jsonl")
         own = safe_id(stem.rpartition("_")[2])
         if "_" not in stem:
-            header = next((item for item in head_objects(head) if _is_header(item)), {})
+            header = first_object(head, _is_header)
             own = safe_id(header.get("id")) or own
         above = (_NAMED_AFTER_SESSION.fullmatch(folder.name) for folder in path.parents[:_DEPTH])
         session = next((found[1] for found in above if found), "")
         return (session, own) if session and session != own else (own, None)
 
-    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield sessions under `~/.pi`, its `agent` folder, the `sessions` in it, or a directory of
-        sessions. A subagent's run has the project of its session."""
-        walk = Walk(self.agent, note)
+    def files(self, walk: Walk, root: Path) -> Iterable[File]:
+        """Return sessions under `~/.pi`, its `agent` folder, its `sessions`, or a directory of
+        sessions."""
         found = walk.root(*(root / folder for folder in _FOLDERS), root)
-        if found is None:
-            return
-        sources = list(walk.sources(walk.transcripts(found, _DEPTH), known, self._identified))
+        return walk.transcripts(found, _DEPTH) if found else ()
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the sessions. A subagent's run has the project of its session."""
+        sources = list(super().discover(root, known, note))
         main = {one.session_id: one for one in sources if one.agent_id is None}
         for source in sources:
             top = main.get(source.session_id, source)
@@ -100,11 +107,9 @@ class PiReader(Reader):
         """Return the state of reading a session, abandoned branches included."""
         return PiSession(source, report, abandoned_entries(source.path, end))
 
-    def _identified(self, path: Path) -> Identified:
-        head = read_head(path)
-        header = next((item for item in head_objects(head) if _is_header(item)), {})
-        directory = text_field(header, "cwd")
-        return project_of(directory), *self.identify(path, head), directory
+    def directory(self, path: Path, head: bytes) -> str:
+        """Return the directory that the header names."""
+        return text_field(first_object(head, _is_header), "cwd")
 
 
 def _is_header(entry: JsonObject) -> bool:

@@ -17,12 +17,13 @@ from collections import OrderedDict
 from datetime import datetime
 from typing import Any
 
-from memory_assets.models import ABANDONED, Record, Tokens
+from memory_assets.models import ABANDONED, Record
+from memory_assets.transcripts.account import MIN_LEAF
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.blocks import blocks_of
 from memory_assets.transcripts.fields import (
     content_text,
-    count_field,
     derived_id,
     mark,
     object_field,
@@ -30,18 +31,17 @@ from memory_assets.transcripts.fields import (
     render_input,
     render_value,
     safe_id,
-    safe_name,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
     REPEATED_ID,
-    UNKNOWN_TYPE,
     Call,
     Frame,
     Outcome,
     Session,
+    tokens_in,
 )
 
 COPIED = "copied-history"
@@ -54,6 +54,9 @@ SUMMARIES = {
 }
 INJECTED_ROLES = frozenset({"custom", "hookMessage", "system", "developer"})
 _KNOWN_PARENTS = 4_096
+_SHOWN_ELSEWHERE = frozenset({"patch", "diff", "truncation", "command"})
+"""Keys of a result's details that repeat the call or the result."""
+_COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 _SESSION_IN_PATH = re.compile(r"_([0-9A-Za-z-]+)\.jsonl$")
 _SKILL = re.compile(r'<skill name="([^"\n]*)"[^>]*>.*?</skill>\s*', re.DOTALL)
 _FILE = re.compile(r'<file name="([^"\n]*)">.*?</file>', re.DOTALL)
@@ -67,10 +70,8 @@ class PiSession(Session):
     ) -> None:
         super().__init__(source, report)
         self._abandoned = abandoned
-        self._is_abandoned = False
         self._uuids: OrderedDict[int, str] = OrderedDict()
         self._started: datetime | None = None
-        self._cwd = self._version = ""
         self._name = mark("")
 
     def take(self, entry: JsonObject, start: int, end: int) -> list[Record]:
@@ -85,8 +86,9 @@ class PiSession(Session):
         elif name == "session":
             outcome = self._header(entry)
         else:
-            frame = self._frame(entry, message, start, end)
-            self._is_abandoned = mark(text_field(entry, "id")) in self._abandoned
+            frame = self._frame_of(entry, message, start, end)
+            is_abandoned = mark(text_field(entry, "id")) in self._abandoned
+            self._branch = ABANDONED if is_abandoned else ""
             self._report.copied += self._is_copied(frame)
             if self._met(frame.record_uuid):
                 outcome = REPEATED_ID
@@ -97,10 +99,6 @@ class PiSession(Session):
             else:
                 outcome = self._other(name, entry, frame)
         return self._resolve(outcome)
-
-    @property
-    def _branch(self) -> str:
-        return ABANDONED if self._is_abandoned else ""
 
     def _header(self, header: JsonObject) -> Outcome:
         report = self._report
@@ -120,10 +118,9 @@ class PiSession(Session):
             report.see_parent(safe_id(found.group(1) if found else origin))
         return "session-header"
 
-    def _frame(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
+    def _frame_of(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
         timestamp = parse_time(entry.get("timestamp")) or parse_time(message.get("timestamp"))
         stamp = timestamp.isoformat() if timestamp is not None else str(start)
-        self._report.see_time(timestamp)
         entry_id = text_field(entry, "id")
         content = entry_id or render_value(message or entry)
         uuid = derived_id("pi", stamp, text_field(message, "role"), content)
@@ -131,19 +128,12 @@ class PiSession(Session):
             self._uuids[mark(entry_id)] = uuid
             if len(self._uuids) > _KNOWN_PARENTS:
                 self._uuids.popitem(last=False)
-        return Frame(
-            byte_start=start,
-            byte_end=end,
-            record_uuid=uuid,
-            timestamp=timestamp,
-            parent_uuid=self._uuids.get(mark(text_field(entry, "parentId"))),
-            cwd=self._cwd,
-            model=safe_name(text_field(message, "model")),
-            agent_version=self._version,
-            is_sidechain=self._source.agent_id is not None,
-            message_id=safe_id(message.get("responseId")),
-            content=message or entry,
-        )
+        model, parent = text_field(message, "model"), text_field(entry, "parentId")
+        frame = self._frame(message or entry, start, end, None, timestamp, model)
+        frame.record_uuid = uuid
+        frame.parent_uuid = self._uuids.get(mark(parent))
+        frame.message_id = safe_id(message.get("responseId"))
+        return frame
 
     def _is_copied(self, frame: Frame) -> bool:
         """Return whether an entry is older than the session, which is a fork then."""
@@ -154,10 +144,7 @@ class PiSession(Session):
     def _message(self, role: str, message: JsonObject, frame: Frame) -> Outcome:
         content = message.get("content")
         if role == "user":
-            said = authored(prompt_text(content_text(content)))
-            if said.kind == "prompt" and not said.subtype:
-                said = said._replace(subtype=self._branch)
-            return self._said(frame, said)
+            return self._said(frame, authored(prompt_text(content_text(content))))
         if role == "assistant":
             return self._assistant(message, content, frame)
         if role == "toolResult":
@@ -165,45 +152,41 @@ class PiSession(Session):
         if role == "bashExecution":
             return self._shell(message, frame)
         if role in SUMMARIES:
-            return self._one(
-                frame, "system", "summary", text_field(message, "summary"), SUMMARIES[role]
-            )
+            return self._one(frame, "summary", text_field(message, "summary"), SUMMARIES[role])
         if role in INJECTED_ROLES:
-            return self._one(frame, "system", "system", content_text(content), "injected")
-        self._report.see_unknown(f"message/{type_name(role)}")
-        return UNKNOWN_TYPE
+            return self._one(frame, "system", content_text(content), "injected")
+        return self._unknown(f"message/{type_name(role)}")
 
     def _assistant(self, message: JsonObject, content: Any, frame: Frame) -> Outcome:
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         made: list[Record] = []
-        for block in blocks if isinstance(blocks, list) else []:
-            if isinstance(block, dict):
-                made += self._assistant_block(block, frame)
+        for block in blocks_of(content):
+            made += self._assistant_block(block, frame)
         error = text_field(message, "errorMessage")
         if error:
             aborted = message.get("stopReason") == "aborted"
             subtype = "interrupt" if aborted else "api-error"
-            made += self._one(frame, "system", "system", error, subtype, is_error=not aborted)
-        return self._with_tokens(made, frame, _tokens(object_field(message, "usage")))
+            made += self._one(frame, "system", error, subtype, is_error=not aborted)
+        return self._with_tokens(made, frame, tokens_in(object_field(message, "usage"), _COUNTS))
 
     def _assistant_block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind = block.get("type")
         if kind == "text":
             text = text_field(block, "text")
-            return self._one(frame, "assistant", "assistant_text", text, self._branch)
+            return self._one(frame, "assistant_text", text)
         if kind == "thinking":
             text = text_field(block, "thinking")
-            return self._one(frame, "assistant", "thinking", text, self._branch)
+            return self._one(frame, "thinking", text)
         if kind != "toolCall":
             self._report.see_unknown(f"assistant/{type_name(kind)}")
             return []
-        return [self._called(frame, *_call(block), render_input(block.get("arguments")))]
+        call_id, given = _call_id(block.get("id")), render_input(block.get("arguments"))
+        return [self._called(frame, call_id, Call.of_block(block, "arguments"), given)]
 
     def _tool_result(self, message: JsonObject, frame: Frame) -> Record:
         return self._answered(
             frame,
             _call_id(message.get("toolCallId")),
-            content_text(message.get("content")),
+            _with_details(content_text(message.get("content")), message.get("details")),
             Call(text_field(message, "toolName")),
             is_error=message.get("isError") is True,
         )
@@ -216,25 +199,40 @@ class PiSession(Session):
         failed = isinstance(code, int) and code != 0
         asked, output = f"command: {command}", text_field(message, "output")
         return [
-            self._called(frame, "", call, asked, "user", subtype="user-shell"),
+            self._called(frame, "", call, asked, role="user", subtype="user-shell"),
             self._answered(frame, "", output, call, subtype="user-shell", is_error=failed),
         ]
 
     def _other(self, name: str, entry: JsonObject, frame: Frame) -> Outcome:
         if name in SUMMARIES:
             text = text_field(entry, "summary")
-            return self._one(frame, "system", "summary", text, SUMMARIES[name])
+            return self._one(frame, "summary", text, SUMMARIES[name])
         if name == "custom_message":
-            text = content_text(entry.get("content"))
-            return self._one(frame, "system", "system", text, "injected")
+            text = _with_details(content_text(entry.get("content")), entry.get("details"))
+            return self._one(frame, "system", text, "injected")
         if name == "session_info":
             title = text_field(entry, "name")
             if mark(title) == self._name:
                 return "repeated"
             self._name = mark(title)
-            return self._one(frame, "system", "title", title, "session-name")
-        self._report.see_unknown(name)
-        return UNKNOWN_TYPE
+            return self._one(frame, "title", title, "session-name")
+        return self._unknown(name)
+
+
+def _with_details(text: str, details: Any) -> str:
+    """Return a text with what the details beside it say more, such as subagents' reports: each
+    extension has keys of its own."""
+    told: list[str] = []
+    waiting = [details]
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, list):
+            waiting += value
+        elif isinstance(value, dict):
+            waiting += [each for key, each in value.items() if key not in _SHOWN_ELSEWHERE]
+        elif isinstance(value, str) and len(value) >= MIN_LEAF and value not in text:
+            told.append(value)
+    return "\n".join(filter(None, [text, *dict.fromkeys(told)]))
 
 
 def prompt_text(text: str) -> str:
@@ -242,16 +240,6 @@ def prompt_text(text: str) -> str:
     text = _FILE.sub(lambda found: f"@{found.group(1)}", text)
     text = _SKILL.sub(lambda found: f"/skill:{found.group(1)} ", text)
     return text.strip()
-
-
-def _tokens(usage: JsonObject) -> Tokens:
-    fields = ("input", "output", "cacheRead", "cacheWrite")
-    return Tokens(*(count_field(usage, name) for name in fields))
-
-
-def _call(block: JsonObject) -> tuple[str, Call]:
-    """Return the id and the call of a block that calls a tool."""
-    return _call_id(block.get("id")), Call.of_block(block, "arguments")
 
 
 def _call_id(value: object) -> str:

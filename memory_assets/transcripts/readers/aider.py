@@ -5,6 +5,10 @@ session; lines that begin with `#### ` are the user's, `> ` the program's output
 model's answer, its edits included. There are no ids, and only a run has a time. Tokens, the model
 and the files that were changed are taken from the program's output.
 
+Two of the user's blocks are the program's: `/ask X`, `/code X` and `/architect X` are followed by X
+as a block of its own, and in architect mode the answer is handed to the editing model as one
+(`base_coder.py` and `architect_coder.py` of aider 0.86).
+
 A run renders to its start, and a line for each block of such lines; the last may still grow.
 """
 
@@ -17,27 +21,42 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
-from memory_assets.models import Record, Tokens
+from memory_assets.models import MACHINE_PROMPT, Record, Tokens
 from memory_assets.transcripts.authorship import PERSON, Origin, authored
-from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import token_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import text_field, type_name
+from memory_assets.transcripts.fields import text_field
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
+from memory_assets.transcripts.session import Call, Frame, Outcome
 from memory_assets.transcripts.stored import ContainerReader, Member, deleted
 from memory_assets.transcripts.stored_session import StoredSession
 
 _FILE = ".aider.chat.history.md"
 _START = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\n]*\n?", re.M)
 _USER, _OUTPUT = re.compile(r"####(?: |$)"), re.compile(r">(?: |$)")
+_TYPED = re.compile(r"####(?: [^\n]*)?  \r?$", re.M)
+"""A line of the user as the program writes it, which tells it from a heading in an answer."""
 _ASKING = re.compile(r"/(?:ask|code|architect)\s+(?=\S)")
 """Commands behind which a person asks for something."""
+_THOUGHT = re.compile(
+    r"(?:<think[^>\n]*>|-+\s+► \*\*THINKING\*\*)?(.*?)(?:</think[^>\n]*>|-+\s+► \*\*ANSWER\*\*)",
+    re.DOTALL,
+)
+"""What a model thought before its answer, as it marks it or as the program does."""
+_CONFIRMED = re.compile(r"[^\n]*\(Y\)es/\(N\)o[^\n]*: \w*|<blank>")
+"""An answer to a question of the program's; a line that was left empty."""
+_MARKED = re.compile(r'Find the "AI" comments below[^\n]*(?:\n[^\n]+)*\n\n+')
+"""What the program asks where a comment in a file ends in `AI!`; these lines follow."""
 _MODEL = re.compile(r"(?:Main model|Model): (\S+)")
 _EDITED = re.compile(r"Applied edit to (\S.*)")
 _TOKENS = re.compile(r"Tokens: (\S{1,20}) sent, (?:[^\n]{0,200}, )?(\S{1,20}) received")
 _FACTORS = {"k": 1_000, "M": 1_000_000}
+
+
+_Block = tuple[str, str]
+"""Whose it is, and its text."""
 
 
 class _Run(NamedTuple):
@@ -50,11 +69,64 @@ class _Run(NamedTuple):
     is_last: bool
 
 
+class AiderSession(StoredSession):
+    """The state of reading one run."""
+
+    header_type = "run"
+
+    def _opened(self, row: JsonObject) -> str:
+        began = _moment(text_field(row, "start"))
+        return self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=began)
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        place = f"{self._source.session_id}/{row.get('place')}"
+        frame, text = self._frame(row, start, end, place, None), text_field(row, "text")
+        if name == "user":
+            return self._typed(text, frame)
+        if name in ("command", "plan"):
+            subtype = "local-command" if name == "command" else MACHINE_PROMPT
+            return self._said(frame, authored(text, Origin("machine", subtype)))
+        if name == "thought":
+            return self._one(frame, "thinking", text)
+        if name == "answer":
+            return self._one(frame, "assistant_text", text)
+        if name == "output":
+            return self._output(text, frame)
+        return self._unknown(name)
+
+    def _typed(self, text: str, frame: Frame) -> list[Record]:
+        is_command = text.startswith("/") and not _ASKING.match(text)
+        if is_command or _CONFIRMED.fullmatch(text):
+            return self._said(frame, authored(text, Origin("machine", "local-command")))
+        if text.startswith("!"):
+            call = Call("shell", (), text[1:].strip())
+            return [self._called(frame, "", call, text, role="user", subtype="user-shell")]
+        made: list[Record] = []
+        if marked := _MARKED.match(text):
+            made = self._said(frame, authored(marked.group().strip(), Origin("machine")))
+            text = text[marked.end() :]
+        return made + self._said(frame, authored(text, PERSON))
+
+    def _output(self, text: str, frame: Frame) -> list[Record]:
+        """Return what the program printed: the files that it changed, and all of it."""
+        if model := _MODEL.search(text):
+            self._model = model.group(1)
+        made: list[Record] = []
+        for path in dict.fromkeys(each.strip() for each in _EDITED.findall(text)):
+            made.append(self._called(frame, "", Call("edit", (path,)), f"path: {path}"))
+        made += self._one(frame, "system", text, "local-command-output")
+        counts = [tuple(map(_count, each)) for each in _TOKENS.findall(text)]
+        sent, received = (sum(each[at] for each in counts) for at in (0, 1))
+        told = self._with_tokens(made, frame, Tokens(sent, received))
+        return told if isinstance(told, list) else made
+
+
 class AiderReader(ContainerReader):
     """Reads Aider's histories."""
 
     agent = "aider"
-    version = "1"
+    version = "2"
+    session = AiderSession
 
     def sniff(self, head: bytes) -> bool:
         """Return whether this begins with the start of a run."""
@@ -70,7 +142,7 @@ class AiderReader(ContainerReader):
         """Yield the runs in which the user wrote anything."""
         written = int(token_of(path).split(":")[1])
         for run in _runs(path):
-            if any(kind == "user" for kind, _ in _blocks(run.text)):
+            if any(kind == "user" for kind, _ in _blocks_of(run.text)):
                 mtime_ns = written if run.is_last else _nanoseconds(run.start)
                 yield Member(run.id, str(path.parent), len(run.text), mtime_ns)
 
@@ -82,15 +154,11 @@ class AiderReader(ContainerReader):
         yield {"type": "run", "id": run.id, "start": run.start, "cwd": str(source.path.parent)}
         blocks = [
             {"type": kind, "place": place, "text": text}
-            for place, (kind, text) in enumerate(_blocks(run.text))
+            for place, (kind, text) in enumerate(_with_the_programs_own(_blocks_of(run.text)))
         ]
         yield from blocks[:-1]
         yield None
         yield from blocks[-1:]
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> AiderSession:
-        """Return the state of reading a run."""
-        return AiderSession(source, report)
 
 
 def _runs(path: Path) -> list[_Run]:
@@ -106,21 +174,61 @@ def _runs(path: Path) -> list[_Run]:
     return [*runs[:-1], *(run._replace(is_last=True) for run in runs[-1:])]
 
 
-def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the blocks of a run, each with whose it is; blank lines between them are nobody's."""
+def _blocks_of(text: str) -> list[_Block]:
+    """Return the blocks of a run, each with whose it is. Blank lines between them are nobody's, and
+    part two texts of the user."""
+    blocks: list[_Block] = []
     kind = ""
     lines: list[str] = []
+
+    def end_block() -> None:
+        if block := "\n".join(lines).strip():
+            blocks.append((kind, block))
+        lines.clear()
+
+    user = _TYPED if _TYPED.search(text) else _USER
     for line in text.split("\n"):
-        own = "user" if _USER.match(line) else "output" if _OUTPUT.match(line) else "answer"
+        own = "user" if user.match(line) else "output" if _OUTPUT.match(line) else "answer"
         if own == "answer" and not line.strip() and kind != "answer":
+            if kind == "user":
+                end_block()
             continue
-        if own != kind and lines:
-            yield kind, "\n".join(lines).strip()
-            lines = []
+        if own != kind:
+            end_block()
         kind = own
         lines.append(line[5:].rstrip() if own == "user" else line[2:] if own == "output" else line)
-    if lines and (last := "\n".join(lines).strip()):
-        yield kind, last
+    end_block()
+    return blocks
+
+
+def _with_the_programs_own(blocks: list[_Block]) -> Iterator[_Block]:
+    """Yield the blocks; a command whose text follows as a block of its own is a `command`, the
+    user's block that repeats the answer before it a `plan`, what comes before an answer's words a
+    `thought`."""
+    openings: set[str] = set()
+    answered: set[str] = set()
+    for place, (kind, text) in enumerate(blocks):
+        lines = _lines(text)
+        if kind == "user":
+            asking = _ASKING.match(text)
+            if asking and ("user", text[asking.end() :]) == (*blocks, ("", ""))[place + 1]:
+                kind = "command"
+            elif lines[0] in openings and sum(map(answered.__contains__, lines)) > 0.9 * len(lines):
+                kind = "plan"
+            openings, answered = set(), set()
+        else:  # lines of an answer that begin with `>` look like the program's
+            answered.update(lines)
+        if kind == "answer":
+            openings.add(lines[0])
+            if thought := _THOUGHT.match(text):
+                yield "thought", thought.group(1).strip()
+                text = text[thought.end() :].strip()
+                openings.add(_lines(text)[0])
+        yield kind, text
+
+
+def _lines(text: str) -> list[str]:
+    return [line for each in text.split("\n") if (line := each.lstrip("> ").strip())] or [text]
 
 
 def _moment(start: str) -> datetime | None:
@@ -134,53 +242,6 @@ def _moment(start: str) -> datetime | None:
 def _nanoseconds(start: str) -> int:
     at = _moment(start)
     return int(at.timestamp() * 1e9) if at else 0
-
-
-class AiderSession(StoredSession):
-    """The state of reading one run."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s of a block."""
-        name = type_name(row.get("type"))
-        self._report.see_type(name)
-        if name == "run":
-            began = _moment(text_field(row, "start"))
-            self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=began)
-            return self._resolve("session-header")
-        place = f"{self._source.session_id}/{row.get('place')}"
-        frame = self._frame(row, start, end, place, None)
-        return self._resolve(self._block(name, text_field(row, "text"), frame))
-
-    def _block(self, name: str, text: str, frame: Frame) -> Outcome:
-        if name == "user":
-            return self._typed(text, frame)
-        if name == "answer":
-            return self._one(frame, "assistant", "assistant_text", text)
-        if name == "output":
-            return self._output(text, frame)
-        self._report.see_unknown(name)
-        return UNKNOWN_TYPE
-
-    def _typed(self, text: str, frame: Frame) -> list[Record]:
-        if text.startswith("/") and not _ASKING.match(text):
-            return self._said(frame, authored(text, Origin("machine", "local-command")))
-        if text.startswith("!"):
-            call = Call("shell", (), text[1:].strip())
-            return [self._called(frame, "", call, text, "user", subtype="user-shell")]
-        return self._said(frame, authored(text, PERSON))
-
-    def _output(self, text: str, frame: Frame) -> list[Record]:
-        """Return what the program printed: the files that it changed, and all of it."""
-        if model := _MODEL.search(text):
-            self._model = model.group(1)
-        made: list[Record] = []
-        for path in dict.fromkeys(each.strip() for each in _EDITED.findall(text)):
-            made.append(self._called(frame, "", Call("edit", (path,)), f"path: {path}"))
-        made += self._one(frame, "system", "system", text, "local-command-output")
-        counts = [tuple(map(_count, each)) for each in _TOKENS.findall(text)]
-        sent, received = (sum(each[at] for each in counts) for at in (0, 1))
-        told = self._with_tokens(made, frame, Tokens(sent, received))
-        return told if isinstance(told, list) else made
 
 
 def _count(shown: str) -> int:

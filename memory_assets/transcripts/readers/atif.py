@@ -12,18 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memory_assets.models import Record, Tokens
-from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
-from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.discovery import Identified, Walk
+from memory_assets.transcripts.base import Source
+from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import (
     content_text,
     count_field,
     object_field,
     objects_in,
     parse_time,
-    record_id,
     render_input,
     safe_id,
     safe_name,
@@ -33,7 +31,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
 from memory_assets.transcripts.lines import JsonObject, read_head
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome, Session
+from memory_assets.transcripts.session import Frame, Outcome, Session, tokens_with_cached
 from memory_assets.transcripts.stored_session import call_of
 
 _DEPTH = 4
@@ -43,55 +41,8 @@ _DIRECTORIES = ("cwd", "working_dir", "working_directory", "workspace")
 """Fields of `extra` that may name the directory."""
 
 
-class AtifReader(RenderingReader):
-    """Reads documents in ATIF."""
-
-    agent = "atif"
-    version = "2"
-    left_out = (
-        LeftOut("", "", "steps that repeat others after a compaction", dropped=_COPIED),
-        LeftOut("agent", "", "the program's name, settings and descriptions of tools"),
-        LeftOut("final_metrics", "", "figures"),
-        LeftOut("notes", "", "notes on the document"),
-    )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether this begins a document whose schema is ATIF's."""
-        return field_in_head(head, "schema_version").startswith(_SCHEMA)
-
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the session's id, or the file's name."""
-        return safe_id(field_in_head(head, "session_id")) or safe_id(path.stem), None
-
-    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield the documents below a directory."""
-        walk = Walk(self.agent, note)
-        found = walk.root(root)
-        files = walk.transcripts(found, _DEPTH, (".json",)) if found else ()
-        own = (each for each in files if self.sniff(read_head(Path(each[0].path))))
-        yield from walk.sources(own, known, self._identified)
-
-    def rows(self, source: Source) -> Iterator[JsonObject]:
-        """Yield the document without its steps, and each step."""
-        return rows_of_document(source.path, "steps")
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> AtifSession:
-        """Return the state of reading a document."""
-        return AtifSession(source, report)
-
-    def _identified(self, path: Path) -> Identified:
-        head = read_head(path)
-        named = (field_in_head(head, name) for name in _DIRECTORIES)
-        directory = next(filter(None, named), "") or str(path.parent)
-        return project_of(directory), *self.identify(path, head), directory
-
-
 class AtifSession(Session):
     """The state of reading one document."""
-
-    def __init__(self, source: Source, report: ReadReport) -> None:
-        super().__init__(source, report)
-        self._cwd = self._model = self._version = ""
 
     def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s of a step."""
@@ -101,33 +52,21 @@ class AtifSession(Session):
         self._report.see_type(source)
         if row.get("is_copied_context") is True:
             return self._resolve(_COPIED)
-        timestamp = parse_time(row.get("timestamp"))
-        self._report.see_time(timestamp)
         step = f"step {row.get('step_id')}" if row.get("step_id") else None
-        frame = Frame(
-            byte_start=start,
-            byte_end=end,
-            record_uuid=record_id("atif", self._source.session_id, step, start),
-            timestamp=timestamp,
-            cwd=self._cwd,
-            model=safe_name(text_field(row, "model_name")) or self._model,
-            agent_version=self._version,
-            is_sidechain=self._source.agent_id is not None,
-            content=row,
-        )
+        at, model = parse_time(row.get("timestamp")), text_field(row, "model_name")
+        frame = self._frame(row, start, end, step, at, model)
         return self._resolve(self._step(source, row, frame))
 
-    def _header(self, document: JsonObject) -> Outcome:
+    def _header(self, document: JsonObject) -> str:
         self._report.see_type("header")
         agent, extra = object_field(document, "agent"), object_field(document, "extra")
-        self._report.see_session(safe_id(document.get("session_id")))
-        self._model = safe_name(text_field(agent, "model_name"))
-        self._version = safe_name(text_field(agent, "version"))
-        self._report.see_version(self._version)
         named = [text_field(each, name) for each in (extra, agent) for name in _DIRECTORIES]
-        self._cwd = next(filter(None, named), "")
-        self._report.see_cwd(self._cwd)
-        return "session-header"
+        return self._begin(
+            session=document.get("session_id"),
+            cwd=next(filter(None, named), ""),
+            version=text_field(agent, "version"),
+            model=safe_name(text_field(agent, "model_name")),
+        )
 
     def _step(self, source: str, row: JsonObject, frame: Frame) -> Outcome:
         text = content_text(row.get("message"))
@@ -135,14 +74,13 @@ class AtifSession(Session):
         if source == "user":
             made += self._said(frame, authored(text))
         elif source == "system":
-            made += self._one(frame, "system", "system", text, "injected")
+            made += self._one(frame, "system", text, "injected")
         elif source == "agent":
             thought = text_field(row, "reasoning_content")
-            made += self._one(frame, "assistant", "thinking", thought)
-            made += self._one(frame, "assistant", "assistant_text", text)
+            made += self._one(frame, "thinking", thought)
+            made += self._one(frame, "assistant_text", text)
         else:
-            self._report.see_unknown(source)
-            return UNKNOWN_TYPE
+            return self._unknown(source)
         made += [self._call(call, frame) for call in objects_in(row.get("tool_calls"))]
         results = object_field(row, "observation").get("results")
         made += [self._result(result, frame) for result in objects_in(results)]
@@ -158,8 +96,45 @@ class AtifSession(Session):
         return self._answered(frame, call_id, content_text(result.get("content")))
 
 
+class AtifReader(RenderingReader):
+    """Reads documents in ATIF."""
+
+    agent = "atif"
+    version = "2"
+    session = AtifSession
+    left_out = (
+        LeftOut("", "", "steps that repeat others after a compaction", dropped=_COPIED),
+        LeftOut("agent", "", "the program's name, settings and descriptions of tools"),
+        LeftOut("final_metrics", "", "figures"),
+        LeftOut("notes", "", "notes on the document"),
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether this begins a document whose schema is ATIF's."""
+        return field_in_head(head, "schema_version").startswith(_SCHEMA)
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the session's id, or the file's name."""
+        return safe_id(field_in_head(head, "session_id")) or safe_id(path.stem), None
+
+    def files(self, walk: Walk, root: Path) -> Iterator[File]:
+        """Yield the documents below a directory."""
+        found = walk.root(root)
+        files = walk.transcripts(found, _DEPTH, (".json",)) if found else ()
+        return (each for each in files if self.sniff(read_head(Path(each[0].path))))
+
+    def directory(self, path: Path, head: bytes) -> str:
+        """Return the directory that a document names, else the one that it is in."""
+        named = (field_in_head(head, name) for name in _DIRECTORIES)
+        return next(filter(None, named), "") or str(path.parent)
+
+    def rows(self, source: Source) -> Iterator[JsonObject]:
+        """Yield the document without its steps, and each step."""
+        return rows_of_document(source.path, "steps")
+
+
 def _tokens(metrics: JsonObject) -> Tokens:
     """Return what a step took; what was cached is among the prompt."""
     given, cached = count_field(metrics, "prompt_tokens"), count_field(metrics, "cached_tokens")
     output = count_field(metrics, "completion_tokens")
-    return Tokens(max(given - cached, 0), output, min(cached, given))
+    return tokens_with_cached(given, output, cached)

@@ -18,16 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import DamagedTranscript, printable
-from memory_assets.models import Record, Tokens
+from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import Origin, authored
-from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.blocks import blocks_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
-    count_field,
     from_json,
     object_field,
     objects_in,
@@ -45,7 +44,7 @@ from memory_assets.transcripts.readers.cline_screen import (
     USAGE,
     ScreenSession,
 )
-from memory_assets.transcripts.session import Frame
+from memory_assets.transcripts.session import Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import unfinished_last
 
 _FOLDERS = ("tasks", "sessions")
@@ -74,11 +73,84 @@ _MACHINE = ("[TASK RESUMPTION]", "[ERROR]", "# task_progress")
 _BY_PERSON = re.compile(r"provided (?:the following context|feedback)|New instructions|denied")
 
 
+class TaskSession(ScreenSession):
+    """The state of reading a task: rows of the screen, or messages of the model's history."""
+
+    title_subtype = "first-prompt"
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        if row.get("type") == "row":
+            return self._on_screen(row, start, end)
+        return super().take(row, start, end)
+
+    def _opened(self, row: JsonObject) -> str:
+        origin = safe_id(object_field(row, "fork").get("forkedFromSessionId"))
+        self._report.see_parent(origin or None)
+        cwd, model = text_field(row, "cwd"), text_field(row, "model")
+        return self._begin(session=row.get("id"), cwd=cwd, start=row.get("started_at"), model=model)
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        own = row.get("id") or f"{row.get('ts')}/{role}/{self._report.records}"
+        model = text_field(object_field(row, "modelInfo"), "id")
+        frame = self._frame(row, start, end, own, parse_time(row.get("ts")), model)
+        blocks = blocks_of(row.get("content"))
+        is_summary = row.get("isSummary") is True
+        if role == "user" and not is_summary:
+            return self._from_user(blocks, frame)
+        made = [record for block in blocks for record in self._block(block, frame, is_summary)]
+        return self._with_tokens(made, frame, tokens_in(object_field(row, "metrics"), _METRICS))
+
+    def _from_user(self, blocks: Sequence[JsonObject], frame: Frame) -> list[Record]:
+        texts: list[str] = []
+        made: list[Record] = []
+        for block in blocks:
+            if block.get("type") == "text":
+                texts.append(text_field(block, "text"))
+            else:
+                made += self._block(block, frame, False)
+        typed, inserted = typed_in(texts, is_first=self._is_first or self._is_of_program)
+        self._is_first = False
+        made += self._said(frame, authored("\n".join(typed))) if typed else []
+        for text in inserted:
+            made += self._said(frame, authored(text, Origin("machine", "injected")))
+        return made
+
+    @property
+    def _is_of_program(self) -> bool:
+        """Whether the session is one of Cline's own program, which wraps no text of a person."""
+        return self._source.path.name.endswith(_MESSAGES)
+
+    def _block(self, block: JsonObject, frame: Frame, is_summary: bool) -> list[Record]:
+        kind, text = block.get("type"), text_field(block, "text")
+        if kind == "text":
+            if is_summary:
+                return self._one(frame, "summary", text, "compact-summary")
+            return self._one(frame, "assistant_text", text)
+        if kind in ("thinking", "reasoning"):
+            return self._one(frame, "thinking", text_field(block, "thinking") or text)
+        if kind == "tool_use":
+            name, call_id = text_field(block, "name"), safe_id(block.get("id"))
+            return [self._call(frame, call_id, name, block.get("input"))]
+        if kind == "tool_result":
+            failed = block.get("is_error") is True
+            text = _answer(block.get("content"))
+            return [self._answered(frame, safe_id(block.get("tool_use_id")), text, is_error=failed)]
+        if kind == "file":
+            return self._attached(frame, text_field(block, "path"))
+        if kind == "image":
+            return self._one(frame, "attachment", IMAGE, "image")
+        if kind != "redacted_thinking":
+            self._report.see_unknown(f"block/{type_name(kind)}")
+        return []
+
+
 class ClineReader(RenderingReader):
     """Reads the tasks of Cline."""
 
     agent = "cline"
-    version = "2"
+    version = "3"
+    session = TaskSession
     left_out = (
         LeftOut("", "", "a request to the model, which repeats the talk", dropped=USAGE),
         LeftOut("", "", "a row as it came in, before it was whole", dropped=SUPERSEDED),
@@ -90,6 +162,7 @@ class ClineReader(RenderingReader):
         LeftOut("row.row.say.text", "", "a request, which repeats the talk", opens='{"request"'),
         LeftOut("row.row.say.images", "", "an image"),
         LeftOut("row.row.*.conversationHistoryIndex", "", "where the model's history has it"),
+        LeftOut("row.row.*.lastCheckpointHash", "", "the commit of a checkpoint"),
     )
 
     def sniff(self, head: bytes) -> bool:
@@ -159,10 +232,6 @@ class ClineReader(RenderingReader):
             yield from ({"type": "message", **message} for message in messages)
             yield None
         yield {"type": "session-state", "id": own, "title": title}
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> TaskSession:
-        """Return the state of reading a task."""
-        return TaskSession(source, report)
 
 
 class RooReader(ClineReader):
@@ -235,81 +304,6 @@ def _directory_in(path: Path) -> str:
     except OSError:
         return ""
     return found.group(1).decode("utf-8", "replace").replace("\\\\", "\\") if found else ""
-
-
-class TaskSession(ScreenSession):
-    """The state of reading a task: rows of the screen, or messages of the model's history."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
-        name, role = type_name(row.get("type")), text_field(row, "role")
-        if name == "row":
-            return super().take(row, start, end)
-        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
-        if name == "session":
-            cwd, began = text_field(row, "cwd"), row.get("started_at")
-            self._begin(session=row.get("id"), cwd=cwd, start=began)
-            self._model = text_field(row, "model")
-            origin = safe_id(object_field(row, "fork").get("forkedFromSessionId"))
-            self._report.see_parent(origin or None)
-            return self._resolve("session-header")
-        if name == "session-state":
-            return self._titled(row, start, end, "first-prompt")
-        own = row.get("id") or f"{row.get('ts')}/{role}/{self._report.records}"
-        model = text_field(object_field(row, "modelInfo"), "id")
-        frame = self._frame(row, start, end, own, parse_time(row.get("ts")), model)
-        blocks = blocks_of(row.get("content"))
-        is_summary = row.get("isSummary") is True
-        if role == "user" and not is_summary:
-            return self._resolve(self._from_user(blocks, frame))
-        made = [record for block in blocks for record in self._block(block, frame, is_summary)]
-        metrics = object_field(row, "metrics")
-        tokens = Tokens(*(count_field(metrics, name) for name in _METRICS))
-        return self._resolve(self._with_tokens(made, frame, tokens))
-
-    def _from_user(self, blocks: Sequence[JsonObject], frame: Frame) -> list[Record]:
-        texts: list[str] = []
-        made: list[Record] = []
-        for block in blocks:
-            if block.get("type") == "text":
-                texts.append(text_field(block, "text"))
-            else:
-                made += self._block(block, frame, False)
-        typed, inserted = typed_in(texts, is_first=self._is_first or self._is_of_program)
-        self._is_first = False
-        made += self._said(frame, authored("\n".join(typed))) if typed else []
-        for text in inserted:
-            made += self._said(frame, authored(text, Origin("machine", "injected")))
-        return made
-
-    @property
-    def _is_of_program(self) -> bool:
-        """Whether the session is one of Cline's own program, which wraps no text of a person."""
-        return self._source.path.name.endswith(_MESSAGES)
-
-    def _block(self, block: JsonObject, frame: Frame, is_summary: bool) -> list[Record]:
-        kind, text = block.get("type"), text_field(block, "text")
-        if kind == "text":
-            if is_summary:
-                return self._one(frame, "system", "summary", text, "compact-summary")
-            return self._one(frame, "assistant", "assistant_text", text)
-        if kind in ("thinking", "reasoning"):
-            return self._one(frame, "assistant", "thinking", text_field(block, "thinking") or text)
-        if kind == "tool_use":
-            name, call_id = text_field(block, "name"), safe_id(block.get("id"))
-            return [self._call(frame, call_id, name, block.get("input"))]
-        if kind == "tool_result":
-            failed = block.get("is_error") is True
-            text = _answer(block.get("content"))
-            return [self._answered(frame, safe_id(block.get("tool_use_id")), text, is_error=failed)]
-        if kind == "file":
-            path = text_field(block, "path")
-            return self._one(frame, "user", "attachment", path, "file", paths=(path,))
-        if kind == "image":
-            return self._one(frame, "user", "attachment", IMAGE, "image")
-        if kind != "redacted_thinking":
-            self._report.see_unknown(f"block/{type_name(kind)}")
-        return []
 
 
 def _answer(content: Any) -> str:

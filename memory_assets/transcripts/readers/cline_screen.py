@@ -1,7 +1,8 @@
 """What a task of Cline, Roo Code or classic Kilo showed on the screen: `ui_messages.json`.
 
 A row is `{ts, type: say|ask, say|ask, text}`; for calls of tools its text is JSON. It is never
-condensed, unlike the model's own history, which repeats it.
+condensed, unlike the model's own history, which repeats it. The kinds of rows are those of
+`ClineSay` and `ClineAsk` in the extensions' sources of 2026.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from memory_assets.models import Record, Tokens
+from memory_assets.models import Record
 from memory_assets.transcripts.authorship import PERSON, authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
     IMAGE,
-    count_field,
     from_json,
     object_field,
     parse_time,
@@ -23,19 +23,25 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
+from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored_session import StoredSession
 
 USAGE, NOTICE, SUPERSEDED = "usage", "session-state", "superseded"
 PARTIAL = "partial"
 """Subtype of an answer that was broken off."""
 _TYPED = frozenset({"task", "user_feedback"})
-_SAID = frozenset({"text", "completion_result"})
+_SAID = frozenset({"text", "completion_result", "plan_completion_result"})
 _CALLS = frozenset({"tool", "command", "use_mcp_server", "browser_action", "browser_action_launch"})
-_RESULTS = frozenset({"command_output", "mcp_server_response", "browser_action_result"})
+_RESULTS = frozenset(
+    {
+        *("command_output", "mcp_server_response", "browser_action_result"),
+        *("codebase_search_result", "subtask_result"),
+    }
+)
 _ERRORS = frozenset(
     {
-        *("error", "diff_error", "clineignore_error", "rooignore_error", "api_req_failed"),
+        *("error", "diff_error", "clineignore_error", "rooignore_error"),
+        *("command_permission_denied", "api_req_failed", "condense_context_error"),
         *("mistake_limit_reached", "auto_approval_max_req_reached"),
     }
 )
@@ -43,15 +49,14 @@ _USAGE = frozenset({"api_req_started", "api_req_finished", "deleted_api_reqs"})
 _COUNTS = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
 _NOTICES = frozenset(
     {
-        *("checkpoint_created", "checkpoint_saved", "mcp_server_request_started", "load_mcp_docs"),
-        *("resume_task", "resume_completed_task", "shell_integration_warning", "api_req_retried"),
-        *(
-            "api_req_retry_delayed",
-            "new_task_started",
-            "condense",
-            "summarize_task",
-            "mcp_notification",
-        ),
+        *("checkpoint_created", "checkpoint_saved", "mcp_server_request_started"),
+        *("mcp_notification", "load_mcp_docs", "load_mcp_documentation", "resume_task"),
+        *("resume_completed_task", "shell_integration_warning"),
+        *("shell_integration_warning_with_suggestion", "api_req_retried", "api_req_retry_delayed"),
+        *("error_retry", "new_task", "new_task_started", "condense", "compaction"),
+        *("summarize_task", "report_bug", "task_progress", "user_edit_todos", "hook_status"),
+        *("hook_output_stream", "generate_explanation", "info", "subagent", "use_subagents"),
+        *("subagent_usage", "conditional_rules_applied"),
     }
 )
 _QUESTIONS = frozenset({"followup", "plan_mode_respond", "act_mode_respond"})
@@ -66,8 +71,8 @@ class ScreenSession(StoredSession):
         self._is_first = True
         self._open: tuple[str, Call] = ("", Call(""))
 
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
+    def _on_screen(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a row of the screen gives."""
         message = object_field(row, "row")
         kind = text_field(message, "say") or text_field(message, "ask")
         name = f"{type_name(message.get('type'))}/{type_name(kind)}"
@@ -90,35 +95,34 @@ class ScreenSession(StoredSession):
         if kind in _SAID:
             subtype = PARTIAL if message.get("partial") else ""
             thought = text_field(message, "reasoning")
-            made = self._one(frame, "assistant", "thinking", thought)
-            return made + self._one(frame, "assistant", "assistant_text", text, subtype)
+            made = self._one(frame, "thinking", thought)
+            return made + self._one(frame, "assistant_text", text, subtype)
         if kind == "reasoning":
             text = text or text_field(message, "reasoning")
-            return self._one(frame, "assistant", "thinking", text)
+            return self._one(frame, "thinking", text)
         if kind in _QUESTIONS:
             return self._question(text, frame)
         if kind in _CALLS:
             return self._called_on_screen(kind, text, frame)
-        if kind in _RESULTS or kind == "codebase_search_result":
+        if kind in _RESULTS:
             return [self._result(text, frame)]
         if kind in _ERRORS:
-            return self._one(frame, "system", "system", text, "api-error", is_error=True)
+            return self._one(frame, "system", text, "api-error", is_error=True)
         if kind == "condense_context":
             text = text_field(object_field(message, "contextCondense"), "summary") or text
-            return self._one(frame, "system", "summary", text, "compact-summary")
+            return self._one(frame, "summary", text, "compact-summary")
         if kind == "user_feedback_diff":
             changed: Any = from_json(text)
             paths = (text_field(changed, "path"),) if isinstance(changed, dict) else ()
-            return self._one(frame, "user", "attachment", text, "edit", paths=paths)
+            return self._one(frame, "attachment", text, "edit", paths=paths)
         if kind in _USAGE:
             usage: Any = from_json(text)
             counts = usage if isinstance(usage, dict) else {}
-            tokens = Tokens(*(count_field(counts, name) for name in _COUNTS))
-            return self._with_tokens(USAGE, frame, tokens)
+            return self._with_tokens(USAGE, frame, tokens_in(counts, _COUNTS))
         if kind in _NOTICES:
-            return self._one(frame, "system", "system", text, "notice") or NOTICE
+            return self._one(frame, "system", text, "notice") or NOTICE
         self._report.see_unknown(f"row/{type_name(kind)}")
-        return self._one(frame, "system", "system", text, "notice") or UNKNOWN_TYPE
+        return self._one(frame, "system", text, "notice") or UNKNOWN_TYPE
 
     def _question(self, text: str, frame: Frame) -> list[Record]:
         asked: Any = from_json(text)
@@ -131,7 +135,7 @@ class ScreenSession(StoredSession):
                     for each in options
                 ]
             text = "\n".join(filter(None, parts)) or text
-        return self._one(frame, "assistant", "assistant_text", text, "question")
+        return self._one(frame, "assistant_text", text, "question")
 
     def _called_on_screen(self, kind: str, text: str, frame: Frame) -> list[Record]:
         """Return a call. What a command printed follows in rows of its own; of other tools only

@@ -16,16 +16,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from memory_assets.models import Record, Tokens
-from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.discovery import Identified, Walk
+from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import (
     count_field,
+    from_json,
     object_field,
+    objects_in,
     parse_time,
-    record_id,
     render_input,
     safe_id,
     safe_name,
@@ -33,11 +33,10 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.json_documents import text_beside
-from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     REPEATED_ID,
-    UNKNOWN_TYPE,
     Call,
     Frame,
     Outcome,
@@ -51,6 +50,7 @@ _STATE = "session-state"
 _HOOK = "hook"
 _INSTRUCTIONS = "instructions"
 _SHOWN = "a call or a result as it is shown"
+_IDS = "ids of the program's interface to the model"
 _DROPPED = {
     **dict.fromkeys(("hook.start", "hook.end"), _HOOK),
     "system.message": _INSTRUCTIONS,
@@ -60,6 +60,7 @@ _DROPPED = {
             *("session.model_change", "session.mode_changed", "session.permissions_changed"),
             *("session.compaction_start", "session.truncation"),
             *("session.idle", "session.usage_info", "session.context_changed"),
+            *("session.usage_checkpoint", "session.workspace_file_changed"),
             *("subagent.started", "subagent.completed", "subagent.selected", "subagent.failed"),
             *("permission.requested", "permission.completed", "skill.invoked"),
         ),
@@ -70,68 +71,12 @@ _DROPPED = {
 _NOTICES = {"session.info": "notice", "session.warning": "notice", "session.error": "api-error"}
 
 
-class CopilotCliReader(Reader):
-    """Reads the sessions of GitHub Copilot CLI."""
-
-    agent = "copilot-cli"
-    version = "2"
-    left_out = (
-        LeftOut("", "1.0.64-1", "what the user's own hooks got", dropped=_HOOK),
-        LeftOut("", "1.0.64-1", "the program's instructions to the model", dropped=_INSTRUCTIONS),
-        LeftOut("*.data.transformedContent", "1.0.64-1", "a prompt with what was put around it"),
-        LeftOut("*.data.toolTelemetry", "1.0.64-3", "the tool's own figures"),
-        LeftOut("*.data.result.detailedContent", "1.0.64-3", _SHOWN),
-        LeftOut("*.data.reasoningOpaque", "1.0.64-3", "encrypted thoughts"),
-        LeftOut("*.data.encryptedContent", "1.0.64-3", "encrypted thoughts"),
-        LeftOut("*.data.context", "1.0.64-1", "the repository at the session's start"),
-        LeftOut(
-            "*.data.toolRequests.function.intentionSummary", "1.0.64-3", "a call as it is shown"
-        ),
-        LeftOut("*.data.apiCallId", "1.0.64-1", "ids of the program's interface to the model"),
-    )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is an event: a dotted type, and data."""
-        return any(_is_event(event) for event in head_objects(head))
-
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the name of the session's directory, or of its file."""
-        own = path.parent.name if path.name == _EVENTS else path.name.removesuffix(".jsonl")
-        started = next((item for item in head_objects(head) if _is_start(item)), {})
-        return safe_id(object_field(started, "data").get("sessionId")) or safe_id(own), None
-
-    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield the sessions below `~/.copilot`, or a directory of sessions."""
-        walk = Walk(self.agent, note)
-        home = walk.root(root)
-        folders = [home / name for name in _FOLDERS if (home / name).is_dir()] if home else []
-        seen: set[str] = set()
-        for folder in folders or filter(None, [home]):
-            files = sorted(walk.transcripts(folder, 1), key=lambda each: each[0].name != _EVENTS)
-            own = (each for each in files if _is_session(Path(each[0].path), folder))
-            for source in walk.sources(own, known, self._identified):
-                if source.session_id not in seen:
-                    seen.add(source.session_id)
-                    yield source
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CopilotSession:
-        """Return the state of reading a session."""
-        return CopilotSession(source, report)
-
-    def _identified(self, path: Path) -> Identified:
-        head = read_head(path)
-        data = (object_field(event, "data") for event in head_objects(head) if _is_start(event))
-        context = object_field(next(data, {}), "context")
-        cwd = text_field(context, "cwd")
-        return project_of(cwd), *self.identify(path, head), cwd
-
-
 class CopilotSession(Session):
     """The state of reading one file."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
         super().__init__(source, report)
-        self._cwd = self._branch = self._model = self._version = self._title = ""
+        self._title = ""
         self._totals: dict[str, Tokens] = {}
 
     def take(self, event: JsonObject, start: int, end: int) -> list[Record]:
@@ -141,30 +86,19 @@ class CopilotSession(Session):
         data = object_field(event, "data")
         if name in _DROPPED:
             return self._resolve(_DROPPED[name])
-        frame = self._frame(event, data, start, end)
+        frame = self._frame_of(event, data, start, end)
         if self._met(frame.record_uuid):
             return self._resolve(REPEATED_ID)
         return self._resolve(self._by_type(name, data, frame))
 
-    def _frame(self, event: JsonObject, data: JsonObject, start: int, end: int) -> Frame:
-        timestamp = parse_time(event.get("timestamp"))
-        self._report.see_time(timestamp)
+    def _frame_of(self, event: JsonObject, data: JsonObject, start: int, end: int) -> Frame:
         self._model = safe_name(text_field(data, "model")) or self._model
+        at, own = parse_time(event.get("timestamp")), event.get("id")
+        frame = self._frame(data, start, end, own, at, parent=event.get("parentId"))
         by_subagent = "agentId" in event or bool(data.get("parentToolCallId"))
-        return Frame(
-            byte_start=start,
-            byte_end=end,
-            record_uuid=record_id("copilot-cli", self._source.session_id, event.get("id"), start),
-            timestamp=timestamp,
-            parent_uuid=safe_id(event.get("parentId")) or None,
-            cwd=self._cwd,
-            git_branch=self._branch,
-            model=self._model,
-            agent_version=self._version,
-            is_sidechain=by_subagent or self._source.agent_id is not None,
-            message_id=safe_id(data.get("messageId")),
-            content=data,
-        )
+        frame.is_sidechain = frame.is_sidechain or by_subagent
+        frame.message_id = safe_id(data.get("messageId"))
+        return frame
 
     def _by_type(self, name: str, data: JsonObject, frame: Frame) -> Outcome:
         if name in ("session.start", "session.resume"):
@@ -184,52 +118,50 @@ class CopilotSession(Session):
             return [self._tool_result(data, frame)]
         if name == "session.compaction_complete":
             text = text_field(data, "summaryContent")
-            return self._one(frame, "system", "summary", text, "compact-summary")
+            return self._one(frame, "summary", text, "compact-summary")
         if name in _NOTICES:
             subtype, text = _NOTICES[name], text_field(data, "message")
             failed = subtype == "api-error"
-            return self._one(frame, "system", "system", text, subtype, is_error=failed)
+            return self._one(frame, "system", text, subtype, is_error=failed)
+        if name == "session.task_complete":
+            return self._one(frame, "assistant_text", text_field(data, "summary"))
         if name == "system.notification":
             return self._said(frame, authored(text_field(data, "content"), Origin("machine")))
         if name == "abort":
-            return self._one(frame, "system", "system", text_field(data, "reason"), "interrupt")
-        self._report.see_unknown(name)
-        return UNKNOWN_TYPE
+            return self._one(frame, "system", text_field(data, "reason"), "interrupt")
+        return self._unknown(name)
 
     def _started(self, data: JsonObject, frame: Frame) -> Outcome:
-        report, context = self._report, object_field(data, "context")
-        report.see_session(safe_id(data.get("sessionId")))
-        report.see_time(parse_time(data.get("startTime")))
-        self._cwd = frame.cwd = text_field(context, "cwd") or self._cwd
-        self._branch = frame.git_branch = text_field(context, "branch") or self._branch
-        self._model = safe_name(text_field(data, "selectedModel")) or self._model
-        self._version = safe_name(text_field(data, "copilotVersion")) or self._version
+        context = object_field(data, "context")
+        self._git_branch = text_field(context, "branch") or self._git_branch
+        header = self._begin(
+            session=data.get("sessionId"),
+            cwd=text_field(context, "cwd"),
+            version=text_field(data, "copilotVersion"),
+            model=safe_name(text_field(data, "selectedModel")),
+        )
+        self._report.see_time(parse_time(data.get("startTime")))
+        frame.cwd, frame.git_branch = self._cwd, self._git_branch
         frame.agent_version = self._version
-        report.see_cwd(self._cwd)
-        report.see_version(self._version)
         title = self._title or _title_beside(self._source.path)
         if not title or title == self._title:
-            return "session-header"
+            return header
         self._title = title
-        return self._one(frame, "system", "title", title, "session-name")
+        return self._one(frame, "title", title, "session-name")
 
     def _from_user(self, data: JsonObject, frame: Frame) -> Outcome:
         by_skill = text_field(data, "source").startswith("skill-")
         origin = Origin("machine", "meta") if by_skill else UNSAID
         made = self._said(frame, authored(text_field(data, "content"), origin))
-        attached = data.get("attachments")
-        for one in attached if isinstance(attached, list) else []:
-            path = text_field(one, "path") if isinstance(one, dict) else ""
-            made += self._one(frame, "user", "attachment", path, "file", paths=(path,))
+        for each in objects_in(data.get("attachments")):
+            made += self._attached(frame, text_field(each, "path"))
         return made
 
     def _from_assistant(self, data: JsonObject, frame: Frame) -> list[Record]:
         made = self._thought(text_field(data, "reasoningText"), frame)
-        made += self._one(frame, "assistant", "assistant_text", text_field(data, "content"))
-        requests = data.get("toolRequests")
-        for request in requests if isinstance(requests, list) else []:
-            if isinstance(request, dict):
-                made += self._call(request, "name", frame)
+        made += self._one(frame, "assistant_text", text_field(data, "content"))
+        for request in objects_in(data.get("toolRequests")):
+            made += self._call(request, "name", frame)
         return made
 
     def _given_tokens(self, data: JsonObject, frame: Frame) -> list[Record]:
@@ -252,22 +184,84 @@ class CopilotSession(Session):
         """Return a thought, which may come as an event of its own and with its message."""
         if not text or self._met(f"thought {text}"):
             return []
-        return self._one(frame, "assistant", "thinking", text)
+        return self._one(frame, "thinking", text)
 
     def _call(self, call: JsonObject, named: str, frame: Frame) -> list[Record]:
         """Return a call, unless it is known: it comes as it is asked for and as it begins."""
         call_id = safe_id(call.get("toolCallId"))
         if call_id and self._met(f"call {call_id}"):
             return []
-        arguments = call.get("arguments")
+        given = call.get("arguments")
+        arguments = from_json(given) if isinstance(given, str) else given
         made = Call.of_block({"name": call.get(named), "arguments": arguments}, "arguments")
-        return [self._called(frame, call_id, made, render_input(arguments))]
+        return [self._called(frame, call_id, made, render_input(arguments or given))]
 
     def _tool_result(self, data: JsonObject, frame: Frame) -> Record:
         result, error = object_field(data, "result"), object_field(data, "error")
         text = text_field(result, "content") or text_field(error, "message")
         failed = data.get("success") is False
         return self._answered(frame, safe_id(data.get("toolCallId")), text, is_error=failed)
+
+
+class CopilotCliReader(Reader):
+    """Reads the sessions of GitHub Copilot CLI."""
+
+    agent = "copilot-cli"
+    version = "3"
+    session = CopilotSession
+    left_out = (
+        LeftOut("", "1.0.64-1", "what the user's own hooks got", dropped=_HOOK),
+        LeftOut("", "1.0.64-1", "the program's instructions to the model", dropped=_INSTRUCTIONS),
+        LeftOut("*.data.transformedContent", "1.0.64-1", "a prompt with what was put around it"),
+        LeftOut("*.data.toolTelemetry", "1.0.64-3", "the tool's own figures"),
+        LeftOut("*.data.result.detailedContent", "1.0.64-3", _SHOWN),
+        LeftOut("*.data.reasoningOpaque", "1.0.64-3", "encrypted thoughts"),
+        LeftOut("*.data.encryptedContent", "1.0.64-3", "encrypted thoughts"),
+        LeftOut("*.data.context", "1.0.64-1", "the repository at the session's start"),
+        LeftOut(
+            "*.data.toolRequests.function.intentionSummary", "1.0.64-3", "a call as it is shown"
+        ),
+        LeftOut("*.data.apiCallId", "1.0.64-1", _IDS),
+        LeftOut("*.data.clientRequestId", "1.0.74", _IDS),
+        LeftOut("*.data.shellToolInfo", "1.0.74", "paths in a command, which is kept"),
+        LeftOut("*.data.agentDescription", "1.0.74", "what a subagent is for, by its file"),
+        LeftOut("*.data.checkpointPath", "1.0.74", "the program's own copy of a summary"),
+        LeftOut("*.data.source", "1.0.74", "what inserted a text"),
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is an event: a dotted type, and data."""
+        return any(_is_event(event) for event in head_objects(head))
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the name of the session's directory, or of its file."""
+        own = path.parent.name if path.name == _EVENTS else path.name.removesuffix(".jsonl")
+        started = first_object(head, _is_start)
+        return safe_id(object_field(started, "data").get("sessionId")) or safe_id(own), None
+
+    def files(self, walk: Walk, root: Path) -> Iterator[File]:
+        """Yield the sessions below `~/.copilot`, or a directory of sessions."""
+        home = walk.root(root)
+        folders = [home / name for name in _FOLDERS if (home / name).is_dir()] if home else []
+        for folder in folders or filter(None, [home]):
+            files = sorted(walk.transcripts(folder, 1), key=lambda each: each[0].name != _EVENTS)
+            for file in files:
+                path = Path(file[0].path)
+                if path.name == _EVENTS or path.parent == folder:
+                    yield file
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield each session once."""
+        seen: set[str] = set()
+        for source in super().discover(root, known, note):
+            if source.session_id not in seen:
+                seen.add(source.session_id)
+                yield source
+
+    def directory(self, path: Path, head: bytes) -> str:
+        """Return the directory of a session's start."""
+        started = object_field(first_object(head, _is_start), "data")
+        return text_field(object_field(started, "context"), "cwd")
 
 
 def _is_event(event: JsonObject) -> bool:
@@ -277,10 +271,6 @@ def _is_event(event: JsonObject) -> bool:
 
 def _is_start(event: JsonObject) -> bool:
     return event.get("type") == "session.start"
-
-
-def _is_session(path: Path, folder: Path) -> bool:
-    return path.name == _EVENTS or path.parent == folder
 
 
 def _title_beside(path: Path) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
-from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
@@ -29,7 +29,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.json_documents import beside
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.session import Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
 from memory_assets.transcripts.stored_session import StoredSession
 from memory_assets.transcripts.unread import Columns
@@ -48,11 +48,86 @@ _INIT = "Please analyze this codebase and create a **"
 _TITLE_MAKER = "title-"
 
 
+class CrushSession(StoredSession):
+    """The state of reading one session."""
+
+    def _opened(self, row: JsonObject) -> str:
+        cwd, created = text_field(row, "cwd"), row.get("created_at")
+        return self._begin(session=row.get("id"), cwd=cwd, start=created)
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        if name == "file-version":
+            return name
+        at, model = parse_time(row.get("created_at")), text_field(row, "model")
+        frame = self._frame(row, start, end, row.get("id"), at, model)
+        if role == "user":
+            return self._from_user(_parts(row), frame)
+        if role not in ("assistant", "tool"):
+            return self._unknown(f"message/{type_name(role)}")
+        made: list[Record] = []
+        for part in _parts(row):
+            made += self._part(part, frame, is_summary=bool(row.get("is_summary_message")))
+        return made
+
+    def _from_user(self, parts: list[JsonObject], frame: Frame) -> list[Record]:
+        texts: list[str] = []
+        made: list[Record] = []
+        for part in parts:
+            kind, data = part["type"], object_field(part, "data")
+            if kind == "text":
+                texts.append(text_field(data, "text"))
+            elif kind in ("binary", "image_url"):
+                path = text_field(data, "Path") or IMAGE
+                paths = (path,) if path != IMAGE else ()
+                made += self._one(frame, "attachment", path, "file", paths=paths)
+            else:
+                made += self._part(part, frame, is_summary=False)
+        text = "\n".join(texts)
+        is_init = text.lstrip("`").startswith(_INIT)
+        return (
+            self._said(frame, authored(text, Origin("machine", "meta") if is_init else UNSAID))
+            + made
+        )
+
+    def _part(self, part: JsonObject, frame: Frame, *, is_summary: bool) -> list[Record]:
+        kind, data = part["type"], object_field(part, "data")
+        if kind == "text":
+            text = text_field(data, "text")
+            if is_summary:
+                return self._one(frame, "summary", text, "compact-summary")
+            return self._one(frame, "assistant_text", text)
+        if kind == "reasoning":
+            return self._one(frame, "thinking", text_field(data, "thinking"))
+        if kind == "tool_call":
+            call_id, name = safe_id(data.get("id")), text_field(data, "name")
+            return [self._call(frame, call_id, name, data.get("input"))]
+        if kind == "tool_result":
+            call_id, text = safe_id(data.get("tool_call_id")), text_field(data, "content")
+            failed = data.get("is_error") is True
+            return [self._answered(frame, call_id, text, is_error=failed)]
+        if kind == "shell_command":
+            return [self._call(frame, "", "bash", data, role="user", subtype="user-shell")]
+        if kind == "finish":
+            return self._finish(data, frame)
+        self._report.see_unknown(f"part/{type_name(kind)}")
+        return []
+
+    def _finish(self, data: JsonObject, frame: Frame) -> list[Record]:
+        """Return why an answer ended, where that was an error or somebody's doing."""
+        said = (text_field(data, "message"), text_field(data, "details"))
+        text = "\n".join(filter(None, said))
+        failed = data.get("reason") == "error"
+        return self._one(
+            frame, "system", text, "api-error" if failed else "interrupt", is_error=failed
+        )
+
+
 class CrushReader(DatabaseReader):
     """Reads the sessions of Crush."""
 
     agent = "crush"
     version = "2"
+    session = CrushSession
     left_out = (
         LeftOut("message.*.parts.tool_result.data.metadata", "", "a result as it is shown"),
         LeftOut("message.*.parts.reasoning.data.signature", "", "signature of a thought"),
@@ -116,7 +191,7 @@ class CrushReader(DatabaseReader):
             rows.append(
                 {"type": "message", **row, "parts": row["parts"] if parts is None else parts}
             )
-        done, left = unfinished_last(rows, _is_prompt, _is_finished)
+        done, left = unfinished_last(rows, lambda row: row["role"] == "user", _is_finished)
         yield from done
         yield None
         if {"path", "version", "session_id"} <= database.columns("files"):
@@ -125,10 +200,6 @@ class CrushReader(DatabaseReader):
                 yield {"type": "file-version", **row}
         yield {"type": "session-state", "id": session["id"], "title": title}
         yield from left
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CrushSession:
-        """Return the state of reading a session."""
-        return CrushSession(source, report)
 
 
 def _listed(path: Path) -> Iterator[Path]:
@@ -142,96 +213,9 @@ def _listed(path: Path) -> Iterator[Path]:
             yield Path(project) / (text_field(each, "data_dir") or _FOLDER)
 
 
-def _is_prompt(row: JsonObject) -> bool:
-    return bool(row["role"] == "user")
-
-
 def _is_finished(row: JsonObject) -> bool:
     return row["role"] != "assistant" or any(part["type"] == "finish" for part in _parts(row))
 
 
 def _parts(row: JsonObject) -> list[JsonObject]:
     return [part for part in objects_in(row.get("parts")) if "type" in part]
-
-
-class CrushSession(StoredSession):
-    """The state of reading one session."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
-        name, role = type_name(row.get("type")), text_field(row, "role")
-        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
-        if name == "session":
-            created = row.get("created_at")
-            self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=created)
-            return self._resolve("session-header")
-        if name == "file-version":
-            return self._resolve(name)
-        if name == "session-state":
-            return self._titled(row, start, end)
-        at, model = parse_time(row.get("created_at")), text_field(row, "model")
-        frame = self._frame(row, start, end, row.get("id"), at, model)
-        return self._resolve(self._message(role, row, frame))
-
-    def _message(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
-        if role == "user":
-            return self._from_user(_parts(row), frame)
-        if role not in ("assistant", "tool"):
-            self._report.see_unknown(f"message/{type_name(role)}")
-            return UNKNOWN_TYPE
-        made: list[Record] = []
-        for part in _parts(row):
-            made += self._part(part, frame, is_summary=bool(row.get("is_summary_message")))
-        return made
-
-    def _from_user(self, parts: list[JsonObject], frame: Frame) -> list[Record]:
-        texts: list[str] = []
-        made: list[Record] = []
-        for part in parts:
-            kind, data = part["type"], object_field(part, "data")
-            if kind == "text":
-                texts.append(text_field(data, "text"))
-            elif kind in ("binary", "image_url"):
-                path = text_field(data, "Path") or IMAGE
-                paths = (path,) if path != IMAGE else ()
-                made += self._one(frame, "user", "attachment", path, "file", paths=paths)
-            else:
-                made += self._part(part, frame, is_summary=False)
-        text = "\n".join(texts)
-        is_init = text.lstrip("`").startswith(_INIT)
-        return (
-            self._said(frame, authored(text, Origin("machine", "meta") if is_init else UNSAID))
-            + made
-        )
-
-    def _part(self, part: JsonObject, frame: Frame, *, is_summary: bool) -> list[Record]:
-        kind, data = part["type"], object_field(part, "data")
-        if kind == "text":
-            text = text_field(data, "text")
-            if is_summary:
-                return self._one(frame, "system", "summary", text, "compact-summary")
-            return self._one(frame, "assistant", "assistant_text", text)
-        if kind == "reasoning":
-            return self._one(frame, "assistant", "thinking", text_field(data, "thinking"))
-        if kind == "tool_call":
-            call_id, name = safe_id(data.get("id")), text_field(data, "name")
-            return [self._call(frame, call_id, name, data.get("input"))]
-        if kind == "tool_result":
-            call_id, text = safe_id(data.get("tool_call_id")), text_field(data, "content")
-            failed = data.get("is_error") is True
-            return [self._answered(frame, call_id, text, is_error=failed)]
-        if kind == "shell_command":
-            return [self._call(frame, "", "bash", data, role="user", subtype="user-shell")]
-        if kind == "finish":
-            return self._finish(data, frame)
-        self._report.see_unknown(f"part/{type_name(kind)}")
-        return []
-
-    def _finish(self, data: JsonObject, frame: Frame) -> list[Record]:
-        """Return why an answer ended, where that was an error or somebody's doing."""
-        said = (text_field(data, "message"), text_field(data, "details"))
-        text = "\n".join(filter(None, said))
-        failed = data.get("reason") == "error"
-        return self._one(
-            frame, "system", "system", text, "api-error" if failed else "interrupt", is_error=failed
-        )

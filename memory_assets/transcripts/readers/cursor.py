@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import TranscriptError
-from memory_assets.models import Record, Tokens
+from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
-from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import LENGTH, Database, opened, token_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
-    count_field,
     from_json,
     nanoseconds,
     object_field,
@@ -36,7 +35,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.session import Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
 from memory_assets.transcripts.stored_session import StoredSession
 from memory_assets.transcripts.unread import Columns
@@ -73,20 +72,76 @@ the bubbles."""
 _CONTEXT = "what the editor attached to a prompt"
 _SHOWN = "a text or a result as it is shown"
 _PERSON = (1, "user")
+_SENT = ("clientStartTime", "clientRpcSendTime", "clientEndTime")
+"""Times of a bubble; the first one counts from the start of the editor in some versions."""
 _ANSWERS = ("output", "contents", "content")
+
+
+class CursorSession(StoredSession):
+    """The state of reading one conversation."""
+
+    def _opened(self, row: JsonObject) -> str:
+        version = row.get("version")
+        return self._begin(
+            session=row.get("id"),
+            cwd=text_field(row, "cwd"),
+            version=f"v{version}" if isinstance(version, int) else "",
+            start=row.get("createdAt"),
+            model=text_field(row, "model"),
+        )
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        bubble = object_field(row, "bubble")
+        timing, kind = object_field(bubble, "timingInfo"), bubble.get("type")
+        known = (bubble.get("createdAt"), *map(timing.get, _SENT))
+        at = next(filter(None, map(parse_time, known)), None)
+        model = text_field(object_field(bubble, "modelInfo"), "modelName")
+        own = bubble.get("bubbleId") or bubble.get("id")
+        frame = self._frame(bubble, start, end, own, at, model or text_field(bubble, "modelType"))
+        text = text_field(bubble, "text") or text_field(bubble, "rawText")
+        if kind in _PERSON:
+            text = text or _plain(bubble.get("initText"))
+            made = self._said(frame, authored(text))
+            for path in _selected(bubble):
+                made += self._attached(frame, path)
+            return made
+        if kind not in (2, "ai"):
+            return self._unknown(f"bubble/{type_name(str(kind))}")
+        thought = text_field(object_field(bubble, "thinking"), "text")
+        made = self._one(frame, "thinking", thought)
+        made += self._one(frame, "assistant_text", text)
+        if tool := object_field(bubble, "toolFormerData"):
+            made += self._tool(tool, frame)
+        counts = object_field(bubble, "tokenCount")
+        tokens = tokens_in(counts, ("inputTokens", "outputTokens"))
+        return self._with_tokens(made, frame, tokens)
+
+    def _tool(self, tool: JsonObject, frame: Frame) -> list[Record]:
+        name, call_id = text_field(tool, "name"), safe_id(tool.get("toolCallId"))
+        given = tool.get("rawArgs") or tool.get("params")
+        made = [self._call(frame, call_id, name, given)]
+        status = text_field(tool, "status")
+        if status in ("completed", "error", "cancelled", "rejected") or tool.get("result"):
+            texts = (_result(tool.get("result")), render_value(tool.get("error") or ""))
+            text = "\n".join(filter(None, texts))
+            failed = status in ("error", "cancelled", "rejected")
+            made.append(self._answered(frame, call_id, text, is_error=failed))
+        return made
 
 
 class CursorReader(DatabaseReader):
     """Reads the conversations of Cursor's editor."""
 
     agent = "cursor"
-    version = "2"
+    version = "3"
+    session = CursorSession
     left_out = (
         LeftOut("bubble.bubble.*.richText", "", _SHOWN),
         LeftOut("bubble.bubble.richText", "", _SHOWN),
         LeftOut("bubble.bubble.*.initText", "", _SHOWN),
         LeftOut("bubble.bubble.user.mentions", "", _CONTEXT),
         LeftOut("bubble.bubble.context", "", _CONTEXT),
+        LeftOut("bubble.bubble.promptDryRunInfo", "", "what the editor counted before it sent"),
         LeftOut("bubble.bubble.*.symbolLinks", "", _CONTEXT),
         LeftOut("bubble.bubble.*.codeBlocks", "", "code of the answer, which is kept"),
         LeftOut("bubble.bubble.codeBlocks", "", "code of the answer, which is kept"),
@@ -151,7 +206,8 @@ class CursorReader(DatabaseReader):
         if source.path.parent.name != "globalStorage":
             found = self._old(database, source.path).get(source.member)
             if found is not None:
-                yield from _rendered(found, _bubbles_in(found), _folder_of(source.path))
+                messages = objects_in(found.get("bubbles")) or _inline(found)
+                yield from _rendered(found, messages, _folder_of(source.path))
             return
         sql = "SELECT CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE key = ?"
         row = next(database.rows(sql, f"composerData:{source.member}"), None)
@@ -171,10 +227,6 @@ class CursorReader(DatabaseReader):
         if self._kept[0] != token:
             self._kept = (token, _old_conversations(database))
         return self._kept[1]
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CursorSession:
-        """Return the state of reading a conversation."""
-        return CursorSession(source, report)
 
 
 def _headers(data: JsonObject) -> list[JsonObject]:
@@ -253,10 +305,6 @@ def _old_members(database: Database, path: Path) -> Iterator[Member]:
         yield Member(own, cwd, size, updated, stand_in=named_by_hash(path.parent.name))
 
 
-def _bubbles_in(data: JsonObject) -> list[JsonObject]:
-    return objects_in(data.get("bubbles")) or _inline(data)
-
-
 def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator[JsonObject | None]:
     own = data.get("composerId") or data.get("tabId")
     created = data.get("createdAt") or data.get("lastSendTime")
@@ -275,65 +323,6 @@ def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator
 
 def _is_prompt(row: JsonObject) -> bool:
     return object_field(row, "bubble").get("type") in _PERSON
-
-
-class CursorSession(StoredSession):
-    """The state of reading one conversation."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
-        name = type_name(row.get("type"))
-        self._report.see_type(name)
-        if name == "session":
-            version, created = row.get("version"), row.get("createdAt")
-            named = f"v{version}" if isinstance(version, int) else ""
-            self._begin(
-                session=row.get("id"), cwd=text_field(row, "cwd"), version=named, start=created
-            )
-            self._model = text_field(row, "model")
-            return self._resolve("session-header")
-        if name == "session-state":
-            return self._titled(row, start, end)
-        bubble = object_field(row, "bubble")
-        timing = object_field(bubble, "timingInfo")
-        at = parse_time(bubble.get("createdAt")) or parse_time(timing.get("clientStartTime"))
-        model = text_field(object_field(bubble, "modelInfo"), "modelName")
-        own = bubble.get("bubbleId") or bubble.get("id")
-        frame = self._frame(bubble, start, end, own, at, model or text_field(bubble, "modelType"))
-        return self._resolve(self._message(bubble, frame))
-
-    def _message(self, bubble: JsonObject, frame: Frame) -> Outcome:
-        kind = bubble.get("type")
-        text = text_field(bubble, "text") or text_field(bubble, "rawText")
-        if kind in _PERSON:
-            text = text or _plain(bubble.get("initText"))
-            made = self._said(frame, authored(text))
-            for path in _selected(bubble):
-                made += self._one(frame, "user", "attachment", path, "file", paths=(path,))
-            return made
-        if kind not in (2, "ai"):
-            self._report.see_unknown(f"bubble/{type_name(str(kind))}")
-            return UNKNOWN_TYPE
-        thought = text_field(object_field(bubble, "thinking"), "text")
-        made = self._one(frame, "assistant", "thinking", thought)
-        made += self._one(frame, "assistant", "assistant_text", text)
-        if tool := object_field(bubble, "toolFormerData"):
-            made += self._tool(tool, frame)
-        counts = object_field(bubble, "tokenCount")
-        tokens = Tokens(count_field(counts, "inputTokens"), count_field(counts, "outputTokens"))
-        return self._with_tokens(made, frame, tokens)
-
-    def _tool(self, tool: JsonObject, frame: Frame) -> list[Record]:
-        name, call_id = text_field(tool, "name"), safe_id(tool.get("toolCallId"))
-        given = tool.get("rawArgs") or tool.get("params")
-        made = [self._call(frame, call_id, name, given)]
-        status = text_field(tool, "status")
-        if status in ("completed", "error", "cancelled", "rejected") or tool.get("result"):
-            texts = (_result(tool.get("result")), render_value(tool.get("error") or ""))
-            text = "\n".join(filter(None, texts))
-            failed = status in ("error", "cancelled", "rejected")
-            made.append(self._answered(frame, call_id, text, is_error=failed))
-        return made
 
 
 def _result(result: Any) -> str:

@@ -17,10 +17,9 @@ from pathlib import Path
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.authorship import PERSON, authored, framed
-from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import BlockSession, blocks_of
-from memory_assets.transcripts.content import Content, Rendered
-from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.discovery import File, Identified, Walk
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
@@ -30,9 +29,9 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.json_documents import text_of
-from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.lines import JsonObject, head_objects
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.session import Frame, Outcome
 
 _FOLDER = "agent-transcripts"
 _SUBAGENTS = "subagents"
@@ -41,56 +40,6 @@ _DEPTH = 3
 _TEXT = ".txt"
 _TURN = re.compile(r"^(user|assistant):\n", re.MULTILINE)
 _MARK = re.compile(r"\[(Thinking|Tool call|Tool result)\] ?(.*)")
-
-
-class CursorAgentReader(Reader):
-    """Reads the transcripts of Cursor's agent."""
-
-    agent = "cursor"
-    version = "1"
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a message and nothing else."""
-        return any(_is_message(line) for line in head_objects(head))
-
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the name of the file; of a subagent's the session above it, and its own."""
-        own = safe_id(path.stem)
-        folder = path.parent
-        is_subagent = folder.name == _SUBAGENTS
-        return (safe_id(folder.parent.name), own) if is_subagent else (own, None)
-
-    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield the transcripts of each project below `~/.cursor` or its `projects`."""
-        walk = Walk(self.agent, note)
-        found = walk.root(root / "projects", root)
-        for project, has_usable_name in walk.projects(found) if found else ():
-            folder = Path(project.path, _FOLDER)
-            if has_usable_name and folder.is_dir():
-                files = walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))
-                yield from walk.sources(files, known, self._identified)
-
-    def holds(self, source: Source) -> bool:
-        """Return whether a source is a transcript, by its file's name."""
-        return source.path.suffix in (".jsonl", _TEXT)
-
-    def renders(self, source: Source) -> bool:
-        """Return whether the transcript is a text in blocks."""
-        return source.path.suffix == _TEXT
-
-    def contents(self, source: Source) -> tuple[Content, ...]:
-        """Return the file, or the lines that its blocks give."""
-        if not self.renders(source):
-            return super().contents(source)
-        rows, version = legacy_rows(text_of(source.path)), f"{source.size}:{source.mtime_ns}"
-        return (Rendered.of(rows, version, source.path),)
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CursorSession:
-        """Return the state of reading a transcript."""
-        return CursorSession(source, report)
-
-    def _identified(self, path: Path) -> tuple[str, str, str | None]:
-        return _project(path), *self.identify(path, read_head(path))
 
 
 class CursorSession(BlockSession):
@@ -108,13 +57,8 @@ class CursorSession(BlockSession):
         self._place += 1
         content = object_field(line, "message").get("content")
         session = (self._source.session_id, self._source.agent_id or "")
-        frame = Frame(
-            byte_start=start,
-            byte_end=end,
-            record_uuid=derived_id(self._source.agent, *session, str(self._place)),
-            is_sidechain=self._source.agent_id is not None,
-            content=line,
-        )
+        frame = self._frame(line, start, end, None, None)
+        frame.record_uuid = derived_id(self._source.agent, *session, str(self._place))
         outcome: Outcome
         if role == "user":
             outcome = self._from_user_frame(content, frame)
@@ -123,8 +67,7 @@ class CursorSession(BlockSession):
         elif name == "turn_ended":
             outcome = "session-state"
         else:
-            self._report.see_unknown(name)
-            outcome = UNKNOWN_TYPE
+            outcome = self._unknown(name)
         return self._resolve(outcome)
 
     def end(self) -> list[Record]:
@@ -138,8 +81,52 @@ class CursorSession(BlockSession):
         results = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
         made = self._from_user(results, frame)
         typed, around = framed(content_text(content), "user_query")
-        made += self._one(frame, "system", "system", around, "injected")
+        made += self._one(frame, "system", around, "injected")
         return made + (self._said(frame, authored(typed, PERSON)) if typed else [])
+
+
+class CursorAgentReader(Reader):
+    """Reads the transcripts of Cursor's agent."""
+
+    agent = "cursor"
+    version = "1"
+    session = CursorSession
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is a message and nothing else."""
+        return any(_is_message(line) for line in head_objects(head))
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the name of the file; of a subagent's the session above it, and its own."""
+        own = safe_id(path.stem)
+        folder = path.parent
+        is_subagent = folder.name == _SUBAGENTS
+        return (safe_id(folder.parent.name), own) if is_subagent else (own, None)
+
+    def files(self, walk: Walk, root: Path) -> Iterator[File]:
+        """Yield the transcripts of each project below `~/.cursor` or its `projects`."""
+        found = walk.root(root / "projects", root)
+        for project, has_usable_name in walk.projects(found) if found else ():
+            folder = Path(project.path, _FOLDER)
+            if has_usable_name and folder.is_dir():
+                yield from walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))
+
+    def identified(self, path: Path) -> Identified:
+        """Return what is known of a transcript, whose project its folder is named after."""
+        _, session_id, agent_id, directory = super().identified(path)
+        return _project(path), session_id, agent_id, directory
+
+    def holds(self, source: Source) -> bool:
+        """Return whether a source is a transcript, by its file's name."""
+        return source.path.suffix in (".jsonl", _TEXT)
+
+    def renders(self, source: Source) -> bool:
+        """Return whether the transcript is a text in blocks."""
+        return source.path.suffix == _TEXT
+
+    def rows(self, source: Source) -> Iterator[JsonObject]:
+        """Yield the lines that a text's blocks give."""
+        return legacy_rows(text_of(source.path))
 
 
 def legacy_rows(text: str) -> Iterator[JsonObject]:

@@ -16,11 +16,10 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from memory_assets.models import Record
 from memory_assets.transcripts.authorship import PERSON, authored, framed
-from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.blocks import blocks_of
 from memory_assets.transcripts.databases import LENGTH, Database, wal_of
 from memory_assets.transcripts.discovery import Walk
@@ -35,7 +34,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.session import Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member
 from memory_assets.transcripts.stored_session import StoredSession
 from memory_assets.transcripts.unread import Columns
@@ -50,11 +49,59 @@ _LOOKED_AT = 8
 _DIRECTORY = re.compile(r"^(?:Workspace Path|Workspace|Working directory): *(\S.*)$", re.M)
 
 
+class CursorCliSession(StoredSession):
+    """The state of reading one chat."""
+
+    def _opened(self, row: JsonObject) -> str:
+        return self._begin(
+            session=row.get("id"),
+            cwd=text_field(row, "cwd"),
+            start=row.get("createdAt"),
+            model=text_field(row, "model"),
+        )
+
+    def end(self) -> list[Record]:
+        """Note when the chat was written."""
+        self._report.see_time(parse_time(self._source.mtime_ns))
+        return []
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        content, frame = row.get("content"), self._frame(row, start, end, None, None)
+        place = (self._source.session_id, text_field(row, "blob"), str(row.get("again")))
+        frame.record_uuid = derived_id(self._source.agent, *place)
+        if role == "system":
+            return self._one(frame, "system", content_text(content), "instructions")
+        if role == "user":
+            typed, around = framed(content_text(content), "user_query")
+            made = self._one(frame, "system", around, "injected")
+            return made + (self._said(frame, authored(typed, PERSON)) if typed else [])
+        if role not in ("assistant", "tool"):
+            return self._unknown(f"message/{type_name(role)}")
+        return [made for block in blocks_of(content) for made in self._block(block, frame)]
+
+    def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
+        kind, call_id = type_name(block.get("type")), safe_id(block.get("toolCallId"))
+        if kind == "text":
+            return self._one(frame, "assistant_text", text_field(block, "text"))
+        if kind == "reasoning":
+            return self._one(frame, "thinking", text_field(block, "text"))
+        if kind == "tool-call":
+            return [self._call(frame, call_id, text_field(block, "toolName"), block.get("args"))]
+        if kind == "tool-result":
+            failed = block.get("isError") is True
+            text = render_value(block.get("result", ""))
+            return [self._answered(frame, call_id, text, is_error=failed)]
+        if kind != "redacted-reasoning":
+            self._report.see_unknown(f"part/{kind}")
+        return []
+
+
 class CursorCliReader(DatabaseReader):
     """Reads the chats of Cursor's command line."""
 
     agent = "cursor"
     version = "1"
+    session = CursorCliSession
     known = (Columns("meta", "key value"), Columns("blobs", "id data"))
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
@@ -97,10 +144,6 @@ class CursorCliReader(DatabaseReader):
     def holds(self, source: Source) -> bool:
         """Return whether a source is a chat, by its file's name."""
         return source.path.name == _DATABASE
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> CursorCliSession:
-        """Return the state of reading a chat."""
-        return CursorCliSession(source, report)
 
 
 def _facts(database: Database) -> JsonObject:
@@ -184,59 +227,3 @@ def _written(path: Path) -> int:
         except OSError:
             continue
     return max(times, default=0)
-
-
-class CursorCliSession(StoredSession):
-    """The state of reading one chat."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
-        name, role = type_name(row.get("type")), text_field(row, "role")
-        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
-        if name == "session":
-            created = row.get("createdAt")
-            self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=created)
-            self._model = text_field(row, "model")
-            return self._resolve("session-header")
-        if name == "session-state":
-            return self._titled(row, start, end)
-        frame = self._frame(row, start, end, None, None)
-        place = (self._source.session_id, text_field(row, "blob"), str(row.get("again")))
-        frame.record_uuid = derived_id(self._source.agent, *place)
-        return self._resolve(self._message(role, row.get("content"), frame))
-
-    def end(self) -> list[Record]:
-        """Note when the chat was written."""
-        self._report.see_time(parse_time(self._source.mtime_ns))
-        return []
-
-    def _message(self, role: str, content: Any, frame: Frame) -> Outcome:
-        if role == "system":
-            return self._one(frame, "system", "system", content_text(content), "instructions")
-        if role not in ("user", "assistant", "tool"):
-            self._report.see_unknown(f"message/{type_name(role)}")
-            return UNKNOWN_TYPE
-        made: list[Record] = []
-        if role == "user":
-            typed, around = framed(content_text(content), "user_query")
-            made += self._one(frame, "system", "system", around, "injected")
-            return made + (self._said(frame, authored(typed, PERSON)) if typed else [])
-        for block in blocks_of(content):
-            made += self._block(block, frame)
-        return made
-
-    def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
-        kind, call_id = type_name(block.get("type")), safe_id(block.get("toolCallId"))
-        if kind == "text":
-            return self._one(frame, "assistant", "assistant_text", text_field(block, "text"))
-        if kind == "reasoning":
-            return self._one(frame, "assistant", "thinking", text_field(block, "text"))
-        if kind == "tool-call":
-            return [self._call(frame, call_id, text_field(block, "toolName"), block.get("args"))]
-        if kind == "tool-result":
-            failed = block.get("isError") is True
-            text = render_value(block.get("result", ""))
-            return [self._answered(frame, call_id, text, is_error=failed)]
-        if kind != "redacted-reasoning":
-            self._report.see_unknown(f"part/{kind}")
-        return []

@@ -25,18 +25,16 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.content import Content, Rendered
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
     mark,
     object_field,
+    objects_in,
     parse_time,
-    record_id,
     render_input,
     render_value,
     safe_id,
-    safe_name,
     text_field,
     type_name,
 )
@@ -49,13 +47,13 @@ from memory_assets.transcripts.json_documents import (
 from memory_assets.transcripts.lines import (
     JsonObject,
     Located,
+    first_object,
     head_objects,
-    read_head,
     read_objects,
 )
 from memory_assets.transcripts.parts import answer_text, parts_of, spoken
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome, Session
+from memory_assets.transcripts.session import Call, Frame, Outcome, Session, tokens_with_cached
 
 _CHATS = "chats"
 _DOCUMENT = ".json"
@@ -97,7 +95,7 @@ class GeminiReader(Reader):
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the header's id, else the file's name; of a subagent's file the id of its session,
         which its directory is named after, and its own."""
-        header: JsonObject = next((line for line in head_objects(head) if _is_header(line)), {})
+        header = first_object(head, _is_header)
         if path.suffix == _DOCUMENT:
             header = {name: field_in_head(head, name) for name in ("sessionId", "kind")}
         own = safe_id(header.get("sessionId")) or safe_id(path.stem)
@@ -120,19 +118,16 @@ class GeminiReader(Reader):
             files = list(walk.transcripts(folder, 1, (".jsonl", _DOCUMENT)))
             logs = {each[0].path for each in files}
             own = (each for each in files if _is_session(each[0].path, logs))
-            for source in walk.sources(own, known, self._identified):
+            for source in walk.sources(own, known, self.identified):
                 yield replace(source, project=named, directory=directory)
 
     def renders(self, source: Source) -> bool:
         """Return whether the session is a document."""
         return source.path.suffix == _DOCUMENT
 
-    def contents(self, source: Source) -> tuple[Content, ...]:
-        """Return the log, or the lines of a document."""
-        if not self.renders(source):
-            return super().contents(source)
-        rows = rows_of_document(source.path, "messages")
-        return (Rendered.of(rows, f"{source.size}:{source.mtime_ns}", source.path),)
+    def rows(self, source: Source) -> Iterator[JsonObject]:
+        """Yield the document without its messages, and each message."""
+        return rows_of_document(source.path, "messages")
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> GeminiSession:
         """Return the state of reading a session, its log replayed."""
@@ -141,9 +136,6 @@ class GeminiReader(Reader):
         lines = read_objects(source.path, ReadReport(), end=end)
         return GeminiSession(source, report, replayed(lines))
 
-    def _identified(self, path: Path) -> tuple[str, str, str | None]:
-        return "", *self.identify(path, read_head(path))
-
 
 class GeminiSession(Session):
     """The state of reading one file."""
@@ -151,7 +143,7 @@ class GeminiSession(Session):
     def __init__(self, source: Source, report: ReadReport, replay: Replay) -> None:
         super().__init__(source, report)
         self._replay = replay
-        self._title = self._branch = ""
+        self._title = ""
         chats = next((each for each in source.path.parents if each.name == _CHATS), None)
         self._cwd = directory_of(chats.parent) if chats else ""
         report.see_cwd(self._cwd)
@@ -181,32 +173,21 @@ class GeminiSession(Session):
         return made or (_SUPERSEDED if _SUPERSEDED in reasons else "session-state")
 
     def _header(self, header: JsonObject, start: int, end: int) -> Outcome:
-        self._report.see_session(safe_id(header.get("sessionId")))
+        reason = self._begin(session=header.get("sessionId"), cwd=self._cwd)
         self._report.see_time(parse_time(header.get("startTime")))
-        return self._titled(header, start, end) or "session-header"
+        return self._titled(header, start, end) or reason
 
     def _titled(self, fields: JsonObject, start: int, end: int) -> list[Record]:
         title = text_field(fields, "summary")
         if not title or title == self._title:
             return []
         self._title = title
-        frame = self._frame({"summary": title}, start, end)
-        return self._one(frame, "system", "title", title, "ai-title")
+        frame = self._frame_of({"summary": title}, start, end)
+        return self._one(frame, "title", title, "ai-title")
 
-    def _frame(self, message: JsonObject, start: int, end: int) -> Frame:
-        timestamp = parse_time(message.get("timestamp"))
-        self._report.see_time(timestamp)
-        own = message.get("id") or f"{start}"
-        return Frame(
-            byte_start=start,
-            byte_end=end,
-            record_uuid=record_id("gemini", self._source.session_id, own, start),
-            timestamp=timestamp,
-            cwd=self._cwd,
-            model=safe_name(text_field(message, "model")),
-            is_sidechain=self._source.agent_id is not None,
-            content=message,
-        )
+    def _frame_of(self, message: JsonObject, start: int, end: int) -> Frame:
+        at, model = parse_time(message.get("timestamp")), text_field(message, "model")
+        return self._frame(message, start, end, message.get("id") or f"{start}", at, model)
 
     def _message(self, message: JsonObject, start: int, end: int) -> Outcome:
         name = type_name(message.get("type"))
@@ -215,7 +196,7 @@ class GeminiSession(Session):
         if self._replay.counts.get(own, start) != start:
             return _SUPERSEDED
         self._branch = ABANDONED if own in self._replay.gone else ""
-        frame = self._frame(message, start, end)
+        frame = self._frame_of(message, start, end)
         if self._met(f"{frame.record_uuid} {start}"):
             return _SUPERSEDED
         if name == "user":
@@ -225,17 +206,14 @@ class GeminiSession(Session):
             return self._with_tokens(made, frame, _tokens(object_field(message, "tokens")))
         if name in _NOTICES:
             text = spoken(message.get("content"))
-            return self._one(frame, "system", "system", text, "notice", is_error=name == "error")
-        self._report.see_unknown(name)
-        return UNKNOWN_TYPE
+            return self._one(frame, "system", text, "notice", is_error=name == "error")
+        return self._unknown(name)
 
     def _from_user(self, content: Any, frame: Frame) -> Outcome:
         text = spoken(content).strip()
         is_command = text.startswith(_COMMANDS)
-        said = authored(text, Origin("machine", "local-command") if is_command else UNSAID)
-        if said.kind == "prompt" and not said.subtype:
-            said = said._replace(subtype=self._branch)
-        made = self._said(frame, said)
+        origin = Origin("machine", "local-command") if is_command else UNSAID
+        made = self._said(frame, authored(text, origin))
         for part in parts_of(content):
             if answered := object_field(part, "functionResponse"):
                 answer, failed = answer_text(part)
@@ -246,17 +224,13 @@ class GeminiSession(Session):
 
     def _from_model(self, message: JsonObject, frame: Frame) -> list[Record]:
         made: list[Record] = []
-        thoughts, calls = message.get("thoughts"), message.get("toolCalls")
-        for thought in thoughts if isinstance(thoughts, list) else []:
-            if isinstance(thought, dict):
-                parts = (text_field(thought, "subject"), text_field(thought, "description"))
-                text = "\n".join(filter(None, parts))
-                made += self._one(frame, "assistant", "thinking", text, self._branch)
+        for thought in objects_in(message.get("thoughts")):
+            parts = (text_field(thought, "subject"), text_field(thought, "description"))
+            made += self._one(frame, "thinking", "\n".join(filter(None, parts)))
         said = spoken(message.get("content"))
-        made += self._one(frame, "assistant", "assistant_text", said, self._branch)
-        for call in calls if isinstance(calls, list) else []:
-            if isinstance(call, dict):
-                made += self._call(call, frame)
+        made += self._one(frame, "assistant_text", said)
+        for call in objects_in(message.get("toolCalls")):
+            made += self._call(call, frame)
         return made
 
     def _call(self, call: JsonObject, frame: Frame) -> Iterator[Record]:
@@ -279,7 +253,7 @@ def _tokens(usage: JsonObject) -> Tokens:
     """Return what an answer took; what was cached is among the input."""
     given, cached = count_field(usage, "input"), count_field(usage, "cached")
     thoughts, output = count_field(usage, "thoughts"), count_field(usage, "output")
-    return Tokens(max(given - cached, 0), output + thoughts, min(cached, given))
+    return tokens_with_cached(given, output + thoughts, cached)
 
 
 def replayed(lines: Iterator[Located]) -> Replay:

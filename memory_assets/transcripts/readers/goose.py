@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
-from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.content import Content, FileContent
 from memory_assets.transcripts.databases import LENGTH, Database
-from memory_assets.transcripts.discovery import SUFFIX, Identified, Walk
+from memory_assets.transcripts.discovery import SUFFIX, Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
@@ -33,8 +31,8 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
-from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
+from memory_assets.transcripts.session import Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member
 from memory_assets.transcripts.stored_session import StoredSession
 from memory_assets.transcripts.unread import Columns
@@ -53,11 +51,96 @@ _SILENT = ("redactedThinking", "toolConfirmationRequest", "actionRequired")
 """A tuple, as the type that is looked up can be any value."""
 
 
+class GooseSession(StoredSession):
+    """The state of reading one session."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        super().__init__(source, report)
+        self._by_person = True
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a line gives."""
+        role = text_field(row, "role")
+        self._report.see_type(f"message/{type_name(role)}" if role else "session")
+        if role:
+            at = parse_time(row.get("created"))
+            frame = self._frame(row, start, end, row.get("id"), at)
+            return self._resolve(self._said_in(role, row, frame))
+        if "usage" in row and "session" not in row:
+            model, at = text_field(row, "model"), parse_time(row.get("created"))
+            frame = self._frame(row, start, end, f"usage/{row.get('id')}", at, model)
+            return self._resolve(self._with_tokens([], frame, _tokens(row)))
+        name = text_field(row, "name") or text_field(row, "description")
+        frame = self._frame(row, start, end, f"{row.get('id') or row.get('session')}/title", None)
+        if _is_header(row):
+            self._by_person = text_field(row, "session_type") in ("", *_PERSONS)
+            header = self._begin(
+                session=row.get("id"),
+                cwd=text_field(row, "working_dir"),
+                start=row.get("created_at"),
+                model=text_field(row, "model"),
+            )
+            if not name:
+                return self._resolve(header)
+        made = self._one(frame, "title", name, "ai-title")
+        frame.timestamp = parse_time(row.get("created"))
+        return self._resolve(self._with_tokens(made, frame, _tokens(row)))
+
+    def _said_in(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
+        if role not in ("user", "assistant"):
+            return self._unknown(f"message/{type_name(role)}")
+        made: list[Record] = []
+        texts: list[str] = []
+        for block in objects_in(row.get("content")):
+            if role == "user" and block.get("type") in ("text", "image"):
+                texts.append(text_field(block, "text") or IMAGE)
+            else:
+                made += self._block(block, frame)
+        if not texts:
+            return made
+        hidden = object_field(row, "metadata").get("userVisible") is False
+        origin = Origin("machine", "injected") if hidden else UNSAID
+        if not self._by_person:
+            origin = Origin("machine", MACHINE_PROMPT)
+        return made + self._said(frame, authored("\n".join(texts), origin))
+
+    def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
+        kind = block.get("type")
+        if kind == "text":
+            return self._one(frame, "assistant_text", text_field(block, "text"))
+        if kind == "thinking":
+            return self._one(frame, "thinking", text_field(block, "thinking"))
+        if kind in ("toolRequest", "frontendToolRequest"):
+            return [self._request(block, frame)]
+        if kind == "toolResponse":
+            return [self._response(block, frame)]
+        if kind == "systemNotification":
+            return self._one(frame, "system", text_field(block, "msg"), "notice")
+        if kind not in _SILENT:
+            self._report.see_unknown(f"block/{type_name(kind)}")
+        return []
+
+    def _request(self, block: JsonObject, frame: Frame) -> Record:
+        asked = object_field(object_field(block, "toolCall"), "value")
+        name, arguments = text_field(asked, "name"), asked.get("arguments")
+        return self._call(frame, safe_id(block.get("id")), name, arguments)
+
+    def _response(self, block: JsonObject, frame: Frame) -> Record:
+        result = object_field(block, "toolResult")
+        value = result.get("value")
+        content = value.get("content") if isinstance(value, dict) else value
+        flagged = isinstance(value, dict) and value.get("isError") is True
+        failed = result.get("status") == "error" or flagged
+        text = render_value(result["error"]) if "error" in result else content_text(content)
+        return self._answered(frame, safe_id(block.get("id")), text, is_error=failed)
+
+
 class GooseReader(DatabaseReader):
     """Reads the sessions of Goose."""
 
     agent = "goose"
     version = "2"
+    session = GooseSession
     left_out = (
         LeftOut("*.content.thinking.signature", "", "signature of a thought"),
         LeftOut("*.content.redactedThinking", "", "encrypted thoughts"),
@@ -149,24 +232,15 @@ class GooseReader(DatabaseReader):
         found = walk.root(root / _FOLDER, root)
         files = walk.transcripts(found, 0) if found else ()
         own = (each for each in files if each[0].name.removesuffix(SUFFIX) not in seen)
-        yield from walk.sources(own, known, self._identified)
+        yield from walk.sources(own, known, self.identified)
+
+    def directory(self, path: Path, head: bytes) -> str:
+        """Return the directory that the header of a file names."""
+        return text_field(first_object(head, _is_header), "working_dir")
 
     def renders(self, source: Source) -> bool:
         """Return whether a source is a session of the database."""
         return bool(source.member)
-
-    def contents(self, source: Source) -> tuple[Content, ...]:
-        """Return the rendered lines of a session, or its file."""
-        return super().contents(source) if source.member else (FileContent(source.path),)
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> GooseSession:
-        """Return the state of reading a session."""
-        return GooseSession(source, report)
-
-    def _identified(self, path: Path) -> Identified:
-        header = next(filter(_is_header, head_objects(read_head(path))), {})
-        directory = text_field(header, "working_dir")
-        return project_of(directory), safe_id(path.stem), None, directory
 
 
 def _requests(database: Database, member: str) -> deque[JsonObject]:
@@ -194,88 +268,6 @@ def _usage(row: JsonObject, prefix: str) -> JsonObject:
 
 def _is_header(line: JsonObject) -> bool:
     return "working_dir" in line and "role" not in line
-
-
-class GooseSession(StoredSession):
-    """The state of reading one session."""
-
-    def __init__(self, source: Source, report: ReadReport) -> None:
-        super().__init__(source, report)
-        self._by_person = True
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
-        role = text_field(row, "role")
-        self._report.see_type(f"message/{type_name(role)}" if role else "session")
-        if role:
-            at = parse_time(row.get("created"))
-            frame = self._frame(row, start, end, row.get("id"), at)
-            return self._resolve(self._message(role, row, frame))
-        if "usage" in row and "session" not in row:
-            model, at = text_field(row, "model"), parse_time(row.get("created"))
-            frame = self._frame(row, start, end, f"usage/{row.get('id')}", at, model)
-            return self._resolve(self._with_tokens([], frame, _tokens(row)))
-        name = text_field(row, "name") or text_field(row, "description")
-        frame = self._frame(row, start, end, f"{row.get('id') or row.get('session')}/title", None)
-        if _is_header(row):
-            self._by_person = text_field(row, "session_type") in ("", *_PERSONS)
-            created = row.get("created_at")
-            self._begin(session=row.get("id"), cwd=text_field(row, "working_dir"), start=created)
-            self._model = text_field(row, "model")
-            if not name:
-                return self._resolve("session-header")
-        made = self._one(frame, "system", "title", name, "ai-title")
-        frame.timestamp = parse_time(row.get("created"))
-        return self._resolve(self._with_tokens(made, frame, _tokens(row)))
-
-    def _message(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
-        if role not in ("user", "assistant"):
-            self._report.see_unknown(f"message/{type_name(role)}")
-            return UNKNOWN_TYPE
-        made: list[Record] = []
-        texts: list[str] = []
-        for block in objects_in(row.get("content")):
-            if role == "user" and block.get("type") in ("text", "image"):
-                texts.append(text_field(block, "text") or IMAGE)
-            else:
-                made += self._block(block, frame)
-        if not texts:
-            return made
-        hidden = object_field(row, "metadata").get("userVisible") is False
-        origin = Origin("machine", "injected") if hidden else UNSAID
-        if not self._by_person:
-            origin = Origin("machine", MACHINE_PROMPT)
-        return made + self._said(frame, authored("\n".join(texts), origin))
-
-    def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
-        kind = block.get("type")
-        if kind == "text":
-            return self._one(frame, "assistant", "assistant_text", text_field(block, "text"))
-        if kind == "thinking":
-            return self._one(frame, "assistant", "thinking", text_field(block, "thinking"))
-        if kind in ("toolRequest", "frontendToolRequest"):
-            return [self._request(block, frame)]
-        if kind == "toolResponse":
-            return [self._response(block, frame)]
-        if kind == "systemNotification":
-            return self._one(frame, "system", "system", text_field(block, "msg"), "notice")
-        if kind not in _SILENT:
-            self._report.see_unknown(f"block/{type_name(kind)}")
-        return []
-
-    def _request(self, block: JsonObject, frame: Frame) -> Record:
-        asked = object_field(object_field(block, "toolCall"), "value")
-        name, arguments = text_field(asked, "name"), asked.get("arguments")
-        return self._call(frame, safe_id(block.get("id")), name, arguments)
-
-    def _response(self, block: JsonObject, frame: Frame) -> Record:
-        result = object_field(block, "toolResult")
-        value = result.get("value")
-        content = value.get("content") if isinstance(value, dict) else value
-        flagged = isinstance(value, dict) and value.get("isError") is True
-        failed = result.get("status") == "error" or flagged
-        text = render_value(result["error"]) if "error" in result else content_text(content)
-        return self._answered(frame, safe_id(block.get("id")), text, is_error=failed)
 
 
 def _tokens(row: JsonObject) -> Tokens:

@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from memory_assets.models import Record, Tokens
+from memory_assets.models import Tokens
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
-from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
-    count_field,
     from_json,
     nanoseconds,
     object_field,
+    objects_in,
     parse_time,
     safe_id,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
+from memory_assets.transcripts.session import Call, Outcome, tokens_in
 from memory_assets.transcripts.stored import DatabaseReader, Member
 from memory_assets.transcripts.stored_session import StoredSession
 from memory_assets.transcripts.unread import Columns
@@ -43,11 +43,51 @@ _COPIED = "copied-history"
 _INSTRUCTIONS = "the program's instructions to the model"
 
 
+class HermesSession(StoredSession):
+    """The state of reading one session."""
+
+    def _opened(self, row: JsonObject) -> str:
+        self._report.see_parent(safe_id(row.get("parent_session_id")) or None)
+        model, began = text_field(row, "model"), row.get("started_at")
+        return self._begin(session=row.get("id"), cwd="", start=began, model=model)
+
+    def _tokens_of_all(self, row: JsonObject) -> Tokens:
+        return tokens_in(object_field(row, "usage"), _COUNTS)
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        if row.get("copied"):
+            self._report.copied += 1
+            return _COPIED
+        frame = self._frame(row, start, end, str(row.get("id")), parse_time(row.get("timestamp")))
+        text = text_field(row, "content")
+        if role == "user":
+            by_program = text.startswith("[SYSTEM:")
+            return self._said(
+                frame, authored(text, Origin("machine", "injected") if by_program else UNSAID)
+            )
+        if role == "assistant":
+            thought = text_field(row, "reasoning")
+            made = self._one(frame, "thinking", thought)
+            made += self._one(frame, "assistant_text", text)
+            for call in objects_in(row.get("tool_calls")):
+                function = object_field(call, "function")
+                name, call_id = text_field(function, "name"), safe_id(call.get("id"))
+                made.append(self._call(frame, call_id, name, function.get("arguments")))
+            return made
+        if role == "tool":
+            unknown, call_id = Call(text_field(row, "tool_name")), safe_id(row.get("tool_call_id"))
+            return [self._answered(frame, call_id, text, unknown)]
+        if role == "session_meta":
+            return "session-header"
+        return self._unknown(f"message/{type_name(role)}")
+
+
 class HermesReader(DatabaseReader):
     """Reads the sessions of Hermes."""
 
     agent = "hermes"
     version = "2"
+    session = HermesSession
     known = (
         Columns("sessions", "id model parent_session_id started_at ended_at title"),
         Columns("sessions", " ".join(_COUNTS)),
@@ -102,57 +142,3 @@ class HermesReader(DatabaseReader):
             yield {"type": "message", **row, "tool_calls": calls, **marked}
         yield None
         yield {"type": "session-state", "id": session["id"], "title": title, "usage": usage}
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> HermesSession:
-        """Return the state of reading a session."""
-        return HermesSession(source, report)
-
-
-class HermesSession(StoredSession):
-    """The state of reading one session."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
-        name, role = type_name(row.get("type")), text_field(row, "role")
-        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
-        if name == "session":
-            self._begin(session=row.get("id"), cwd="", start=row.get("started_at"))
-            self._report.see_parent(safe_id(row.get("parent_session_id")) or None)
-            self._model = text_field(row, "model")
-            return self._resolve("session-header")
-        if name == "session-state":
-            counts = object_field(row, "usage")
-            tokens = Tokens(*(count_field(counts, name) for name in _COUNTS))
-            return self._titled(row, start, end, tokens=tokens)
-        if row.get("copied"):
-            self._report.copied += 1
-            return self._resolve(_COPIED)
-        frame = self._frame(row, start, end, str(row.get("id")), parse_time(row.get("timestamp")))
-        return self._resolve(self._message(role, row, frame))
-
-    def _message(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
-        text = text_field(row, "content")
-        if role == "user":
-            by_program = text.startswith("[SYSTEM:")
-            return self._said(
-                frame, authored(text, Origin("machine", "injected") if by_program else UNSAID)
-            )
-        if role == "assistant":
-            thought = text_field(row, "reasoning")
-            made = self._one(frame, "assistant", "thinking", thought)
-            made += self._one(frame, "assistant", "assistant_text", text)
-            calls = row.get("tool_calls")
-            for call in calls if isinstance(calls, list) else []:
-                if isinstance(call, dict):
-                    function = object_field(call, "function")
-                    name, call_id = text_field(function, "name"), safe_id(call.get("id"))
-                    made.append(self._call(frame, call_id, name, function.get("arguments")))
-            return made
-        if role == "tool":
-            call_id = safe_id(row.get("tool_call_id"))
-            call = Call(text_field(row, "tool_name"))
-            return [self._answered(frame, call_id, text, call)]
-        if role == "session_meta":
-            return "session-header"
-        self._report.see_unknown(f"message/{type_name(role)}")
-        return UNKNOWN_TYPE

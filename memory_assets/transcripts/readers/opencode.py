@@ -21,7 +21,7 @@ from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
-from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
@@ -44,7 +44,7 @@ from memory_assets.transcripts.readers.opencode_files import (
     state_of_files,
     tree_messages,
 )
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
 from memory_assets.transcripts.stored_session import StoredSession
 from memory_assets.transcripts.unread import Columns
@@ -63,7 +63,6 @@ LEFT JOIN (SELECT session_id, count(*) AS number, max(time_updated) AS newest,
     ON part.session_id = session.id
 ORDER BY session.id
 """
-_STATE = "session-state"
 _SILENT = ("step-start", "step-finish", "snapshot", "patch", "agent", "compaction")
 """A tuple, as the type that is looked up can be any value."""
 _SHOWN = "a result as it is shown"
@@ -71,11 +70,107 @@ _FILES = "a file that is on disk; its name is kept"
 _IDS = "ids of the program's interface to the model"
 
 
+class OpenCodeSession(StoredSession):
+    """The state of reading one session."""
+
+    def _opened(self, row: JsonObject) -> str:
+        return self._begin(
+            session=row.get("id"),
+            cwd=text_field(row, "directory"),
+            version=text_field(row, "version"),
+            start=object_field(row, "time").get("created"),
+        )
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        info = object_field(row, "info")
+        at, own = parse_time(object_field(info, "time").get("created")), info.get("id")
+        model = text_field(info, "modelID") or text_field(object_field(info, "model"), "modelID")
+        frame = self._frame(row, start, end, own, at, model, info.get("parentID"))
+        self._branch = ABANDONED if row.get("reverted") else ""
+        parts = objects_in(row.get("parts"))
+        if role == "user":
+            return self._from_user(parts, frame)
+        if role != "assistant":
+            return self._unknown(f"message/{type_name(role)}")
+        made: list[Record] = []
+        for part in parts:
+            made += self._part(part, frame, info)
+        made += self._error(object_field(info, "error"), frame)
+        return self._with_tokens(made, frame, _tokens(object_field(info, "tokens")))
+
+    def _from_user(self, parts: Sequence[JsonObject], frame: Frame) -> list[Record]:
+        typed: list[str] = []
+        made: list[Record] = []
+        for part in parts:
+            kind, text = part.get("type"), text_field(part, "text")
+            if kind == "text" and not (part.get("synthetic") or part.get("ignored")):
+                typed.append(text)
+            elif kind == "text":
+                made += self._one(frame, "system", text, "injected")
+            elif kind == "file":
+                made += self._attached(frame, _file_of(part))
+            elif kind == "subtask":
+                text = text_field(part, "prompt")
+                made += self._one(frame, "system", text, "agent-prompt")
+            elif kind not in _SILENT:
+                self._report.see_unknown(f"user/{type_name(kind)}")
+        text = "\n".join(typed)
+        if any(part.get("type") == "compaction" for part in parts):
+            return made + self._one(frame, "system", text, "injected")
+        return self._said(frame, authored(text)) + made
+
+    def _part(self, part: JsonObject, frame: Frame, info: JsonObject) -> list[Record]:
+        kind, text = part.get("type"), text_field(part, "text")
+        began = parse_time(object_field(part, "time").get("start"))
+        here = replace(frame, timestamp=began) if began else frame
+        if kind == "text":
+            if info.get("summary") is True:
+                return self._one(here, "summary", text, "compact-summary")
+            return self._one(here, "assistant_text", text)
+        if kind == "reasoning":
+            return self._one(here, "thinking", text)
+        if kind == "tool":
+            return self._tool(part, frame)
+        if kind == "retry":
+            return self._error(object_field(part, "error"), frame)
+        if kind not in _SILENT and kind != "file":
+            self._report.see_unknown(f"assistant/{type_name(kind)}")
+        return []
+
+    def _tool(self, part: JsonObject, frame: Frame) -> list[Record]:
+        """Return a call, and its result if it has one."""
+        state, name = object_field(part, "state"), text_field(part, "tool")
+        times, call_id = object_field(state, "time"), safe_id(part.get("callID"))
+        began, ended = parse_time(times.get("start")), parse_time(times.get("end"))
+        called = replace(frame, timestamp=began or frame.timestamp)
+        made = [self._call(called, call_id, name, state.get("input"))]
+        status = state.get("status")
+        if status not in ("completed", "error"):
+            return made
+        answered = replace(frame, timestamp=ended or called.timestamp)
+        failed = status == "error" or name == "invalid"
+        text = render_value(state.get("error") or state.get("output") or "")
+        child = safe_id(object_field(state, "metadata").get("sessionId"))
+        result = self._answered(answered, call_id, text, is_error=failed, spawned_agent_id=child)
+        return [*made, result]
+
+    def _error(self, error: JsonObject, frame: Frame) -> list[Record]:
+        if not error:
+            return []
+        name = text_field(error, "name")
+        text = text_field(object_field(error, "data"), "message") or text_field(error, "message")
+        aborted = name == "MessageAbortedError"
+        subtype = "interrupt" if aborted else "api-error"
+        text = ": ".join(filter(None, (name, text)))
+        return self._one(frame, "system", text, subtype, is_error=not aborted)
+
+
 class OpenCodeReader(DatabaseReader):
     """Reads the sessions of OpenCode."""
 
     agent = "opencode"
-    version = "2"
+    version = "3"
+    session = OpenCodeSession
     names: tuple[str, ...] = ("opencode.db", "opencode-*.db")
     variable = "OPENCODE_DB"
     """The program's own variable that names another database."""
@@ -106,11 +201,14 @@ class OpenCodeReader(DatabaseReader):
         Columns("message", "id session_id time_created time_updated data"),
         Columns("part", "id message_id session_id time_created time_updated data"),
         Columns("project", "*", "the project's directory and its settings"),
+        Columns("project_directory", "*", "the project's directories"),
         Columns("todo", "*", "the list of tasks, which its calls have"),
         Columns("session_share", "*", "secrets of shared sessions"),
         Columns("account*", "*", "accounts of the user"),
         Columns("control_account", "*", "accounts of the user"),
         Columns("__drizzle_migrations", "*", "the versions of the program's tables"),
+        Columns("migration", "*", "the versions of the program's tables"),
+        Columns("event", "*", "the log of changes, of which the other tables have the last state"),
     )
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
@@ -205,10 +303,6 @@ class OpenCodeReader(DatabaseReader):
             return
         yield from _rendered(document, list(tree_messages(source.path)))
 
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> OpenCodeSession:
-        """Return the state of reading a session."""
-        return OpenCodeSession(source, report)
-
 
 class KiloReader(OpenCodeReader):
     """Reads the sessions of Kilo since April 2026."""
@@ -238,7 +332,7 @@ def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[Json
     done, left = unfinished_last(rows, _is_prompt, _is_finished)
     yield from done
     yield None
-    yield {"type": _STATE, "id": info.get("id"), "title": info.get("title")}
+    yield {"type": STATE, "id": info.get("id"), "title": info.get("title")}
     yield from left
 
 
@@ -249,123 +343,6 @@ def _is_prompt(row: JsonObject) -> bool:
 def _is_finished(row: JsonObject) -> bool:
     info = object_field(row, "info")
     return "completed" in object_field(info, "time") or "error" in info
-
-
-class OpenCodeSession(StoredSession):
-    """The state of reading one session."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
-        name = type_name(row.get("type"))
-        info = object_field(row, "info")
-        role = text_field(info, "role")
-        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
-        if name == "session":
-            created = object_field(row, "time").get("created")
-            self._begin(
-                session=row.get("id"),
-                cwd=text_field(row, "directory"),
-                version=text_field(row, "version"),
-                start=created,
-            )
-            return self._resolve("session-header")
-        if name == _STATE:
-            return self._titled(row, start, end)
-        times = object_field(info, "time")
-        model = text_field(info, "modelID") or text_field(object_field(info, "model"), "modelID")
-        frame = self._frame(
-            row,
-            start,
-            end,
-            info.get("id"),
-            parse_time(times.get("created")),
-            model,
-            info.get("parentID"),
-        )
-        return self._resolve(self._message(role, info, row, frame))
-
-    def _message(self, role: str, info: JsonObject, row: JsonObject, frame: Frame) -> Outcome:
-        parts = objects_in(row.get("parts"))
-        if role == "user":
-            return self._from_user(parts, frame, ABANDONED if row.get("reverted") else "")
-        if role != "assistant":
-            self._report.see_unknown(f"message/{type_name(role)}")
-            return UNKNOWN_TYPE
-        made: list[Record] = []
-        for part in parts:
-            made += self._part(part, frame, info, ABANDONED if row.get("reverted") else "")
-        made += self._error(object_field(info, "error"), frame)
-        return self._with_tokens(made, frame, _tokens(object_field(info, "tokens")))
-
-    def _from_user(self, parts: Sequence[JsonObject], frame: Frame, branch: str) -> list[Record]:
-        typed: list[str] = []
-        made: list[Record] = []
-        for part in parts:
-            kind, text = part.get("type"), text_field(part, "text")
-            if kind == "text" and not (part.get("synthetic") or part.get("ignored")):
-                typed.append(text)
-            elif kind == "text":
-                made += self._one(frame, "system", "system", text, "injected")
-            elif kind == "file":
-                path = _file_of(part)
-                made += self._one(frame, "user", "attachment", path, "file", paths=(path,))
-            elif kind == "subtask":
-                text = text_field(part, "prompt")
-                made += self._one(frame, "system", "system", text, "agent-prompt")
-            elif kind not in _SILENT:
-                self._report.see_unknown(f"user/{type_name(kind)}")
-        text = "\n".join(typed)
-        if any(part.get("type") == "compaction" for part in parts):
-            return made + self._one(frame, "system", "system", text, "injected")
-        said = authored(text)
-        if said.kind == "prompt" and not said.subtype:
-            said = said._replace(subtype=branch)
-        return self._said(frame, said) + made
-
-    def _part(self, part: JsonObject, frame: Frame, info: JsonObject, branch: str) -> list[Record]:
-        kind, text = part.get("type"), text_field(part, "text")
-        began = parse_time(object_field(part, "time").get("start"))
-        here = replace(frame, timestamp=began) if began else frame
-        if kind == "text":
-            if info.get("summary") is True:
-                return self._one(here, "system", "summary", text, "compact-summary")
-            return self._one(here, "assistant", "assistant_text", text, branch)
-        if kind == "reasoning":
-            return self._one(here, "assistant", "thinking", text, branch)
-        if kind == "tool":
-            return self._tool(part, frame)
-        if kind == "retry":
-            return self._error(object_field(part, "error"), frame)
-        if kind not in _SILENT and kind != "file":
-            self._report.see_unknown(f"assistant/{type_name(kind)}")
-        return []
-
-    def _tool(self, part: JsonObject, frame: Frame) -> list[Record]:
-        """Return a call, and its result if it has one."""
-        state, name = object_field(part, "state"), text_field(part, "tool")
-        times, call_id = object_field(state, "time"), safe_id(part.get("callID"))
-        began, ended = parse_time(times.get("start")), parse_time(times.get("end"))
-        called = replace(frame, timestamp=began or frame.timestamp)
-        made = [self._call(called, call_id, name, state.get("input"))]
-        status = state.get("status")
-        if status not in ("completed", "error"):
-            return made
-        answered = replace(frame, timestamp=ended or called.timestamp)
-        failed = status == "error" or name == "invalid"
-        text = render_value(state.get("error") or state.get("output") or "")
-        child = safe_id(object_field(state, "metadata").get("sessionId"))
-        result = self._answered(answered, call_id, text, is_error=failed, spawned_agent_id=child)
-        return [*made, result]
-
-    def _error(self, error: JsonObject, frame: Frame) -> list[Record]:
-        if not error:
-            return []
-        name = text_field(error, "name")
-        text = text_field(object_field(error, "data"), "message") or text_field(error, "message")
-        aborted = name == "MessageAbortedError"
-        subtype = "interrupt" if aborted else "api-error"
-        text = ": ".join(filter(None, (name, text)))
-        return self._one(frame, "system", "system", text, subtype, is_error=not aborted)
 
 
 def _tokens(counts: JsonObject) -> Tokens:

@@ -14,32 +14,30 @@ from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import PERSON, UNSAID, Origin, authored
-from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.branches import abandoned_entries
-from memory_assets.transcripts.discovery import Identified, Walk
+from memory_assets.transcripts.discovery import File, Identified, Walk
 from memory_assets.transcripts.fields import (
     count_field,
     mark,
     object_field,
     parse_time,
-    record_id,
     render_input,
     render_value,
     safe_id,
-    safe_name,
     text_field,
     type_name,
 )
-from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
 from memory_assets.transcripts.parts import answer_text, parts_of, spoken
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     REPEATED_ID,
-    UNKNOWN_TYPE,
     Call,
     Frame,
     Outcome,
     Session,
+    tokens_with_cached,
 )
 
 _FOLDER = "chats"
@@ -83,25 +81,28 @@ class QwenReader(Reader):
         ids = (safe_id(record.get("sessionId")) for record in head_objects(head))
         return next(filter(None, ids), safe_id(path.name.removesuffix(".jsonl"))), None
 
-    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+    def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the chats of each project, from `~/.qwen` or its `projects`."""
-        walk = Walk(self.agent, note)
         found = walk.root(root / "projects", root)
         for project, has_usable_name in walk.projects(found) if found else ():
             folder = Path(project.path, _FOLDER)
             if has_usable_name and folder.is_dir():
-                yield from walk.sources(walk.transcripts(folder, 1), known, self._identified)
+                yield from walk.transcripts(folder, 1)
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> QwenSession:
         """Return the state of reading a chat, abandoned branches included."""
         gone = abandoned_entries(source.path, end, own="uuid", above="parentUuid")
         return QwenSession(source, report, gone)
 
-    def _identified(self, path: Path) -> Identified:
-        head = read_head(path)
-        named = (text_field(record, "cwd") for record in head_objects(head))
-        cwd = next(filter(None, named), "")
-        return project_of(cwd or path.parent.parent.name), *self.identify(path, head), cwd
+    def identified(self, path: Path) -> Identified:
+        """Return what is known of a chat, whose project is else named after its folder."""
+        project, session_id, agent_id, directory = super().identified(path)
+        project = project if directory else project_of(path.parent.parent.name)
+        return project, session_id, agent_id, directory
+
+    def directory(self, path: Path, head: bytes) -> str:
+        """Return the first directory that the records name."""
+        return text_field(first_object(head, lambda record: bool(text_field(record, "cwd"))), "cwd")
 
 
 class QwenSession(Session):
@@ -112,13 +113,12 @@ class QwenSession(Session):
     ) -> None:
         super().__init__(source, report)
         self._abandoned = abandoned
-        self._branch = ""
 
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this record gives."""
         name, subtype = type_name(record.get("type")), text_field(record, "subtype")
         self._report.see_type(f"{name}/{type_name(subtype)}" if subtype else name)
-        frame = self._frame(record, start, end)
+        frame = self._frame_of(record, start, end)
         is_abandoned = mark(text_field(record, "uuid")) in self._abandoned
         self._branch = ABANDONED if is_abandoned else ""
         outcome: Outcome
@@ -135,31 +135,23 @@ class QwenSession(Session):
         elif name == "system":
             outcome = self._system(subtype, record, frame)
         else:
-            self._report.see_unknown(name)
-            outcome = UNKNOWN_TYPE
+            outcome = self._unknown(name)
         return self._resolve(outcome)
 
-    def _frame(self, record: JsonObject, start: int, end: int) -> Frame:
-        report = self._report
-        timestamp = parse_time(record.get("timestamp"))
-        report.see_time(timestamp)
-        cwd, version = text_field(record, "cwd"), safe_name(text_field(record, "version"))
-        report.see_cwd(cwd)
-        report.see_version(version)
-        report.see_session(safe_id(record.get("sessionId")))
+    def _frame_of(self, record: JsonObject, start: int, end: int) -> Frame:
+        self._cwd = self._version = ""
+        cwd, version = text_field(record, "cwd"), text_field(record, "version")
+        self._begin(session=record.get("sessionId"), cwd=cwd, version=version)
+        self._git_branch = text_field(record, "gitBranch")
         message = object_field(record, "message")
-        return Frame(
-            byte_start=start,
-            byte_end=end,
-            record_uuid=record_id("qwen", self._source.session_id, record.get("uuid"), start),
-            timestamp=timestamp,
-            parent_uuid=safe_id(record.get("parentUuid")) or None,
-            cwd=cwd,
-            git_branch=text_field(record, "gitBranch"),
-            model=safe_name(text_field(record, "model")),
-            agent_version=version,
-            is_sidechain=self._source.agent_id is not None,
-            content=[message.get("parts"), record.get("systemPayload")],
+        return self._frame(
+            [message.get("parts"), record.get("systemPayload")],
+            start,
+            end,
+            record.get("uuid"),
+            parse_time(record.get("timestamp")),
+            text_field(record, "model"),
+            record.get("parentUuid"),
         )
 
     def _from_user(self, record: JsonObject, subtype: str, frame: Frame) -> Outcome:
@@ -173,10 +165,8 @@ class QwenSession(Session):
         origin = PERSON if subtype == _HUMAN or by == "real_user" else UNSAID
         if by and origin is UNSAID:
             origin = Origin("machine", "injected")
-        said = authored(spoken(parts), origin)
-        if said.kind == "prompt" and not said.subtype:
-            said = said._replace(subtype=self._branch)
-        return self._said(frame, said) + self._answers(parts, frame, failed=False)
+        said = self._said(frame, authored(spoken(parts), origin))
+        return said + self._answers(parts, frame, failed=False)
 
     def _from_model(self, parts: Any, frame: Frame) -> list[Record]:
         made: list[Record] = []
@@ -187,11 +177,9 @@ class QwenSession(Session):
                 made.append(self._called(frame, safe_id(called.get("id")), call, text))
             elif part.get("thought") is True:
                 text = text_field(part, "text")
-                made += self._one(frame, "assistant", "thinking", text, self._branch)
+                made += self._one(frame, "thinking", text)
             else:
-                made += self._one(
-                    frame, "assistant", "assistant_text", spoken([part]), self._branch
-                )
+                made += self._one(frame, "assistant_text", spoken([part]))
         return made
 
     def _tool_results(self, record: JsonObject, frame: Frame) -> Outcome:
@@ -213,7 +201,7 @@ class QwenSession(Session):
         payload = object_field(record, "systemPayload")
         if subtype == "custom_title":
             title = text_field(payload, "title") or text_field(payload, "customTitle")
-            return self._one(frame, "system", "title", title, "custom-title")
+            return self._one(frame, "title", title, "custom-title")
         if subtype == "parent_session":
             ids = (safe_id(payload.get(key)) for key in ("parentSessionId", "sessionId"))
             self._report.see_parent(next(filter(None, ids), None))
@@ -221,11 +209,10 @@ class QwenSession(Session):
         if subtype in ("notification", "cron"):
             text = spoken(object_field(record, "message").get("parts"))
             text = text or (render_value(payload) if payload else "")
-            return self._one(frame, "system", "system", text, "notice")
+            return self._one(frame, "system", text, "notice")
         if subtype in _DROPPED:
             return _DROPPED[subtype]
-        self._report.see_unknown(f"system/{type_name(subtype)}")
-        return UNKNOWN_TYPE
+        return self._unknown(f"system/{type_name(subtype)}")
 
 
 def _tokens(usage: JsonObject) -> Tokens:
@@ -238,7 +225,7 @@ def _tokens(usage: JsonObject) -> Tokens:
     made = count_field(usage, "candidatesTokenCount") + count_field(usage, "thoughtsTokenCount")
     total = count_field(usage, "totalTokenCount")
     output = total - given if total > given else made
-    return Tokens(max(given - cached, 0), output, min(cached, given))
+    return tokens_with_cached(given, output, cached)
 
 
 def _is_qwen(record: JsonObject) -> bool:

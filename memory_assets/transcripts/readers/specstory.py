@@ -3,8 +3,9 @@ project below a directory that the user names. It is written anew as the session
 
 `_**User (<time>)**_` and `_**Agent (<model> <time>)**_` head a block; a user's ends with `---`. In
 an agent's, `<think>` and `<tool-use>` frame thoughts and calls; texts of 2025 have `Tool use:
-**<name>**` and `Result:` instead, and no times. A person can have written such lines, too: where a
-block ends is a guess. The session's id is the agent's own.
+**<name>**` and `Result:` instead, and no times. The first of them, of Cursor, have neither: what
+was said and called stands between rules, and a call is told by how it looks. A person can have
+written such lines, too: where a block ends is a guess. The session's id is the agent's own.
 
 A text renders to its facts, and a line for each block; the last may still grow.
 """
@@ -17,16 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.models import Record
-from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
-from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.discovery import Identified, Walk
+from memory_assets.transcripts.base import Source
+from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import parse_time, safe_id, safe_name, text_field, type_name
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject, read_head
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome
+from memory_assets.transcripts.session import Call, Frame, Outcome
 from memory_assets.transcripts.stored_session import StoredSession
 
 _FOLDER = Path(".specstory", "history")
@@ -52,14 +52,73 @@ _PATH = re.compile(r"`((?:\.{0,2}/|[A-Za-z]:\\)[^`\n]+)`")
 _SHELLS = ("bash", "sh", "shell", "zsh", "console")
 _PLAIN = ("", "text")
 """Languages of fences with what a tool told; a file that was written has its own."""
+_RULE, _FENCED = "---", re.compile(r"(```+|~~~+)([\w+.-]*)\s*$")
+_CALLS = (
+    ("run_terminal_cmd", re.compile(r"```bash\n(?P<command>.*?)\n```\s*", re.S)),
+    ("edit_file", re.compile(r"```diff\n.*", re.S)),
+    ("read_file", re.compile(r"Read file: (?P<path>\S[^\n]*)")),
+    ("codebase_search", re.compile(r"<details>\s*<summary>.*?</summary>\s*", re.S)),
+    ("fetch_rules", re.compile(r"### Rule: [^\n]*")),
+)
+"""How the calls of the first texts look, and what Cursor calls the tools."""
+_CANCELLED = "Cancelled"
 _RESULT = re.compile(r"^(?:\*\*)?Result:(?:\*\*)?\s*$", re.M)
+
+
+class SpecStorySession(StoredSession):
+    """The state of reading one session."""
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s of a block."""
+        name = type_name(row.get("type"))
+        self._report.see_type(name)
+        if name == "session":
+            at = parse_time(row.get("start"))
+            self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=at)
+            frame = self._frame(row, start, end, f"{row.get('id')}/title", at)
+            title = text_field(row, "title")
+            return self._resolve(self._one(frame, "title", title) or "session-header")
+        place = f"{self._source.session_id}/{row.get('place')}"
+        model = safe_name(text_field(row, "model"))
+        frame = self._frame(row, start, end, place, parse_time(row.get("time")), model)
+        frame.is_sidechain = frame.is_sidechain or row.get("sidechain") is True
+        return self._resolve(self._said_in(name, row, frame))
+
+    def _said_in(self, name: str, row: JsonObject, frame: Frame) -> Outcome:
+        if name == "user":
+            text = text_field(row, "text")
+            is_echo = text.startswith(_ECHO)
+            origin = Origin("machine", "local-command") if is_echo else UNSAID
+            return self._said(frame, authored(text, origin))
+        if name not in ("agent", "assistant"):
+            return self._unknown(name)
+        made: list[Record] = []
+        for part in row.get("parts") or []:
+            made += self._part(part, frame)
+        return made
+
+    def _part(self, part: Any, frame: Frame) -> list[Record]:
+        text = text_field(part, "text")
+        if part["type"] == "text":
+            return self._one(frame, "assistant_text", text)
+        if part["type"] == "thinking":
+            return self._one(frame, "thinking", text)
+        given, result = text_field(part, "given"), text_field(part, "result")
+        command = text_field(part, "command")
+        named = [text_field(part, "path")] if part.get("path") else _PATH.findall(given)
+        paths = () if command else tuple(dict.fromkeys(named))
+        call_id = f"{frame.record_uuid[:32]}/{frame.byte_start}/{self._report.blocks}"
+        call = Call(text_field(part, "name"), paths, command)
+        made = [self._called(frame, call_id, call, given)]
+        return [*made, self._answered(frame, call_id, result)] if result else made
 
 
 class SpecStoryReader(RenderingReader):
     """Reads the texts that SpecStory makes of sessions."""
 
     agent = "specstory"
-    version = "2"
+    version = "3"
+    session = SpecStorySession
     left_out = tuple(
         LeftOut(f"user.text.<{tag}>", "", "notices of the editor and the program to the model")
         for tag in ("ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder")
@@ -75,15 +134,17 @@ class SpecStoryReader(RenderingReader):
         named = _SESSION.search(head.decode("utf-8", "replace"))
         return safe_id(named.group(2) if named else path.stem), None
 
-    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+    def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the texts of each project in a directory and below it."""
-        walk = Walk(self.agent, note)
         found = walk.root(root)
         for folder in walk.folders(found) if found else ():
             history = folder if folder.parts[-2:] == _FOLDER.parts else folder / _FOLDER
             files = walk.transcripts(history, 0, (".md",)) if history.is_dir() else ()
-            own = (each for each in files if self.sniff(read_head(Path(each[0].path))))
-            yield from walk.sources(own, known, self._identified)
+            yield from (each for each in files if self.sniff(read_head(Path(each[0].path))))
+
+    def directory(self, path: Path, head: bytes) -> str:
+        """Return the project's directory, which the text is in."""
+        return str(path.parent.parent.parent)
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield a session."""
@@ -105,14 +166,6 @@ class SpecStoryReader(RenderingReader):
         yield None
         yield from blocks[-1:]
 
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> SpecStorySession:
-        """Return the state of reading a session."""
-        return SpecStorySession(source, report)
-
-    def _identified(self, path: Path) -> Identified:
-        directory = str(path.parent.parent.parent)
-        return project_of(directory), *self.identify(path, read_head(path)), directory
-
 
 def _block(place: int, who: str, aside: str | None, about: str | None, body: str) -> JsonObject:
     """Return the row of a block: who speaks, with which model and when, and its parts."""
@@ -126,6 +179,8 @@ def _block(place: int, who: str, aside: str | None, about: str | None, body: str
     if who == "User":
         return {**facts, "text": body}
     parts: list[JsonObject] = []
+    if who == "Assistant" and not about and not _OPENING.search(body):
+        return {**facts, "parts": _between_rules(body)}
     at = 0
     for start, end in _framed_parts(body):
         parts.append({"type": "text", "text": body[at:start].strip()})
@@ -133,6 +188,44 @@ def _block(place: int, who: str, aside: str | None, about: str | None, body: str
         at = end
     parts.append({"type": "text", "text": body[at:].strip()})
     return {**facts, "parts": [part for part in parts if part.get("text") != ""]}
+
+
+def _between_rules(body: str) -> list[JsonObject]:
+    """Return the parts of an answer in the first form: what was said, and calls."""
+    parts: list[JsonObject] = []
+    for text in _pieces(body):
+        looks = ((name, look.match(text)) for name, look in _CALLS)
+        name, call = next(((name, call) for name, call in looks if call), ("", None))
+        last = parts[-1] if parts else None
+        if call is not None:
+            given = {"given": call[0].strip(), "result": text[call.end() :].strip()}
+            parts.append({"type": "tool", "name": name, "command": "", **given, **call.groupdict()})
+        elif last and last["type"] == "tool" and text == _CANCELLED:
+            last["result"] = f"{last['result']}\n{text}".strip()
+        elif last and last["type"] == "text":
+            last["text"] += f"\n\n{_RULE}\n\n{text}"
+        elif text:
+            parts.append({"type": "text", "text": text})
+    return parts
+
+
+def _pieces(body: str) -> Iterator[str]:
+    """Yield what stands between the rules of an answer, but for those within fences. Fences may
+    hold others; where a call begins after a rule, none is open."""
+    piece: list[str] = []
+    depth, lines = 0, body.splitlines()
+    for place, line in enumerate(lines):
+        fence = _FENCED.match(line)
+        if fence:
+            depth += 1 if fence[2] or not depth else -1
+        if line == _RULE:
+            ahead = "\n".join(lines[place + 2 : place + 6])
+            if depth == 0 or any(look.match(ahead) for name, look in _CALLS if name != "edit_file"):
+                yield "\n".join(piece).strip()
+                piece, depth = [], 0
+                continue
+        piece.append(line)
+    yield "\n".join(piece).strip()
 
 
 def _framed_parts(body: str) -> Iterator[tuple[int, int]]:
@@ -189,51 +282,3 @@ def _time(named: str) -> str:
         return ""
     date, hour, minute, second = found.groups(default="00")
     return f"{date}T{hour}:{minute}:{second}Z"
-
-
-class SpecStorySession(StoredSession):
-    """The state of reading one session."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s of a block."""
-        name = type_name(row.get("type"))
-        self._report.see_type(name)
-        if name == "session":
-            at = parse_time(row.get("start"))
-            self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=at)
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", at)
-            title = text_field(row, "title")
-            return self._resolve(self._one(frame, "system", "title", title) or "session-header")
-        place = f"{self._source.session_id}/{row.get('place')}"
-        model = safe_name(text_field(row, "model"))
-        frame = self._frame(row, start, end, place, parse_time(row.get("time")), model)
-        frame.is_sidechain = frame.is_sidechain or row.get("sidechain") is True
-        return self._resolve(self._said_in(name, row, frame))
-
-    def _said_in(self, name: str, row: JsonObject, frame: Frame) -> Outcome:
-        if name == "user":
-            text = text_field(row, "text")
-            is_echo = text.startswith(_ECHO)
-            origin = Origin("machine", "local-command") if is_echo else UNSAID
-            return self._said(frame, authored(text, origin))
-        if name not in ("agent", "assistant"):
-            self._report.see_unknown(name)
-            return UNKNOWN_TYPE
-        made: list[Record] = []
-        for part in row.get("parts") or []:
-            made += self._part(part, frame)
-        return made
-
-    def _part(self, part: Any, frame: Frame) -> list[Record]:
-        text = text_field(part, "text")
-        if part["type"] == "text":
-            return self._one(frame, "assistant", "assistant_text", text)
-        if part["type"] == "thinking":
-            return self._one(frame, "assistant", "thinking", text)
-        given, result = text_field(part, "given"), text_field(part, "result")
-        command = text_field(part, "command")
-        paths = () if command else tuple(dict.fromkeys(_PATH.findall(given)))
-        call_id = f"{frame.record_uuid[:32]}/{frame.byte_start}/{self._report.blocks}"
-        call = Call(text_field(part, "name"), paths, command)
-        made = [self._called(frame, call_id, call, given)]
-        return [*made, self._answered(frame, call_id, result)] if result else made

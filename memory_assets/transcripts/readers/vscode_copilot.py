@@ -16,26 +16,24 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from memory_assets.models import ABANDONED, Record, Tokens
+from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
-from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
-    count_field,
     object_field,
     objects_in,
     parse_time,
     safe_id,
     text_field,
-    type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.readers.chat_log import LOG, document_of, is_empty
 from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame
+from memory_assets.transcripts.session import STATE, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored_session import StoredSession
 
 _OF_WINDOWS = (
@@ -47,9 +45,111 @@ _SMALL = 1 << 15
 _DEEPEST = 60
 """A value nested deeper is not followed."""
 """A file that is smaller may have no request: it is looked into before it counts."""
-_STATE, _UNREADABLE = "session-state", "unreadable"
+_UNREADABLE = "unreadable"
 _SHOWN = "an answer or a call as it is shown"
 _REPEATED = "a prompt as the program sent it"
+
+
+class ChatSession(StoredSession):
+    """The state of reading one session."""
+
+    def _opened(self, row: JsonObject) -> str:
+        return self._begin(
+            session=row.get("sessionId"),
+            cwd=text_field(row, "cwd"),
+            version=f"document-{row.get('version')}",
+            start=row.get("creationDate"),
+        )
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        if name == _UNREADABLE:
+            return self._unknown(name)
+        metadata = object_field(object_field(row, "result"), "metadata")
+        model = text_field(metadata, "resolvedModel") or text_field(row, "modelId")
+        at = parse_time(row.get("timestamp"))
+        frame = self._frame(row, start, end, row.get("requestId"), at, model)
+        self._branch = ABANDONED if row.get("undone") else ""
+        return self._request(row, metadata, frame)
+
+    def _request(self, row: JsonObject, metadata: JsonObject, frame: Frame) -> list[Record]:
+        by_program = row.get("isSystemInitiated") is True
+        text = text_field(object_field(row, "message"), "text")
+        said = authored(text, Origin("machine", "meta") if by_program else UNSAID)
+        made = self._said(frame, said)
+        for variable in objects_in(object_field(row, "variableData").get("variables")):
+            path = _path_in(variable.get("value")) or text_field(variable, "name")
+            made += self._attached(frame, path)
+        result = object_field(row, "result")
+        elapsed = object_field(result, "timings").get("totalElapsed")
+        if frame.timestamp and isinstance(elapsed, int | float) and 0 <= elapsed < 1e9:
+            frame = replace(frame, timestamp=frame.timestamp + timedelta(milliseconds=elapsed))
+        tokens = tokens_in(metadata, ("promptTokens", "outputTokens"))
+        answered = self._with_tokens(self._answer(row, metadata, frame), frame, tokens)
+        made += answered if isinstance(answered, list) else []
+        if error := text_field(object_field(result, "errorDetails"), "message"):
+            made += self._one(frame, "system", error, "api-error", is_error=True)
+        elif row.get("isCanceled") is True:
+            made += self._one(frame, "system", "canceled", "interrupt")
+        return made
+
+    def _answer(self, row: JsonObject, metadata: JsonObject, frame: Frame) -> list[Record]:
+        """Return what was thought, said and called. The rounds of a request have the calls whole,
+        and what the model said; the parts that are shown count where they say more."""
+        parts, rounds = objects_in(row.get("response")), objects_in(metadata.get("toolCallRounds"))
+        results = object_field(metadata, "toolCallResults")
+        said = "".join(text_field(each, "response") for each in rounds)
+        pieces = [_shown(part) for part in parts]
+        whole = all(piece.strip() in said for piece in pieces if piece.strip())
+        made: list[Record] = []
+        for part in parts:
+            if part.get("kind") == "thinking":
+                text = _text_in(part.get("value"))
+                made += self._one(frame, "thinking", text)
+        for each in rounds:
+            thought = _text_in(object_field(each, "thinking").get("text"))
+            if not any(thought in record.text for record in made):
+                made += self._one(frame, "thinking", thought)
+            if whole:
+                text = text_field(each, "response")
+                made += self._one(frame, "assistant_text", text)
+            for call in objects_in(each.get("toolCalls")):
+                made += self._called_with_result(call, results, frame)
+        if not any(each.get("toolCalls") for each in rounds):
+            for part in parts:
+                made += self._shown_call(part, frame)
+        if not whole:
+            text = "".join(pieces)
+            made += self._one(frame, "assistant_text", text)
+        return made
+
+    def _called_with_result(
+        self, call: JsonObject, results: JsonObject, frame: Frame
+    ) -> Iterator[Record]:
+        own, name = text_field(call, "id"), text_field(call, "name")
+        yield self._call(frame, safe_id(own), name, call.get("arguments"))
+        if isinstance(result := results.get(own), dict):
+            texts = [_text_in(each.get("value")) for each in objects_in(result.get("content"))]
+            yield self._answered(frame, safe_id(own), "\n".join(filter(None, texts)))
+
+    def _shown_call(self, part: JsonObject, frame: Frame) -> Iterator[Record]:
+        """Return a call of which only what was shown is left."""
+        kind = part.get("kind")
+        if kind == "toolInvocationSerialized":
+            call_id, name = safe_id(part.get("toolCallId")), text_field(part, "toolId")
+            line = object_field(object_field(part, "toolSpecificData"), "commandLine")
+            command = text_field(line, "original")
+            asked = {"message": _text_in(part.get("invocationMessage"))}
+            yield self._call(frame, call_id, name, {"command": command} if command else asked)
+            failed = part.get("isComplete") is False
+            text = _text_in(part.get("pastTenseMessage"))
+            yield self._answered(frame, call_id, text, is_error=failed)
+        elif kind == "textEditGroup":
+            groups = part.get("edits")
+            groups = groups if isinstance(groups, list) else []
+            edits = [edit for group in groups for edit in objects_in(group)]
+            text = "\n".join(text_field(edit, "text") for edit in edits)
+            given = {"path": _path_in(part.get("uri")), "content": text}
+            yield self._call(frame, "", "textEditGroup", given)
 
 
 class VsCodeCopilotReader(RenderingReader):
@@ -57,6 +157,7 @@ class VsCodeCopilotReader(RenderingReader):
 
     agent = "vscode-copilot"
     version = "2"
+    session = ChatSession
     left_out = (
         LeftOut("request.result.metadata.renderedUserMessage", "", _REPEATED),
         LeftOut("request.result.metadata.renderedGlobalContext", "", _REPEATED),
@@ -133,16 +234,12 @@ class VsCodeCopilotReader(RenderingReader):
             yield from rows
         yield None
         yield {
-            "type": _STATE,
+            "type": STATE,
             "id": document.get("sessionId"),
             "title": document.get("customTitle"),
         }
         yield from ({"type": _UNREADABLE, "line": number} for number in unreadable_lines)
         yield from last
-
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> ChatSession:
-        """Return the state of reading a session."""
-        return ChatSession(source, report)
 
 
 def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
@@ -169,116 +266,6 @@ def _rank(source: Source) -> tuple[bool, int, int]:
 
 def _is_finished(request: JsonObject) -> bool:
     return isinstance(request.get("result"), dict) or request.get("isCanceled") is True
-
-
-class ChatSession(StoredSession):
-    """The state of reading one session."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
-        name = type_name(row.get("type"))
-        self._report.see_type(name)
-        if name == "session":
-            version = f"document-{row.get('version')}"
-            cwd, created = text_field(row, "cwd"), row.get("creationDate")
-            self._begin(session=row.get("sessionId"), cwd=cwd, version=version, start=created)
-            return self._resolve("session-header")
-        if name == _STATE:
-            return self._titled(row, start, end)
-        if name == _UNREADABLE:
-            self._report.see_unknown(name)
-            return self._resolve(UNKNOWN_TYPE)
-        metadata = object_field(object_field(row, "result"), "metadata")
-        model = text_field(metadata, "resolvedModel") or text_field(row, "modelId")
-        at = parse_time(row.get("timestamp"))
-        frame = self._frame(row, start, end, row.get("requestId"), at, model)
-        return self._resolve(self._request(row, metadata, frame))
-
-    def _request(self, row: JsonObject, metadata: JsonObject, frame: Frame) -> list[Record]:
-        branch = ABANDONED if row.get("undone") else ""
-        by_program = row.get("isSystemInitiated") is True
-        text = text_field(object_field(row, "message"), "text")
-        said = authored(text, Origin("machine", "meta") if by_program else UNSAID)
-        if said.kind == "prompt" and not said.subtype:
-            said = said._replace(subtype=branch)
-        made = self._said(frame, said)
-        for variable in objects_in(object_field(row, "variableData").get("variables")):
-            path = _path_in(variable.get("value")) or text_field(variable, "name")
-            made += self._one(frame, "user", "attachment", path, "file", paths=(path,))
-        result = object_field(row, "result")
-        elapsed = object_field(result, "timings").get("totalElapsed")
-        if frame.timestamp and isinstance(elapsed, int | float) and 0 <= elapsed < 1e9:
-            frame = replace(frame, timestamp=frame.timestamp + timedelta(milliseconds=elapsed))
-        counts = ("promptTokens", "outputTokens")
-        tokens = Tokens(*(count_field(metadata, name) for name in counts))
-        answered = self._with_tokens(self._answer(row, metadata, frame, branch), frame, tokens)
-        made += answered if isinstance(answered, list) else []
-        if error := text_field(object_field(result, "errorDetails"), "message"):
-            made += self._one(frame, "system", "system", error, "api-error", is_error=True)
-        elif row.get("isCanceled") is True:
-            made += self._one(frame, "system", "system", "canceled", "interrupt")
-        return made
-
-    def _answer(
-        self, row: JsonObject, metadata: JsonObject, frame: Frame, branch: str
-    ) -> list[Record]:
-        """Return what was thought, said and called. The rounds of a request have the calls whole,
-        and what the model said; the parts that are shown count where they say more."""
-        parts, rounds = objects_in(row.get("response")), objects_in(metadata.get("toolCallRounds"))
-        results = object_field(metadata, "toolCallResults")
-        said = "".join(text_field(each, "response") for each in rounds)
-        pieces = [_shown(part) for part in parts]
-        whole = all(piece.strip() in said for piece in pieces if piece.strip())
-        made: list[Record] = []
-        for part in parts:
-            if part.get("kind") == "thinking":
-                text = _text_in(part.get("value"))
-                made += self._one(frame, "assistant", "thinking", text, branch)
-        for each in rounds:
-            thought = _text_in(object_field(each, "thinking").get("text"))
-            if not any(thought in record.text for record in made):
-                made += self._one(frame, "assistant", "thinking", thought, branch)
-            if whole:
-                text = text_field(each, "response")
-                made += self._one(frame, "assistant", "assistant_text", text, branch)
-            for call in objects_in(each.get("toolCalls")):
-                made += self._called_with_result(call, results, frame)
-        if not any(each.get("toolCalls") for each in rounds):
-            for part in parts:
-                made += self._shown_call(part, frame)
-        if not whole:
-            text = "".join(pieces)
-            made += self._one(frame, "assistant", "assistant_text", text, branch)
-        return made
-
-    def _called_with_result(
-        self, call: JsonObject, results: JsonObject, frame: Frame
-    ) -> Iterator[Record]:
-        own, name = text_field(call, "id"), text_field(call, "name")
-        yield self._call(frame, safe_id(own), name, call.get("arguments"))
-        if isinstance(result := results.get(own), dict):
-            texts = [_text_in(each.get("value")) for each in objects_in(result.get("content"))]
-            yield self._answered(frame, safe_id(own), "\n".join(filter(None, texts)))
-
-    def _shown_call(self, part: JsonObject, frame: Frame) -> Iterator[Record]:
-        """Return a call of which only what was shown is left."""
-        kind = part.get("kind")
-        if kind == "toolInvocationSerialized":
-            call_id, name = safe_id(part.get("toolCallId")), text_field(part, "toolId")
-            line = object_field(object_field(part, "toolSpecificData"), "commandLine")
-            command = text_field(line, "original")
-            asked = {"message": _text_in(part.get("invocationMessage"))}
-            yield self._call(frame, call_id, name, {"command": command} if command else asked)
-            failed = part.get("isComplete") is False
-            text = _text_in(part.get("pastTenseMessage"))
-            yield self._answered(frame, call_id, text, is_error=failed)
-        elif kind == "textEditGroup":
-            groups = part.get("edits")
-            groups = groups if isinstance(groups, list) else []
-            edits = [edit for group in groups for edit in objects_in(group)]
-            text = "\n".join(text_field(edit, "text") for edit in edits)
-            given = {"path": _path_in(part.get("uri")), "content": text}
-            yield self._call(frame, "", "textEditGroup", given)
 
 
 def _shown(part: JsonObject) -> str:

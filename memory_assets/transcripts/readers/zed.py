@@ -13,17 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import DamagedTranscript, printable
-from memory_assets.models import Record, Tokens
+from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
-from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.containers import MAX_RATIO, zstd_library
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
-    count_field,
     from_json,
     nanoseconds,
     object_field,
@@ -35,7 +34,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Frame, Outcome
+from memory_assets.transcripts.session import STATE, UNKNOWN_TYPE, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import DatabaseReader, Member
 from memory_assets.transcripts.stored_session import StoredSession
 from memory_assets.transcripts.unread import Columns
@@ -50,11 +49,102 @@ _DAMAGED = "the thread cannot be unpacked"
 _RESTORE = "open it in Zed, or delete it there; it is read again when it changes"
 
 
+class ZedSession(StoredSession):
+    """The state of reading one thread."""
+
+    def _opened(self, row: JsonObject) -> str:
+        return self._begin(
+            session=row.get("id"),
+            cwd=text_field(row, "folder_paths").partition("\n")[0],
+            version=text_field(row, "version"),
+            start=row.get("created_at"),
+            model=text_field(object_field(row, "model"), "model"),
+        )
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        body: Any = row.get("body")
+        if body == "Resume" or not isinstance(body, dict):
+            return STATE
+        user = object_field(body, "User")
+        own = user.get("id") or str(row.get("number"))
+        frame = self._frame(row, start, end, own, parse_time(body.get("created_at")))
+        tokens = tokens_in(object_field(row, "usage"), _COUNTS)
+        return self._with_tokens(self._said_in(body, user, frame), frame, tokens)
+
+    def _said_in(self, body: JsonObject, user: JsonObject, frame: Frame) -> Outcome:
+        if user:
+            return self._from_user(objects_in(user.get("content")), frame)
+        if agent := object_field(body, "Agent"):
+            return self._from_agent(agent, frame)
+        if "segments" in body:
+            return self._segments(body, frame)
+        self._report.see_unknown("message/" + type_name(next(iter(body), "")))
+        return UNKNOWN_TYPE
+
+    def _from_user(self, content: list[JsonObject], frame: Frame) -> list[Record]:
+        texts: list[str] = []
+        made: list[Record] = []
+        for block in content:
+            if "Text" in block:
+                texts.append(text_field(block, "Text"))
+            elif "Image" in block:
+                texts.append(IMAGE)
+            elif mention := object_field(block, "Mention"):
+                made += self._attached(frame, render_value(mention.get("uri") or ""))
+        return self._said(frame, authored("\n".join(texts))) + made
+
+    def _from_agent(self, agent: JsonObject, frame: Frame) -> list[Record]:
+        made: list[Record] = []
+        results = object_field(agent, "tool_results")
+        for block in objects_in(agent.get("content")):
+            if "Text" in block:
+                made += self._one(frame, "assistant_text", text_field(block, "Text"))
+            elif thought := object_field(block, "Thinking"):
+                made += self._one(frame, "thinking", text_field(thought, "text"))
+            elif use := object_field(block, "ToolUse"):
+                given = use.get("input") or text_field(use, "raw_input")
+                made.append(
+                    self._call(frame, safe_id(use.get("id")), text_field(use, "name"), given)
+                )
+                if isinstance(result := results.get(text_field(use, "id")), dict):
+                    made.append(self._result(safe_id(use.get("id")), result, frame))
+        return made
+
+    def _segments(self, body: JsonObject, frame: Frame) -> Outcome:
+        """Return the records of a message of versions 0.1 and 0.2."""
+        role = text_field(body, "role")
+        segments = objects_in(body.get("segments"))
+        said = "".join(text_field(each, "text") for each in segments if each.get("type") == "text")
+        if role == "user":
+            return self._said(frame, authored(said))
+        if role != "assistant":
+            return self._one(frame, "system", said, "injected")
+        made: list[Record] = []
+        for each in segments:
+            if each.get("type") == "thinking":
+                made += self._one(frame, "thinking", text_field(each, "text"))
+        made += self._one(frame, "assistant_text", said)
+        for use in objects_in(body.get("tool_uses")):
+            call_id = safe_id(use.get("id"))
+            made.append(self._call(frame, call_id, text_field(use, "name"), use.get("input")))
+        for result in objects_in(body.get("tool_results")):
+            made.append(self._result(safe_id(result.get("tool_use_id")), result, frame))
+        return made
+
+    def _result(self, call_id: str, result: JsonObject, frame: Frame) -> Record:
+        content: Any = result.get("content")
+        if isinstance(content, dict):
+            content = content.get("Text") or content
+        text = content_text(content) if isinstance(content, str | list) else render_value(content)
+        return self._answered(frame, call_id, text, is_error=result.get("is_error") is True)
+
+
 class ZedReader(DatabaseReader):
     """Reads the threads of Zed's own agent."""
 
     agent = "zed"
     version = "2"
+    session = ZedSession
     left_out = (
         LeftOut("message.body.User.content.Mention", "", "a file that was named; its name is kept"),
         LeftOut("message.body.*.context", "", "files that were attached"),
@@ -113,10 +203,6 @@ class ZedReader(DatabaseReader):
         yield None
         yield {"type": "session-state", "id": row["id"], "title": row["summary"]}
 
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> ZedSession:
-        """Return the state of reading a thread."""
-        return ZedSession(source, report)
-
 
 def _thread(row: JsonObject, path: Path) -> JsonObject:
     data = row["data"]
@@ -140,97 +226,3 @@ def _unpacked(data: bytes, path: Path) -> bytes:
     if not unpacked or len(unpacked) > most:
         raise DamagedTranscript(f"{printable(path)}: {_DAMAGED}", _DAMAGED, _RESTORE)
     return unpacked
-
-
-class ZedSession(StoredSession):
-    """The state of reading one thread."""
-
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
-        """Return the `Record`s that a line gives."""
-        name = type_name(row.get("type"))
-        self._report.see_type(name)
-        if name == "session":
-            cwd = text_field(row, "folder_paths").partition("\n")[0]
-            version, created = text_field(row, "version"), row.get("created_at")
-            self._begin(session=row.get("id"), cwd=cwd, version=version, start=created)
-            self._model = text_field(object_field(row, "model"), "model")
-            return self._resolve("session-header")
-        if name == "session-state":
-            return self._titled(row, start, end)
-        body: Any = row.get("body")
-        if body == "Resume" or not isinstance(body, dict):
-            return self._resolve("session-state")
-        user = object_field(body, "User")
-        own = user.get("id") or str(row.get("number"))
-        frame = self._frame(row, start, end, own, parse_time(body.get("created_at")))
-        usage = object_field(row, "usage")
-        tokens = Tokens(*(count_field(usage, name) for name in _COUNTS))
-        return self._resolve(self._with_tokens(self._message(body, user, frame), frame, tokens))
-
-    def _message(self, body: JsonObject, user: JsonObject, frame: Frame) -> Outcome:
-        if user:
-            return self._from_user(objects_in(user.get("content")), frame)
-        if agent := object_field(body, "Agent"):
-            return self._from_agent(agent, frame)
-        if "segments" in body:
-            return self._segments(body, frame)
-        self._report.see_unknown("message/" + type_name(next(iter(body), "")))
-        return UNKNOWN_TYPE
-
-    def _from_user(self, content: list[JsonObject], frame: Frame) -> list[Record]:
-        texts: list[str] = []
-        made: list[Record] = []
-        for block in content:
-            if "Text" in block:
-                texts.append(text_field(block, "Text"))
-            elif "Image" in block:
-                texts.append(IMAGE)
-            elif mention := object_field(block, "Mention"):
-                path = render_value(mention.get("uri") or "")
-                made += self._one(frame, "user", "attachment", path, "file", paths=(path,))
-        return self._said(frame, authored("\n".join(texts))) + made
-
-    def _from_agent(self, agent: JsonObject, frame: Frame) -> list[Record]:
-        made: list[Record] = []
-        results = object_field(agent, "tool_results")
-        for block in objects_in(agent.get("content")):
-            if "Text" in block:
-                made += self._one(frame, "assistant", "assistant_text", text_field(block, "Text"))
-            elif thought := object_field(block, "Thinking"):
-                made += self._one(frame, "assistant", "thinking", text_field(thought, "text"))
-            elif use := object_field(block, "ToolUse"):
-                given = use.get("input") or text_field(use, "raw_input")
-                made.append(
-                    self._call(frame, safe_id(use.get("id")), text_field(use, "name"), given)
-                )
-                if isinstance(result := results.get(text_field(use, "id")), dict):
-                    made.append(self._result(safe_id(use.get("id")), result, frame))
-        return made
-
-    def _segments(self, body: JsonObject, frame: Frame) -> Outcome:
-        """Return the records of a message of versions 0.1 and 0.2."""
-        role = text_field(body, "role")
-        segments = objects_in(body.get("segments"))
-        said = "".join(text_field(each, "text") for each in segments if each.get("type") == "text")
-        if role == "user":
-            return self._said(frame, authored(said))
-        if role != "assistant":
-            return self._one(frame, "system", "system", said, "injected")
-        made: list[Record] = []
-        for each in segments:
-            if each.get("type") == "thinking":
-                made += self._one(frame, "assistant", "thinking", text_field(each, "text"))
-        made += self._one(frame, "assistant", "assistant_text", said)
-        for use in objects_in(body.get("tool_uses")):
-            call_id = safe_id(use.get("id"))
-            made.append(self._call(frame, call_id, text_field(use, "name"), use.get("input")))
-        for result in objects_in(body.get("tool_results")):
-            made.append(self._result(safe_id(result.get("tool_use_id")), result, frame))
-        return made
-
-    def _result(self, call_id: str, result: JsonObject, frame: Frame) -> Record:
-        content: Any = result.get("content")
-        if isinstance(content, dict):
-            content = content.get("Text") or content
-        text = content_text(content) if isinstance(content, str | list) else render_value(content)
-        return self._answered(frame, call_id, text, is_error=result.get("is_error") is True)

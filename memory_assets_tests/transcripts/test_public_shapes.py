@@ -1,0 +1,234 @@
+"""Shapes that no sample had, and that public repositories of these agents' users showed."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memory_assets.transcripts import Account, ReadReport, discover, read_session
+from memory_assets.transcripts.fields import parse_time
+from memory_assets.transcripts.registry import reader_by_agent
+from memory_assets_tests.transcripts.agent_databases import Cursor, OpenCode, insert
+from memory_assets_tests.transcripts.conftest import PiLines, Read
+from memory_assets_tests.transcripts.other_agents import content_of
+
+_ANSWER = (
+    "I will add a retry.\n\n> A quotation\n\n#### Steps\n\nFirst `retry.py`.\n\nThen the tests."
+)
+
+
+def _typed(text: str, end: str = "\n") -> str:
+    return "".join(f"#### {line}  {end}" for line in text.split("\n")) + end
+
+
+def _asked_in_aider(root: Path, text: str) -> tuple[list[str], list[str]]:
+    """Return a person's prompts in a run of Aider, and what else was sent to the model."""
+    path = root / ".aider.chat.history.md"
+    path.write_text(f"\n# aider chat started at 2026-01-15 13:21:22\n\n{text}", newline="")
+    [source] = discover({"aider": (root,)})
+    records = list(read_session(path, source=source))
+    prompts = [each.text for each in records if each.kind == "prompt"]
+    return prompts, [each.text for each in records if each.subtype == "machine-prompt"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_plan_that_aider_hands_to_its_editor_is_nobodys_prompt(tmp_path: Path, end: str) -> None:
+    """Also where the answer has lines like the program's, and the program says something before."""
+    tries = "> The API provider has rate limited you.  \n> Retrying in 0.2 seconds...  \n\n"
+    text = (
+        f"{_typed('Retry the upload.')}{tries}{_ANSWER}\n\n> Tokens: 1k sent, 1k received.  \n\n"
+        f"{_typed(_ANSWER)}Done.\n\n{_typed('Thanks.')}"
+    )
+    prompts, handed = _asked_in_aider(tmp_path, text.replace("\n", end))
+    assert prompts == ["Retry the upload.", "Thanks."]
+    assert [text.split("\n")[0] for text in handed] == ["I will add a retry."]
+
+
+@pytest.mark.parametrize("command", ["/ask", "/architect", "/code"])
+def test_a_command_and_what_aider_repeats_of_it_are_one_prompt(
+    tmp_path: Path, command: str
+) -> None:
+    """A command without a repetition is the person's prompt as it was typed."""
+    repeated = _typed(f"{command} why two?") + _typed("why two?") + "Because.\n\n"
+    prompts, _ = _asked_in_aider(tmp_path, repeated + _typed(f"{command} and now?"))
+    assert prompts == ["why two?", f"{command} and now?"]
+
+
+def test_a_person_may_paste_a_part_of_an_answer(tmp_path: Path) -> None:
+    """Only what begins as an answer does is the program's."""
+    pasted = "First `retry.py`.\n\nThen the tests.\nWhy both?"
+    text = f"{_typed('Retry.')}{_ANSWER}\n\n{_typed(pasted)}"
+    assert _asked_in_aider(tmp_path, text)[0] == ["Retry.", pasted]
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        "<think>\nA retry?\n</think>\n\n",
+        "A retry?\n</think>\n\n",
+        "--------------\n► **THINKING**\n\nA retry?\n\n------------\n► **ANSWER**\n\n",
+    ],
+)
+def test_what_a_model_thought_is_no_part_of_its_answer_to_aider(
+    tmp_path: Path, thought: str
+) -> None:
+    """Nor of the plan that is handed on."""
+    text = f"{_typed('Retry the upload.')}{thought}{_ANSWER}\n\n{_typed(_ANSWER)}Done.\n"
+    prompts, handed = _asked_in_aider(tmp_path, text)
+    assert (prompts, len(handed)) == (["Retry the upload."], 1)
+    [source] = discover({"aider": (tmp_path,)})
+    records = read_session(source.path, source=source)
+    assert [each.text for each in records if each.kind == "thinking"] == ["A retry?"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "prompts"),
+    [
+        ("Add file to the chat? (Y)es/(N)o/(A)ll/(S)kip all [Yes]: all", []),
+        ("<blank>", []),
+        (
+            'Find the "AI" comments below (marked with █) in the code files.\n'
+            "They contain your instructions.\n\npier.py:\n█# AI! Count the boats.",
+            ["pier.py:\n█# AI! Count the boats."],
+        ),
+    ],
+)
+def test_aiders_own_words_are_not_the_persons(
+    tmp_path: Path, typed: str, prompts: list[str]
+) -> None:
+    """Answers to its questions, empty lines, and what it asks where a comment says `AI!`."""
+    assert _asked_in_aider(tmp_path, _typed(typed) + "Yes.\n")[0] == prompts
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("task_progress", "system"),
+        ("error_retry", "system"),
+        ("hook_status", "system"),
+        ("plan_completion_result", "assistant_text"),
+        ("subtask_result", "tool_result"),
+        ("command_permission_denied", "system"),
+    ],
+)
+def test_rows_of_clines_screen_are_known(tmp_path: Path, kind: str, told: str) -> None:
+    """As its extension names them, with the hash of a checkpoint beside a call."""
+    path = tmp_path / "tasks" / "1753600000000" / "ui_messages.json"
+    path.parent.mkdir(parents=True)
+    begun = {"ts": 1, "type": "say", "say": "task", "text": "Add a retry to the upload."}
+    row = {"ts": 2, "type": "say", "say": kind, "text": f"{kind}: a retry for each upload"}
+    hashed = {**row, "ts": 3, "lastCheckpointHash": "8a" * 20}
+    path.write_text(json.dumps([begun, row, hashed]))
+    account = Account(reader_by_agent("cline").left_out)
+    report = ReadReport(account=account)
+    records = list(read_session(path, report=report))
+    assert {record.kind for record in records if record.text == row["text"]} == {told}
+    assert report.unknown_types == {}
+    assert account.balance().unexplained == {}
+
+
+@pytest.mark.parametrize(
+    "title", ["New session - 2026-07-30T14:04:55.689Z", "New Chat", "Untitled Session", "New Agent"]
+)
+def test_what_a_program_calls_a_session_without_a_name_is_no_title(
+    tmp_path: Path, title: str
+) -> None:
+    """It is on record as what it is."""
+    store = OpenCode(tmp_path)
+    with closing(store.open()) as database:
+        database.execute("UPDATE session SET title = ?", (title,))
+        database.commit()
+    store.say("Retry the upload.", "Done.")
+    [source] = discover({"opencode": (tmp_path,)})
+    records = list(read_session(source.path, source=source))
+    assert [each.kind for each in records if each.text == title] == ["system"]
+
+
+def test_opencodes_log_of_changes_repeats_what_is_read(tmp_path: Path) -> None:
+    """Its tables of 2026 are known, but for those of prompts that wait, which nobody has seen."""
+    store = OpenCode(tmp_path)
+    data = json.dumps({"part": {"type": "text", "text": "a text of forty letters or more, again"}})
+    with closing(store.open()) as database:
+        database.execute("CREATE TABLE event(id text, seq integer, type text, data text)")
+        database.execute("CREATE TABLE session_input(id text, prompt text)")
+        insert(database, "event", id="evt_1", seq=1, type="message.part.updated.1", data=data)
+        insert(database, "session_input", id="inp_1", prompt="a prompt that waits" * 3)
+        database.commit()
+    store.say("Retry the upload.", "Done.")
+    [source] = discover({"opencode": (tmp_path,)})
+    report = ReadReport(account=Account(reader_by_agent("opencode").left_out))
+    list(read_session(source.path, source=source, report=report))
+    assert report.account is not None
+    assert set(report.account.balance().unexplained) == {"session_input.prompt"}
+
+
+@pytest.mark.parametrize("value", [78249.69999999553, 8830804.6, 135478, "84511", 1])
+def test_a_time_since_a_window_opened_is_no_date(value: object) -> None:
+    """Cursor counts `clientStartTime` so since 2025; milliseconds of 1970 are no session's."""
+    assert parse_time(value) is None
+
+
+def test_a_bubble_of_cursors_has_the_time_at_which_it_was_sent(tmp_path: Path) -> None:
+    """Where it began is counted from the start of the editor."""
+    store = Cursor(tmp_path)
+    store.say("Retry the upload.", "Done.")
+    sent = 1_757_730_155_487
+    with closing(store.open()) as database:
+        [(key, value)] = database.execute(
+            "SELECT key, value FROM cursorDiskKV WHERE value LIKE '%Done.%'"
+        ).fetchall()
+        timing = {"clientStartTime": 78249.7, "clientRpcSendTime": sent}
+        insert(database, "cursorDiskKV", key=key, value=json.loads(value) | {"timingInfo": timing})
+        database.commit()
+    [source] = discover({"cursor": (tmp_path,)})
+    [answer] = (
+        each for each in read_session(source.path, source=source) if each.kind == "assistant_text"
+    )
+    assert answer.timestamp == datetime.fromtimestamp(sent / 1000, UTC)
+
+
+def test_a_task_that_copilot_completes_ends_with_its_report(tmp_path: Path) -> None:
+    """The report stands in an event of its own; a call's arguments may be a text of JSON."""
+    asked = {"toolCallId": "t1", "name": "read_file", "arguments": '{"filePath": "/pier/a.py"}'}
+    events = [
+        {"type": "session.start", "data": {"sessionId": "s1", "copilotVersion": "1.0.74"}},
+        {"type": "user.message", "data": {"content": "Add a retry."}},
+        {"type": "assistant.message", "data": {"content": "", "toolRequests": [asked]}},
+        {"type": "session.task_complete", "data": {"summary": "The retry is in `a.py`."}},
+    ]
+    path = tmp_path / "session-state" / "s1" / "events.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content_of([{**each, "id": str(at)} for at, each in enumerate(events)]))
+    records = list(read_session(path))
+    assert records[-1].text == "The retry is in `a.py`."
+    assert records[-1].kind == "assistant_text"
+    assert [each.paths for each in records if each.kind == "tool_use"] == [("/pier/a.py",)]
+
+
+def test_what_an_extension_of_pis_says_beside_its_result_is_kept(pi: PiLines, read: Read) -> None:
+    """Such as the reports of subagents, under whatever key, but no copy of an edit."""
+    report = "Roles are files of Markdown below the settings."
+    details = {
+        "result": {"results": {"explore": {"summary": report, "status": "succeeded"}}},
+        "patch": "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2",
+    }
+    pi.prompt("look around")
+    done = [{"type": "text", "text": "1 of 1 tasks complete"}]
+    pi.message("toolResult", done, toolCallId="t1", toolName="spawn", details=details)
+    [result] = (each for each in read(pi).records if each.kind == "tool_result")
+    assert result.text == f"1 of 1 tasks complete\n{report}"
+
+
+def test_exports_of_opencode_are_found_in_directories_of_projects(tmp_path: Path) -> None:
+    """Below the directory that a person names."""
+    info = {"id": "ses_1", "directory": "/pier", "title": "A retry", "version": "1.2.16"}
+    path = tmp_path / "pier" / "sessions" / "ses_1.json"
+    path.parent.mkdir(parents=True)
+    asked = {"id": "msg_1", "role": "user", "time": {"created": 1_757_730_155_487}}
+    parts = [{"id": "prt_1", "type": "text", "text": "Add a retry."}]
+    path.write_text(json.dumps({"info": info, "messages": [{"info": asked, "parts": parts}]}))
+    assert [each.path for each in discover({"opencode": (tmp_path,)})] == [path]
