@@ -12,8 +12,9 @@ OpenAPI, decisions, Java), written before any was asked. Choices are made on
 698bd832 as petclinic/, adr/madr at 11807d87, asyncapi/spec at 3afe09b2 as asyncapi/, and of
 eclipse-tractusx/item-relationship-service at a6e5dd31 all before irs-models/ but tests, as irs/.
 
-`workspace_questions_traceability.jsonl` and `..._mojaloop.jsonl` have twenty questions each to two
-more workspaces, `..._eventcatalog.jsonl` and `..._novatrek.jsonl` those for relations
+`workspace_questions_traceability.jsonl`, `..._mojaloop.jsonl`, `..._letters.jsonl`,
+`..._bpdm.jsonl` and `..._datahub.jsonl` have twenty questions each to five more workspaces,
+`..._eventcatalog.jsonl` and `..._novatrek.jsonl` those for relations
 (benchmarks/notes/workspace.md).
 
 With `--set`, the documents of a set of the evaluation data (the first N, and the questions that

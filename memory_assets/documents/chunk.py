@@ -72,11 +72,12 @@ def sections(path: str, text: str) -> list[Section]:
     text = text.removeprefix("\ufeff")
     if not text.strip():
         return []
-    if embedded_by_name(path):
+    kind = file_type(path, text)
+    if embedded_by_name(path, kind, text):
         lines = text.count("\n") + (not text.endswith("\n"))
         return [Section("full_file", PurePosixPath(path).name, 1, max(lines, 1), text)]
     source = Source(path, text, _word_pieces())
-    chunker, size = CHUNKERS.get(file_type(path, text), CHUNKERS["text"])
+    chunker, size = CHUNKERS[kind]
     try:
         cuts = list(chunker(source))
     except Malformed:

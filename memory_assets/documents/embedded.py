@@ -9,6 +9,7 @@ import re
 from pathlib import PurePosixPath
 
 from memory_assets.chunking import Tokens
+from memory_assets.documents.file_types import KIND_OF
 
 EMBEDDED_TOKENS = 128
 """Word pieces of a passage, from its start, that its vector is made of, special ones included."""
@@ -20,13 +21,26 @@ _BY_NAME = re.compile(
     r"package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum",
     re.IGNORECASE,
 )
+_LONG_LINES, _LONGEST = 500, 5_000
+"""Characters of a file's lines on average, and of its longest one, above which a program wrote it:
+in eight public workspaces those of people have at most 131 on average."""
 
 
-def embedded_by_name(path: str) -> bool:
-    """Return whether a program wrote the file (patches, lists of resolved dependencies, drawings,
-    minified code). Its content is in other files, too, or nobody asks for it, so that its passages
-    have the vector of its name."""
+def written_by_program(path: str) -> bool:
+    """Return whether a file's name says that a program wrote it."""
     return _BY_NAME.fullmatch(PurePosixPath(path).name) is not None
+
+
+def embedded_by_name(path: str, file_type: str, text: str) -> bool:
+    """Return whether a program wrote the file (patches, lists of resolved dependencies, drawings,
+    minified code, icons and data in JSON). Its content is in other files, too, or nobody asks for
+    it, so that its passages have the vector of its name."""
+    if written_by_program(path):
+        return True
+    if KIND_OF[file_type] not in ("code", "config") or len(text) < _LONGEST:
+        return False
+    lines = text.splitlines()
+    return len(text) > _LONG_LINES * len(lines) and max(map(len, lines)) > _LONGEST
 
 
 def embedded_length(file_type: str, text: str, tokens: Tokens) -> int:

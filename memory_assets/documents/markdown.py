@@ -25,6 +25,11 @@ _ASCIIDOC = re.compile(
 )
 """What delimits a block, and a heading: docs.asciidoctor.org/asciidoc/latest/blocks/delimited and
 .../sections/titles-and-levels."""
+_LONG = 400
+"""Tokens of a section above which those below it are chunks of their own: the embedder reads 256 of
+a passage, which says nothing of the heading that stands before another one."""
+_MAX_ABOVE = 60
+"""Characters of a heading before those below it."""
 _DECISION_HEADER = re.compile(r"status|date|deciders?|decision[- ]makers|authors?|tags", re.I)
 
 
@@ -35,7 +40,8 @@ def _parser() -> MarkdownIt:
 
 
 def markdown(source: Source) -> Iterator[Cut]:
-    """Cut at each second-level heading, and at first-level ones but the title."""
+    """Cut at each second-level heading, and at first-level ones but the title; of a long section at
+    those below it, too."""
     return _cuts(source, is_decision=False)
 
 
@@ -78,28 +84,52 @@ def _cuts_at(
     """Yield the cuts of a text whose blocks and headings are (offset, level, text)."""
     title = next((text for _, level, text in headings[:1] if level == 1), "")
     records = _several_decisions(headings)
+    headings = headings[1 if title and headings[0] not in records else 0 :]
     places = [
         (start, level, text)
-        for start, level, text in headings[1 if title and headings[0] not in records else 0 :]
+        for start, level, text in headings
         if level <= 2
         or (is_decision and level == 3 and _DECISION_SUBSECTION.fullmatch(text))
         or (records and level == records[0][1] + 1)
     ]
     edges = tuple(start for start, _, _ in blocks)
     first = places[0][0] if places else len(source.text)
+    below = list(_below(source, headings, front, first, ""))
     stem = PurePosixPath(source.path).stem
-    heading = "Preamble" if places else title or stem
-    named = title or (stem if places else "")
+    heading = "Preamble" if places or below else title or stem
+    named = title or (stem if places or below else "")
     only_front_matter = not source.text[front:first].strip()
     joins = bool(places) and (is_decision or only_front_matter)
     group = "" if is_decision else "sections"
     yield Cut(0, "section", heading, group, joins, edges=edges, title=named)
-    for start, level, text in places:
+    yield from (Cut(*each, group or "preamble", edges=edges, title=named) for each in below)
+    ends = [*(start for start, _, _ in places[1:]), len(source.text)]
+    for (start, level, text), end in zip(places, ends, strict=False):
         is_record = (start, level, text) in records
         named = text if is_record else named
-        joins = is_record or (is_decision and _DECISION_HEADER.fullmatch(text) is not None)
+        below = list(_below(source, headings, start, end, f"{text[:_MAX_ABOVE]}: "))
+        is_bare = bool(below) and "\n" not in source.text[start : below[0][0]].strip()
+        is_head = is_decision and _DECISION_HEADER.fullmatch(text) is not None
         own_group = f"sections {named}" if records and group else group
+        joins = is_record or is_head or is_bare
         yield Cut(start, "section", text, own_group, joins, edges=edges, title=named)
+        yield from (Cut(*each, own_group or text, edges=edges, title=named) for each in below)
+
+
+def _below(
+    source: Source, headings: list[tuple[int, int, str]], start: int, end: int, above: str
+) -> Iterator[tuple[int, str, str]]:
+    """Yield the sections of the next level within a long one, and those within long ones of these,
+    as (offset, type of chunk, heading), the heading after what stands above it."""
+    if source.size(start, end) <= _LONG:
+        return
+    within = [each for each in headings if start < each[0] < end]
+    level = min((level for _, level, _ in within), default=0)
+    places = [(start, text) for start, each, text in within if each == level]
+    ends = [*(start for start, _ in places[1:]), end]
+    for (begin, text), finish in zip(places, ends, strict=False):
+        yield begin, "section", above + text
+        yield from _below(source, headings, begin, finish, f"{above}{text[:_MAX_ABOVE]}: ")
 
 
 def _several_decisions(headings: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:

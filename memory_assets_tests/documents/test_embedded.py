@@ -9,6 +9,7 @@ from memory_assets.documents.embedded import (
     embedded_by_name,
     embedded_length,
 )
+from memory_assets.documents.file_types import file_type
 from memory_assets.embedding import load_word_pieces
 
 PIECES = load_word_pieces()
@@ -46,10 +47,21 @@ def test_prose_is_embedded_whole() -> None:
 )
 def test_what_programs_wrote_is_embedded_by_its_name(path: str) -> None:
     """Patches, lists of resolved dependencies, drawings, minified code."""
-    assert embedded_by_name(path)
+    assert embedded_by_name(path, file_type(path, ""), "")
 
 
 @pytest.mark.parametrize("path", ["patch.md", "lock.py", "package.json", "src/map.ts", "go.mod"])
 def test_what_people_wrote_is_not(path: str) -> None:
     """Though its name has such a word."""
-    assert not embedded_by_name(path)
+    assert not embedded_by_name(path, file_type(path, ""), "")
+
+
+def test_what_has_lines_that_nobody_writes_is_embedded_by_its_name() -> None:
+    """Icons, bundles and dumps. An interface in one line and a page of long paragraphs are not, and
+    neither are long sentences in a file of settings."""
+    long = "\n".join("0123456789" * 600 for _ in range(9))
+    assert all(embedded_by_name(path, file_type(path, long), long) for path in ("a.json", "a.js"))
+    interface = f'{{"openapi": "3.0.0", "paths": {{"/a": "{long}"}}}}'.replace("\n", " ")
+    paragraphs = "\n".join(f"note: {'the quay closes ' * 60}" for _ in range(40))
+    others = (("api.json", interface), ("page.md", long), ("notes.yaml", paragraphs))
+    assert not any(embedded_by_name(path, file_type(path, text), text) for path, text in others)

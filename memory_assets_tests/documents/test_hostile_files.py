@@ -52,14 +52,6 @@ def test_time_grows_with_the_size_of_a_file(path: str) -> None:
     assert any(seconds(100_000) < max(10 * seconds(25_000), 0.5) for _ in range(3))
 
 
-def test_a_megabyte_in_a_line_becomes_windows() -> None:
-    """JavaScript in one line: no chunk is longer than the longest of its type."""
-    text = "function f(a){return a+1};" * 40_000
-    chunks = sections("bundle.js", text)
-    assert all((chunk.line_start, chunk.line_end) == (1, 1) for chunk in chunks)
-    assert max(len(chunk.text) for chunk in chunks) < 10_000
-
-
 def test_aliases_are_not_expanded() -> None:
     """A bomb of a billion names stays as long as it is written."""
     lines = ["a0: &a0 [x, x]"]

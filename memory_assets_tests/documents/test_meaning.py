@@ -208,3 +208,19 @@ def test_a_section_has_its_document_as_context() -> None:
     (*_, operation) = sections("orders.yaml", text)
     assert operation.context == "orders: GET /orders -- List orders"
     assert [chunk.context for chunk in sections("a.py", "def run() -> None:\n    pass\n")] == [""]
+
+
+def test_a_long_section_is_cut_at_the_headings_within() -> None:
+    """At the next level that there is, and a long one of these again. Short ones stay together, and
+    so does a document of one level."""
+    deep = f"### Go on\n\n#### Retries\n\n{PARAGRAPH}\n\n#### Limits\n\n{PARAGRAPH}"
+    text = f"# Gate\n\n## Run\n\n{PARAGRAPH}\n\n### Set up\n\nOnce.\n\n{deep}\n\n## End"
+    chunks = sections("a.md", text)
+    assert [chunk.heading for chunk in chunks] == [
+        "Preamble / Run",
+        "Run: Set up / Go on / Go on: Retries",
+        "Run: Go on: Limits / End",
+    ]
+    assert chunks[2].context == "Gate: Run: Go on: Limits / End"
+    flat = f"# Gate\n\n### Run\n\n{PARAGRAPH}\n\n### End\n\n{PARAGRAPH}"
+    assert [chunk.heading for chunk in sections("a.md", flat)] == ["Preamble / Run", "End"]

@@ -123,19 +123,21 @@ def _row(path: str, heading: str, text: str = "", kind: str = "docs") -> Indexed
         (_row("Orders.java", "Orders.cancel", kind="code"), 0.75),
         (_row("billing.md", "Invoices"), 0.0),
         (_row("0001-orders.patch", "0001-orders.patch"), -0.25),
+        (_row("flows/orders.svg", "orders.svg"), -0.25),
         (None, 0.0),
     ],
 )
 def test_a_heading_and_a_path_count_by_the_rare_words_they_have(
     row: IndexedRow | None, score: float
 ) -> None:
-    """Of code the path alone; a patch is behind what it repeats."""
+    """Of code the path alone; a patch or a drawing is behind what it repeats."""
     assert heading_scores([row], RARITIES) == pytest.approx([score])
 
 
-def test_a_patch_that_is_asked_for_is_not_set_back() -> None:
+@pytest.mark.parametrize(("path", "word"), [("0001-orders.patch", "patch"), ("o.svg", "svg")])
+def test_a_patch_or_drawing_that_is_asked_for_is_not_set_back(path: str, word: str) -> None:
     """The question names it."""
-    (score,) = heading_scores([_row("0001-orders.patch", "")], {**RARITIES, "patch": 4.0})
+    (score,) = heading_scores([_row(path, "")], {**RARITIES, word: 4.0})
     assert score > 0
 
 
@@ -171,6 +173,13 @@ def test_of_an_interface_only_the_same_words_are_a_copy() -> None:
     texts = (words, words.replace("word7 ", "other "), words.replace(" ", "\n"))
     rows = [_row(f"{text}.yaml", "GET /health", text, kind="api") for text in texts]
     assert without_copies(rows) == [[0, 2], [1]]
+
+
+def test_an_interface_in_two_formats_is_one_hit() -> None:
+    """Passages of YAML and JSON have other lengths; parts of one long schema are hits each."""
+    paths = ("api/pool.yaml", "api/pool.json", "api/pool.yaml", "api/gate.json")
+    rows = [_row(path, "Schema: Site", f"part {path}{at}", "api") for at, path in enumerate(paths)]
+    assert without_copies(rows) == [[0, 1], [2], [3]]
 
 
 def test_what_is_like_many_others_is_a_hub() -> None:

@@ -53,6 +53,7 @@ def _row(path: str, text: str, kind: str = "docs") -> IndexedRow:
         ("who calls svc-post", "calls.md", TABLE, 1.0),
         ("what does svc-shop call", "a.md", TABLE, 1.0),
         ("who consumes order.placed", "a.md", LIST, 1.0),
+        ("which component raises stock.low", "shop.md", "events-raised: [stock.low]", 1.0),
         ("what replaced ADR 7", "adr/0007-queues.md", RECORD, 1.0),
         ("which screens call svc-pay", "calls.yaml", "svc-pay:\n- screen: Till\n", 0.5),
         ("who listens to billing", "billing.md", "It is heard by a listener.", 0.5),

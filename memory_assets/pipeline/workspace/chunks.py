@@ -33,12 +33,12 @@ def _chunks_of(components: Components, source: Product) -> Made:
     key = (source.project, source.session_id)
     (document,) = components.lake.read_rows(WORKSPACE_DOCUMENTS, *key)
     found = sections(document.session_id, document.text)
+    by_name = embedded_by_name(document.session_id, document.file_type, document.text)
     rows = [
         row
         for number, section in enumerate(found)
-        for row in _passages(components, document, number, section)
+        for row in _passages(components, document, number, section, by_name)
     ]
-    by_name = embedded_by_name(document.session_id)
     return rows, {"chunks": len(found), "by_name": int(by_name and bool(found))}
 
 
@@ -55,6 +55,7 @@ def _passages(
     document: WorkspaceDocument,
     number: int,
     section: Section,
+    by_name: bool,
 ) -> Iterator[WorkspaceChunk]:
     """Yield the rows of a chunk, which the embedder reads whole. Of a chunk that repeats lines from
     elsewhere each has the chunk's lines."""
@@ -64,7 +65,6 @@ def _passages(
     whole = redact(section.text).text
     chunk_id = f"{document.id}::{number}"
     heading = redact(section.heading).text
-    by_name = embedded_by_name(document.session_id)
     context = redact(_name(document) if by_name else section.context).text
     follows = whole.count("\n") == section.line_end - section.line_start
     spans = split_passages(whole, components.tokens, MAX_TOKENS)

@@ -7,10 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import PurePosixPath
 
 import numpy as np
 
 from memory_assets.documents import KIND_OF
+from memory_assets.documents.embedded import written_by_program
 from memory_assets.keywords import query_terms, text_terms
 from memory_assets.recall.search.corpus import Corpus, Floats
 from memory_assets.recall.search.ranking import best
@@ -23,7 +25,6 @@ NEAREST_CODE = 200
 """Chunks of code nearest in meaning whose cosines with each other are looked at."""
 _NEIGHBOURS = 10
 _SAME = 0.9
-_PATCHES = (".patch", ".diff")
 _WORD = re.compile(r"\w+")
 _CODE = "code class method function"
 _WORDS = {
@@ -52,8 +53,9 @@ def type_scores(corpus: Corpus, index: KeywordIndex, query: str) -> Floats:
 
 def heading_scores(rows: Sequence[IndexedRow | None], rarities: Mapping[str, float]) -> Floats:
     """Return by row the share of the question's terms, weighted by rarity, that are in its heading
-    and path; of code in its path alone, because the names in code are its text. One less for a
-    patch, which repeats other files, unless patches are asked for."""
+    and path; of code in its path alone, because the names in code are its text. One less for what
+    a program wrote (patches, drawings, lock files), which repeats other files, unless its type is
+    asked for."""
     asked = max(sum(rarities.values()), 1e-6)
     scores = np.zeros(len(rows), dtype=np.float32)
     for at, row in enumerate(rows):
@@ -61,7 +63,8 @@ def heading_scores(rows: Sequence[IndexedRow | None], rarities: Mapping[str, flo
             heading, path = row.metadata["section_heading"], str(row.metadata["file_path"])
             names = f"{path}\n{'' if row.metadata['kind'] == 'code' else heading}"
             named = rarities.keys() & set(text_terms(names))
-            repeats = path.endswith(_PATCHES) and not rarities.keys() & {"patch", "diff"}
+            asked_for = {"patch", *text_terms(path.rpartition(".")[2])}
+            repeats = written_by_program(path) and not rarities.keys() & asked_for
             scores[at] = sum(rarities[term] for term in named) / asked - repeats
     return scores
 
@@ -94,23 +97,32 @@ def hubness(vectors: Floats) -> Floats:
 
 def without_copies(rows: Sequence[IndexedRow | None]) -> list[list[int]]:
     """Return the places of rows, those of copies with that of the first: rows under one heading
-    with the same words in the same order; of prose, with nine tenths of their words in common. In
-    an interface or a setting one other word may be all the difference."""
+    with the same words in the same order; of prose, with nine tenths of their words in common; of
+    an interface that stands beside itself in another format, all. Elsewhere in an interface or a
+    setting one other word may be all the difference."""
     groups: list[list[int]] = []
-    firsts: list[tuple[object, list[str]]] = []
+    firsts: list[tuple[object, PurePosixPath, list[str]]] = []
     for at, row in enumerate(rows):
         if row is None:
             continue
         heading, words = row.metadata["section_heading"], _WORD.findall(row.text)
         of_prose = row.metadata["kind"] == "docs"
-        for group, (other, of_first) in zip(groups, firsts, strict=True):
-            if heading == other and (words == of_first or (of_prose and _near(words, of_first))):
+        path = PurePosixPath(str(row.metadata["file_path"]))
+        in_formats = row.metadata["kind"] == "api"
+        for group, (other, beside, of_first) in zip(groups, firsts, strict=True):
+            near = of_prose and _near(words, of_first)
+            twins = in_formats and path != beside and _stem(path) == _stem(beside)
+            if heading == other and (words == of_first or near or twins):
                 group.append(at)
                 break
         else:
             groups.append([at])
-            firsts.append((heading, words))
+            firsts.append((heading, path, words))
     return groups
+
+
+def _stem(path: PurePosixPath) -> PurePosixPath:
+    return path.parent / path.stem
 
 
 def _near(words: Sequence[str], others: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 
 _RELATIONS = {
     "consume receive subscribe listen handle": "consumer receiver subscriber listener inbound",
-    "publish send emit produce": "publisher sender emitter producer outbound",
+    "publish send emit produce raise": "publisher sender emitter producer outbound",
     "call invoke": "caller client consumer send outbound inbound",
     "read write": "reader writer",
     "depend rely require": "dependency upstream downstream",
