@@ -37,7 +37,13 @@ from memory_assets.session_analysis.phrases import (
 )
 from memory_assets.session_analysis.scores import DOES, done_score
 from memory_assets.session_analysis.sentences import sentences
-from memory_assets.session_analysis.statements import POINTS_BACK, Said, without_colon
+from memory_assets.session_analysis.statements import (
+    POINTS_BACK,
+    Said,
+    alike,
+    vocabulary_of,
+    without_colon,
+)
 
 TURNS_OF_A_COMMIT = 12
 _FEWEST_LETTERS = 12
@@ -57,9 +63,6 @@ _BODY = re.compile(
 )
 _TRAILER = Phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)")
 _DOCUMENTS = Phrase(r"^\W*(?:docs?|tests?|chore)(?:\([^)]*\))?!?:")
-_OPENING = re.compile(
-    r"\A\W*(?:Done|Good|Great|Thanks|Perfect|Fixed|Ok(?:ay)?|All set)\b\s*[—–,.!:-]+\s*(?=I )"
-)
 _DEED = re.compile(
     r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then|successfully) )*"
     r"(?!(?i:need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated|stopped|previously))"
@@ -82,6 +85,7 @@ _EMPTY_DEED = Phrase(
     r"|\b(?:imports?|comments?|typos?|formatting|console\.log|hello world|gitignore|changelog|"
     r"readme|references?|doc(?:s|string|umentation)?|tests?|coverage|lint\w*|"
     r"(?:parameter|variable)s?(?: and variables?)? names?)\b"
+    r"|\b(?:is|are) now (?:set up|ready|working|running|installed|configured|complete|live|up)\b"
     r"|\byou (?:provided|gave|asked|wanted)\b|\bskeleton\b|\.env\b|\bredundant\b"
     r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
@@ -110,8 +114,13 @@ def work_done(
             told.update(of_turns)
         if kept:
             yield moment
+    known: list[frozenset[str]] = []
     for turn in session.turns:
         fault = stated_in.get(turn.id) if turn.id not in told else None
+        if fault is not None:
+            words = vocabulary_of(fault.text)
+            fault = None if any(alike(words, one) for one in known) else fault
+            known.append(words)
         changed = None
         if turn.id not in withdrawn:
             changed = _uncommitted(session, turn, covered, said[turn.id], fault)
@@ -283,10 +292,10 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
     ]
     best = sorted((each for each in scored if each[0] >= least), key=lambda each: each[:2])
     return [
-        one.text.sub(_OPENING, "")
+        one.text
         for _, _, one in reversed(best)
         if len(one.text) <= _LONGEST_REPORT
-        and (_DEED.match(_OPENING.sub("", one.plain)) or _NOW_SO.match(one.plain))
+        and (_DEED.match(one.plain) or _NOW_SO.match(one.plain))
         and NAME.search(one.plain)
         and not _EMPTY_DEED.search(one.plain)
         and not (_BY_THE_WAY.match(one.plain) or POINTS_BACK.match(one.plain))

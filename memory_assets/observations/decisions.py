@@ -31,7 +31,7 @@ _NAMED = (
 _USED = Phrase(
     rf"{_SOFTLY}(?:(?:i|we)(?:'d| would)? (?:still )?(?:like|want)(?: it)? to (?:still )?(?:use|"
     r"switch to|avoid|only use)|we(?:'ll| will) (?:use|go with|stick (?:to|with))|"
-    r"we should (?:have|add|show|store|return|keep|supply|use|allow|hide|treat|support)) "
+    r"we should (?:add|show|store|return|keep|supply|use|allow|hide|treat|support)) "
     rf"{_NAMED}"
 )
 _CHOSEN = Phrase(
@@ -45,11 +45,14 @@ _RULED = Phrase(
     r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
     rf"|{_SOFTLY}(?:we|there) (?:should|must) only\b"
 )
+_NEVER = Phrase(
+    rf"{_SOFTLY}never (?:push|commit|store|log|send|use|expose|delete|publish|share) {_NAMED}"
+)
 _IS_TO = Phrase(
     rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and|i|we|so|there|in|something|tests?|since|"
     r"as|because)\b)(?:[\w.`@/-]+ ){1,6}?"
-    r"(?:(?<!we )(?<!i )should (?!(?:be able|have been|happen|work|get|close|take|do|make|also|"
-    r"now|need|probably|like|i|we|you|it|this|that|the)\b)\w+|"
+    r"(?:(?<!we )(?<!i )(?<!it )(?<!they )should (?!(?:be able|have been|happen|work|get|"
+    r"close|take|do|make|also|now|need|probably|like|i|we|you|it|this|that|the)\b)\w+|"
     r"needs? (?:an? |explicit|its own|their own))\b"
     r"(?!\W+(?:that|this|it|something|like|an? (?:better|new|section|test))\b)(?=(?:\W+\w+){2})"
 )
@@ -77,7 +80,9 @@ _ORDERED = Phrase(
 """Work that is asked for with its reason; what was done then tells it, too."""
 _PREFERS = Phrase(
     r"\b(?:(?:it'?s|its|it is|would be) better (?:to|not|if)|i only want|ideally we|we only want|"
-    r"(?:i|we) (?:really |explicitly )?(?:don'?t|do not) want (?!to\b|you\b)|"
+    r"(?:i|we) (?:really |explicitly )?(?:don'?t|do not) want "
+    r"(?!to (?!use|pay|store|depend|rely|lose|add|"
+    r"require|break|expose)|you\b)|"
     r"i(?:'d| would) prefer(?! not\b)|i(?:'m| am) (?:comfortable|fine) with)\b"
 )
 _FEWEST_OF_A_WISH = 7
@@ -94,6 +99,11 @@ _UNSURE = Phrase(
     r"guess(?:ing)?|any idea|or|question|why|should it|clearly|must be some|"
     r"there should be another|can'?t be \w+ing|should be able)\b|^\W*if\b"
 )
+_LOOK = Phrase(
+    rf"{_SOFTLY}(?:analy[sz]e|get|find|tell|show me|check|see|look|explain|determine|identify|"
+    r"think|verify|investigate|research|review|study|read|consider|compare|figure|search|ask)\b"
+)
+"""How requests begin to find something out."""
 _SAYS_NOTHING = names(
     "skip rest fix leave keep stay stays yeah yes okay per previous respond response reply let the "
     "and but not just then them they this that these those all both should can will would with for "
@@ -149,7 +159,7 @@ def _decided_by_human(
     turn: Turn, record: RedactedRecord, words: RedactedText, worked: bool
 ) -> Iterator[Moment]:
     """Yield the decisions in what the human said, as one."""
-    told = [one.text for one in request_sentences(words)[:12]]
+    told = [one.text for one in request_sentences(words)[:12] if not one.text.startswith("/")]
     found = [
         text
         for text in told
@@ -171,7 +181,11 @@ def _orders(text: str) -> bool:
 def _settles(text: str) -> bool:
     """Return True if a sentence of the human says how something is to be."""
     plain = text.replace("’", "'")
+    if _NEVER.match(plain):
+        return True
     if not 12 <= len(plain) <= 420 or _UNSURE.search(plain) or _ABOUT_WORK.search(plain):
+        return False
+    if _LOOK.match(plain):
         return False
     if _ALTERNATIVE.match(plain):
         return _OTHER.search(plain) is not None or NAME.search(plain) is not None

@@ -94,7 +94,7 @@ _NO_FINDING = Phrase(
 _OF_THE_MOMENT = Phrase(
     r"\b(?:typescript|biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"
     r"\bpossibly (?:undefined|null)\b|\b(?:they|he|she) wants?\b|"
-    r"\bI (?:need|have|want)(?:ed)? to\b|"
+    r"\b(?:does not|doesn't|no) need to (?:change|be)\b|"
     r"\bI (?:\w+ly )?(?:assumed|failed|defaulted|misread|misunderstood)\b|"
     r"\b(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?(?:'s)?|specs?|mocks?|assertions?|scripts?)\b|"
     r"\b(?:read|edit|write|grep|bash) tool\b|_test\b|"
@@ -150,6 +150,9 @@ _PAST = (
     r"wrote|merged|moved|changed|extracted|simplified|converted|deleted|rebased|resolved|installed|"
     r"configured|introduced|switched|documented|tightened|extended|rewrote|reverted|verified|opened|"
     r"published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
+    r"copied|rebuilt|synced|pinned|regenerated|seeded|tuned|adopted|adjusted|archived|bundled|imported|"
+    r"injected|ported|promoted|pruned|redirected|redesigned|reordered|reorganized|repaired|rewired|"
+    r"scaffolded|split|squashed|styled|toggled|uninstalled|vendored|hooked|guarded|gated|"
     r"completed|finished|ran|made|bumped|dropped|wired|registered|improved|patched|"
     r"filled|restored|aligned|applied|expanded|standardized|upgraded|hardened|consolidated|trimmed|"
     r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
@@ -177,15 +180,23 @@ _WITHOUT_OBJECT = Phrase(
     r"^\W*(?:added|cleared|removed|created|changed|deleted|replaced|dropped|extracted|"
     r"extended|renamed|introduced|disabled|enabled) (?:from|in|to|on|by|with|for|into|at|via)\b"
 )
-"""What was added, or removed, is said by the words before it."""
-_GOES_BACK = Phrase(r"\W*(?:(?:this|that|which|it) (?:means|ensures|makes)\b|but\b)")
+_STATE = Phrase(
+    r"^\W*[^—–.?!:]{3,60}(?: [—–-]+|:) (?:enabled|disabled|configured|installed|connected)"
+    r"(?: (?:with|in|for|by|via|and|as)\b|\W*$)"
+)
+"""What was added, or removed, is said by the words before it; and how a thing is, not what was
+done."""
+_GOES_BACK = Phrase(
+    r"\W*(?:here(?:'s| is| are)\b|(?:this|that|which|it) (?:means|ensures|makes)\b|but\b)"
+)
 _CHECKED = Phrase(
     r"^\W*(?:\w+: )?(?:all |the )?(?:[\d,]+ |full |existing |\w+ ){0,2}"
     r"(?:tests?|suite|builds?|checks?|lint\w*|hooks?|typecheck|it|everything|all)\b.{0,60}\b"
     r"(?:pass\w*|clean|green|succeed\w*)\b|"
     r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:successfully )?(?:completed|implemented|applied|made|"
     r"finished|created|done|fixed) "
-    r"(?:all|both|everything|the (?:plan(?! to)|changes|following|tasks?))\b|"
+    r"(?:all|both|everything|the (?:plan(?! to)|following|"
+    r"(?:changes|tasks?)(?! (?!and|as|in|you|to)\w)))\b|"
     r"^\W*(?:(?:all|everything|these) (?:[\w'-]+ ){0,3}|"
     r"the (?:changes|tasks?|plan|work|fix(?:es)?) )(?:(?:has|have) been|is|are|was|were) "
     r"(?:now )?(?:successfully )?"
@@ -231,7 +242,7 @@ def done_score(one: Said) -> float:
         return 0.0
     if NEXT_HEADING.search(one.sentence.heading) or NEXT_HEADING.search(one.sentence.lead):
         return 0.0
-    if _WITHOUT_OBJECT.match(text) or _GOES_BACK.match(text):
+    if _WITHOUT_OBJECT.match(text) or _GOES_BACK.match(text) or _STATE.match(text):
         return 0.0
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0

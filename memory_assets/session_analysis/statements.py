@@ -20,6 +20,11 @@ _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
 POINTS_BACK = Phrase(r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b")
 _UNFINISHED = (*":,;(-–—…",)
+_OPENING = re.compile(
+    r"\A\W*(?:Done|Good(?: \w+)?|Great|Thanks|Perfect|Fixed|Ok(?:ay)?|Yes|All set)"
+    r"\s*(?:[—–-]|[,:])\s+(?=[A-Z`])"
+)
+"""A word in front of what an agent says."""
 _SHORTEST_LEAD, _LONG_CLAUSES = 45, 220
 _CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
 _CUT_OFF = re.compile(
@@ -97,7 +102,7 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
                 continue
             where = record, place, at >= closing_from, place == last, changed, recap
             for sentence in sentences(record.text)[:_SENTENCES_OF_A_MESSAGE]:
-                text = sentence.text
+                text = sentence.text.sub(_OPENING, "")
                 said.append(Said(sentence, *where, text, text.replace("’", "'")))
     return said
 
@@ -152,6 +157,8 @@ def choose(
         if len(chosen) == most:
             break
         text = closed(in_context(one) if len(in_context(one)) + 2 < room else one.text)
+        if POINTS_BACK.match(text):
+            continue
         text = text if chosen else shorten(text, room - 2)
         vocabulary = vocabulary_of(text)
         if len(text) + 1 > room or any(alike(vocabulary, other) for other in vocabularies):

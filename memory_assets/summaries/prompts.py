@@ -29,13 +29,18 @@ TITLE_LIMIT = 90
 REQUEST_LIMIT = 400
 _FIRST_REQUEST_LIMIT = 260
 _LATER_REQUEST_LIMIT = 110
-_MOST_CHANGES, _SHORTEST_REQUEST = 4, 12
+_MOST_CHANGES, _SHORTEST_REQUEST, _END = 4, 12, 1_000
 
 _TITLES = ("custom-title", "ai-title", "session-name", "thread-name", "session_info", "name")
 _NO_TITLE = Phrase(
     r"<[a-z]|caveat:|\[request interrupted|\[image|api error|invalid api key|credit balance|"
     r"prompt is too long|please run /login|unknown (?:skill|slash command)|no response requested|"
     r"this session is being continued|implement the following plan|a previous agent produced|"
+    r"(?:identifying|analy[sz]ing|understanding|determining|summarizing) (?:the )?"
+    r"(?:conversation|session|user|request|topic)|"
+    r"(?:review|fix|update|check|explain|analy[sz]e|debug|test) (?:the |a )?"
+    r"(?:code(?:base)?|changes?|bugs?|issues?|prs?|pull requests?|project|files?|repo(?:sitory)?)"
+    r"(?: changes?)?\W*$|"
     r"warmup\W*$|hello memory agent|new (?:session|chat|conversation)\W*$|untitled\W*$"
 )
 """How texts begin that agents put where a title belongs."""
@@ -79,6 +84,20 @@ _POINTS_ON = Phrase(
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _ADDRESS = re.compile(r"https?://\S+")
 _PASTED = re.compile(r"\S+@\S+ .{0,60}[%$#] |[^\"\n]*\"\s*$|\W*~?/\S+/\S+\s*$")
+_IDLE = Phrase(
+    r"\W*(?:hi|hello|good \w+|is|are|do|does|did|have|has|was|were|which|where)\b[^?\n]{0,60}"
+    r"\?\s*$"
+)
+"""Short questions about how things are, with which sessions begin that are about other things."""
+_LOGGED = Phrase(
+    r"^(?!.*\b(?:i|i'm|we|my|our|you|please)\b).*(?:[{}<>=]|\b(?:error|exception|traceback|fatal|err!|"
+    r"warn(?:ing)?)\b|\d\d:\d\d)"
+)
+"""A pasted line of a log or of data."""
+_WANTS = Phrase(
+    r"\?\W*$|^\W*(?:what|why|how|where|which)\b"
+    r"|\b(?:please|(?:can|could|would) you|i (?:want|need)|we need|help me)\b"
+)
 _ANSWERING = Phrase(r"\W*(?:yes|no|ok(?:ay)?|sure|yep|\d+)\b[\s,.]")
 _TURNING = Phrase(
     r"^\W*(?:no\b|actually|instead|wait|stop|but\b|don'?t|do not|not\b|now\b|also\b|let'?s|"
@@ -112,7 +131,10 @@ def title(session: SessionTurns) -> RedactedText:
     for text in (*asked, *(greetings[:1] if others else ()), *others):
         told = request_sentences(text.sub(_TIMES, ""))
         is_plan = text.lstrip().startswith("#")
-        for sentence in sorted(told[:2], key=lambda one: _says_little(one.text)):
+        first = sorted(told[:2], key=lambda one: _says_little(one.text))
+        if told[1:] and _LOGGED.search(told[0].text):
+            first = [one for one in told[-1:] if _WANTS.search(one.text)] + first
+        for sentence in first:
             return _open(_clause(sentence.text) if is_plan else _begun(sentence.text, told))
         if text.strip():
             return _clause(text.cut(0, 400).squeezed())
@@ -171,8 +193,8 @@ def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
 def _says_little(text: str) -> tuple[bool, bool]:
     """Return how little a request tells as a title: of few words, or pasted, then answering."""
     words = _WORD.findall(_ADDRESS.sub("", text[:_ENOUGH]))
-    few = len(words) < _FEWEST_WORDS or _PASTED.match(text) is not None
-    return few, _ANSWERING.match(text) is not None
+    few = len(words) < _FEWEST_WORDS or _PASTED.match(text) is not None or _IDLE.match(text)
+    return bool(few), _ANSWERING.match(text) is not None
 
 
 def _given(session: SessionTurns) -> Iterator[RedactedText]:
@@ -231,11 +253,23 @@ def request(session: SessionTurns) -> RedactedText:
         return EMPTY
     telling = (len(text.squeezed()) >= _SHORTEST_REQUEST for text in asked)
     asked = asked[next((place for place, tells in enumerate(telling) if tells), 0) :]
-    first = condensed(asked[0], _FIRST_REQUEST_LIMIT)
+    first = _with_its_end(asked[0])
     later = _changes_of_direction(first, asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
     if not first:
         return later
     return compose("{} Then: {}", closed(first), later) if later else first
+
+
+def _with_its_end(text: RedactedText) -> RedactedText:
+    """Return the first sentences of a request, and its last one, in which what is wanted stands
+    after a list or pasted lines: before the others where these ask for nothing."""
+    begun, told = condensed(text, _FIRST_REQUEST_LIMIT), request_sentences(text.cut(-_END))
+    end = told[-1].text if told and not text.lstrip().startswith("#") else EMPTY
+    if not _ASKING.search(end) or end in begun or len(end) > _FIRST_REQUEST_LIMIT:
+        return begun
+    if _WANTS.search(end) and not _ASKING.search(begun):
+        return join(" ", (end, condensed(text, max(_FIRST_REQUEST_LIMIT - len(end), TITLE_LIMIT))))
+    return join(" ", (begun, end)) if len(begun) + len(end) < _FIRST_REQUEST_LIMIT else begun
 
 
 def _changes_of_direction(

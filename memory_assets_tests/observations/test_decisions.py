@@ -133,6 +133,13 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("We should store the passes of the keepers in one chest", True),
         ("We should look at the passes of the keepers again", False),
         ("Tell me where we should hang the bell of the gate", False),
+        ("Analyse which of the gates should be added to the list", False),
+        ("Get the latest tide tables so that we can ensure the gate opens", False),
+        ("noo it should say that the gate is shut", False),
+        ("never push the keys of the harbour to the yard", True),
+        ("I don't want to use a paid key for the gate", True),
+        ("I don't want to paint the gate of the harbour again", False),
+        ("// the gate should be red when it is shut by voice", False),
         ("but should that bell have been hung there at all", False),
     ],
 )

@@ -63,6 +63,7 @@ def test_a_commit_is_observed_with_its_type(
         ("Update the task document of the gate", "src/gate.py", False),
         ("yard#3: Mark implementation steps as complete", "src/gate.py", False),
         ("yard#3: Update the hinge", "src/gate.py", True),
+        ("ci: trigger Pages deploy [touch]", "src/gate.py", False),
     ],
 )
 def test_a_commit_that_tells_nothing_is_observed_only_if_its_message_says_why(
@@ -188,6 +189,7 @@ def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(scr
         ("gate.py now properly handles a missing key of the keeper.", "gate.py now properly"),
         ("The fix is a one-line change in gate.py that oils it.", "The fix is a one-line change"),
         ("Done — I added a lock to gate.py that opens by voice.", "I added a lock to gate.py"),
+        ("Your gate.py config is now set up for the harbour of the yard.", ""),
         ("Stopped after gate.py and voice.py, as you had asked.", ""),
         ("Now run gate.py again to see whether it opens for ships.", ""),
         ("It now uses the words of `gate.py` for each ship.", ""),
@@ -263,6 +265,7 @@ SURE = "The root cause is that winter salt eats the iron hinge."
         ("The root cause might be that winter salt eats the iron hinge.", ""),
         ("The issue is that the tests use a gate of iron in the yard.", ""),
         ("Problem: this gate is not in the yard of the harbor.", ""),
+        ("And the problem is that winter salt eats the iron hinge.", ""),
         ("The fix is working: the gate opens in a second, which is why it rings.", ""),
     ],
 )
@@ -272,6 +275,13 @@ def test_a_stated_cause_is_a_discovery(script: Make, said: str, title: str) -> N
     found = session.observed()
     assert len(found) == bool(title)
     assert all(one.type == "discovery" and title in one.title for one in found)
+
+
+def test_a_cause_is_observed_once(script: Make) -> None:
+    """The first time; an agent tells it again in a later turn, or in its recap."""
+    session = script().prompt("Why does it squeak?").run("cat gate.py").say(SURE)
+    session.prompt("and the other gate?").run("cat other.py").say(f"The same. {SURE}")
+    assert [one.turn_index for one in session.observed()] == [0]
 
 
 def test_a_cause_needs_a_look_and_no_objection(script: Make) -> None:

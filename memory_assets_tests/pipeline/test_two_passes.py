@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from memory_assets.pipeline.checks import verify
-from memory_assets.pipeline.ownership.session_files import source_of
 from memory_assets.pipeline.redact import full_redaction
+from memory_assets.status.remembered import source_of
 from memory_assets.stores.lake.partition import Partition
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import read_session

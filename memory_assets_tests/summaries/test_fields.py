@@ -267,6 +267,12 @@ def test_an_earlier_question_is_answered_too(script: Make, question: str) -> Non
             "The fix is a one-line change in `lamp.py` that dries the wick.",
             "The fix is a one-line change in lamp.py that dries the wick.",
         ),
+        ("Good — I hung the lamp. I moved it to the other gate.", "I moved it to the other gate."),
+        ("Implemented the `Changes` list of the gate.", "Implemented the Changes list"),
+        ("1. Copied 4 lamps into the tower\n2. Removed the bell", "Copied 4 lamps into the tower."),
+        ("Here's what was hung: the lamps were moved to the tower.", "Changed gate.py."),
+        ("The lamp of the tower: Enabled with a wick of its own.", "Changed gate.py."),
+        ("It now points at the tower of the other harbour.", "Changed gate.py."),
         ("This means all lamps have been cleared of their oil and wicks.", "Changed gate.py."),
         (
             f"Added a wick to the lamp of the gate and the tower, which {'burns and ' * 30}burns.",

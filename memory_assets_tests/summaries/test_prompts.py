@@ -233,6 +233,37 @@ def test_the_request_is_the_first_real_one_and_the_changes_of_direction(script: 
     )
 
 
+LOG = "ERROR lamp of the gate: wick wet, oil low, glass dull, hinge bent\n" * 6
+
+
+@pytest.mark.parametrize(
+    ("prompt", "request_", "title"),
+    [
+        (f"{LOG}\nIt is dark. Can you mend it?", "Can you mend it?", "Can you mend it?"),
+        (f"The lamp says:\n\n{LOG}\nPlease hang it dry.", "Please hang it dry.", ""),
+        ("Hang the lamp:\n- here\n- there\n\nPush when done.", "Hang the lamp:", "Hang the lamp:"),
+        ("# Hang the lamp\n\nIt is wet.\n\nCheck the wick.", "Hang the lamp.", "Hang the lamp"),
+    ],
+)
+def test_what_is_wanted_may_stand_at_the_end_of_a_prompt(
+    script: Make, prompt: str, request_: str, title: str
+) -> None:
+    """After a list or pasted lines that ask for nothing; what ends a plan is a part of it."""
+    summary = script().prompt(prompt).say("Done.").summary()
+    assert summary.request.startswith(request_) and summary.title.startswith(title)
+    assert ("Push when done" in summary.request) is ("Push" in prompt)
+
+
+def test_a_session_is_not_called_after_an_idle_question(script: Make) -> None:
+    """If it asked for something else after that; nor as its agent thinks of it."""
+    session = script().prompt("is there a lamp at the gate?").say("Yes.")
+    assert session.summary().title == "is there a lamp at the gate?"
+    session.prompt("hang another lamp over the quay").say("Hung.")
+    for given in ("Identifying conversation subject", "Review code changes", "Fix issue"):
+        session.note("title", "ai-title", given)
+        assert session.summary().title == "hang another lamp over the quay"
+
+
 @pytest.mark.parametrize("word", ["whoami", "/mode", "sudo it."])
 def test_a_word_before_the_request_is_not_the_request(script: Make, word: str) -> None:
     """Unless nothing else was asked."""

@@ -14,7 +14,7 @@ import numpy as np
 from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
 from memory_assets.pipeline.ownership.repeated_prompts import asked_by
-from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles, source_of
+from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles
 from memory_assets.pipeline.redact.state import (
     ROW_DTYPE,
     RecordHashes,
@@ -26,6 +26,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import applied, as_read
 from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
 from memory_assets.redaction.propagation import SessionValues
+from memory_assets.status.remembered import source_of
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.schema import Product, SourceRow

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.names import id_named, rows_of_commit, session_beginning, with_worktrees
-from memory_assets.recall.rows import not_made
+from memory_assets.recall.rows import iso, not_made
 from memory_assets.recall.sessions.session import Item, missing_kinds, session_items, session_title
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.requests.times import Reach, parse_time
@@ -67,7 +67,7 @@ class Timeline:
                 "given": self.anchor.given,
                 "kind": self.anchor.kind,
                 "id": self.anchor_id,
-                "time": self.anchor_time.isoformat() if self.anchor_time else None,
+                "time": iso(self.anchor_time),
                 "also": list(self.anchor.also),
             },
             "project": self.anchor.project,
