@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -30,7 +28,7 @@ from memory_assets.serving.http_server import PAGE_HEADERS, Guard
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.cli.terminal import Terminal
-from memory_assets_tests.command_line import run_here, run_program
+from memory_assets_tests.command_line import run_here
 from memory_assets_tests.dagster.live_dagster import (
     BIN,
     SELECTOR,
@@ -52,7 +50,6 @@ PARTITIONS = """query($selector: RepositorySelector!) { repositoryOrError(reposi
   assetNodes { assetKey { path } partitionKeys } }"""
 LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
   __typename ... on RunConfigValidationInvalid { errors { message } } } }"""
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def operation(key: str) -> dict[str, object]:
@@ -238,72 +235,6 @@ def test_no_run_can_say_where_the_memory_is_or_what_is_kept(
     answer = dagster.ask(LAUNCH, {"params": params})["launchRun"]
     assert answer["__typename"] == "RunConfigValidationInvalid", answer
     assert any(next(iter(config)) in error["message"] for error in answer["errors"])
-
-
-_PAGE = """<!doctype html><title>evil</title><body><pre id=told></pre><script>
-const url = "@URL", operation = @OPERATION, told = [];
-const tell = (what) => { told.push(what); document.getElementById("told").textContent =
-  told.join("\\n"); };
-const image = new Image();
-image.onerror = image.onload = () => tell("image");
-image.src = url + "/graphql?@IMAGE";
-fetch(url + "/graphql", {method: "POST", mode: "no-cors", body: JSON.stringify(operation)})
-  .then(() => tell("plain text sent"), () => tell("plain text refused"));
-fetch(url + "/graphql", {method: "POST", headers: {"Content-Type": "application/json"},
-  body: JSON.stringify(operation)}).then(() => tell("JSON READ"), () => tell("JSON refused"));
-fetch(url + "/graphql", {method: "POST", mode: "no-cors", body: new Blob(
-  [JSON.stringify(operation)], {type: "text/plain; application/json"})})
-  .then(() => tell("blob sent"), () => tell("blob refused"));
-navigator.sendBeacon(url + "/graphql?@IMAGE", JSON.stringify(operation));
-const socket = new WebSocket(url.replace("http", "ws") + "/graphql", "graphql-ws");
-socket.onopen = () => tell("SOCKET OPEN");
-socket.onerror = () => tell("socket refused");
-const frame = document.createElement("iframe");
-frame.src = url + "/graphql?@IMAGE"; document.body.append(frame);
-const form = document.createElement("form");
-form.method = "POST"; form.target = "posted"; form.action = url + "/graphql?@IMAGE";
-const posted = document.createElement("iframe"); posted.name = "posted";
-document.body.append(posted, form); form.submit();
-</script>"""
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: chromium)")
-def test_a_page_in_a_browser_cannot_steer_it(dagster: Dagster, tmp_path: Path) -> None:
-    """Image, plain text, JSON, form, beacon, frame and web socket from another origin."""
-    page = (
-        _PAGE.replace("@URL", dagster.url)
-        .replace("@OPERATION", json.dumps(operation("evil-browser")))
-        .replace("@IMAGE", in_address("evil-browser"))
-    )
-
-    class Evil(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.end_headers()
-            self.wfile.write(page.encode())
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Evil) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        shown = _in_chromium(f"http://127.0.0.1:{server.server_port}/", tmp_path)
-        server.shutdown()
-    for line in ("image", "plain text sent", "JSON refused", "socket refused"):
-        assert line in shown, shown
-    assert "JSON READ" not in shown.partition("</pre>")[0]
-    assert "SOCKET OPEN" not in shown.partition("</pre>")[0]
-    assert "evil-browser" not in partitions(dagster)
-
-
-def _in_chromium(url: str, directory: Path) -> str:
-    """Return the page as Chromium has it after some seconds."""
-    quiet = ["--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--no-first-run", "--disable-sync"]
-    profile = [f"--user-data-dir={directory / 'profile'}", "--virtual-time-budget=8000"]
-    done = run_program([*command, *quiet, *profile, "--dump-dom", url], timeout=120)
-    return done.stdout
 
 
 def test_an_address_that_others_can_reach_needs_a_token(tmp_path: Path) -> None:

@@ -34,6 +34,8 @@ _SUMMARY_COLUMNS = [
     *("duration_seconds", "turns", "prompts", "git_branch", "commits"),
     *("files_read", "files_modified"),
 ]
+_Span = tuple[str, str, datetime | None, datetime | None]
+"""Project, id, beginning and end of a session."""
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -102,8 +104,8 @@ def _newest(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], int]:
     spans = sorted(spans, key=lambda span: (span[3] or "", span[1]), reverse=True)
     of_persons = sessions_of_persons(memory.catalog) - memory.hidden.all()
     listed = [span for span in spans if span[:2] in of_persons]
-    newest = [_told(memory, *span[:2], *map(_moment, span[2:])) for span in listed[:most]]
-    return [plain(each) for each in newest], len(listed)
+    newest = [(*each[:2], _moment(each[2]), _moment(each[3])) for each in listed[:most]]
+    return [plain(_told(memory, span)) for span in newest], len(listed)
 
 
 def _rows(
@@ -127,7 +129,7 @@ def _rows(
         if (summary := summarized[of_project].get(session_id)) is not None:
             yield summary
         elif with_files:
-            yield _of_turns(memory, of_project, session_id, *times)
+            yield _of_turns(memory, (of_project, session_id, *times))
         else:
             agent = agents.get((of_project, session_id), "")
             yield dict(zip(columns, (session_id, of_project, agent, *times), strict=True))
@@ -137,26 +139,15 @@ def _moment(time: str | None) -> datetime | None:
     return datetime.fromisoformat(time) if time else None
 
 
-def _told(
-    memory: Searchable,
-    project: str,
-    session_id: str,
-    started: datetime | None,
-    ended: datetime | None,
-) -> dict[str, Any]:
+def _told(memory: Searchable, span: _Span) -> dict[str, Any]:
     """Return the summary of a session, or what its turns say where it has none."""
-    rows = rows_of(memory.lake, SESSION_SUMMARIES, project, session_id, _SUMMARY_COLUMNS)
-    return rows[0] if rows else _of_turns(memory, project, session_id, started, ended)
+    rows = rows_of(memory.lake, SESSION_SUMMARIES, *span[:2], _SUMMARY_COLUMNS)
+    return rows[0] if rows else _of_turns(memory, span)
 
 
-def _of_turns(
-    memory: Searchable,
-    project: str,
-    session_id: str,
-    started: datetime | None,
-    ended: datetime | None,
-) -> dict[str, Any]:
+def _of_turns(memory: Searchable, span: _Span) -> dict[str, Any]:
     """Return what is known of a session that nobody says enough in for a summary."""
+    project, session_id, started, ended = span
     columns = ["turn_id", "agent", "project_root", "files", "role", "text"]
     turns = rows_of(memory.lake, TURN_CHUNKS, project, session_id, columns)
     files = tuple(path for turn in turns for path in turn["files"])
@@ -195,7 +186,8 @@ def _passes(row: Mapping[str, Any], asked: SessionsRequest) -> bool:
 
 def _described(memory: Searchable, listed: Mapping[str, Any]) -> dict[str, Any]:
     session_id = listed["session_id"]
-    row = _told(memory, listed["project"], session_id, listed["started_at"], listed["ended_at"])
+    times = listed["started_at"], listed["ended_at"]
+    row = _told(memory, (listed["project"], session_id, *times))
     records = rows_of(memory.lake, REDACTED_RECORDS, row["project"], session_id, ["model"])
     described = plain(row) | {
         "short_id": short_id(memory, session_id),
