@@ -15,7 +15,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.browser import served
 from memory_assets_tests.command_line import environment_of, run_here
-from memory_assets_tests.conftest import copy_sample, sample_settings_of
+from memory_assets_tests.conftest import copy_sample, settings_of_copy
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 PAGES = (
@@ -49,7 +49,8 @@ def sample_site(directory: Path) -> Iterator[str]:
     for name in kept:
         del os.environ[name]
     os.environ["HOME"] = str(home)
-    settings = sample_settings_of(copy_sample(directory / "transcripts"), directory / "memory")
+    copy_sample(directory / "transcripts")
+    settings = settings_of_copy(directory)
     where = environment_of(settings)
     remembered = ("remember", "Reports are cut at local midnight.", "--conversation", "clocks")
     for command in (remembered, ("ingest",)):

@@ -160,16 +160,16 @@ def copy_memory(original: Path, root: Path) -> None:
 
 
 def settings_of_copy(root: Path, **given: Any) -> Settings:
-    """Settings of a memory that lies as `copy_memory` leaves it."""
+    """Settings of a memory that lies as `copy_memory` leaves it, unless something else is given."""
     transcripts = root / "transcripts"
-    return load_settings(
-        data_dir=root / "data",
-        projects_dir=transcripts / "claude" / "projects",
-        codex_dir=transcripts / "codex",
-        pi_dir=transcripts / "pi",
-        chroma_idle_seconds=60.0,
-        **given,
-    )
+    usual = {
+        "data_dir": root / "data",
+        "projects_dir": transcripts / "claude" / "projects",
+        "codex_dir": transcripts / "codex",
+        "pi_dir": transcripts / "pi",
+        "chroma_idle_seconds": 60.0,
+    }
+    return load_settings(**usual | given)
 
 
 @pytest.fixture(scope="session")
@@ -249,17 +249,6 @@ def without_harbor(settings: Settings) -> Settings:
     return replace(settings, embedder="none")
 
 
-def sample_settings_of(roots: dict[str, Path], data_dir: Path) -> Settings:
-    """Settings of a memory over a copy of the sample."""
-    return load_settings(
-        data_dir=data_dir,
-        projects_dir=roots["claude"],
-        codex_dir=roots["codex"],
-        pi_dir=roots["pi"],
-        chroma_idle_seconds=60.0,
-    )
-
-
 @pytest.fixture
 def sample_roots(tmp_path: Path) -> dict[str, Path]:
     """A copy of the sample transcripts that a test may change: a directory an agent."""
@@ -269,6 +258,7 @@ def sample_roots(tmp_path: Path) -> dict[str, Path]:
 @pytest.fixture
 def sample_settings(tmp_path: Path, sample_roots: dict[str, Path]) -> Iterator[Settings]:
     """Settings of an empty memory over the copied sample; its Chroma server is stopped."""
-    settings = sample_settings_of(sample_roots, tmp_path / "memory")
+    del sample_roots  # they lie where the settings say
+    settings = settings_of_copy(tmp_path, data_dir=tmp_path / "memory")
     yield settings
     chroma_server.stop(settings.data_dir)

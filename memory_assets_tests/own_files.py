@@ -1,35 +1,33 @@
-"""The file of one session in the lake as versions before wrote it, for tests that damage or change
-one."""
+"""The file of one session in the lake, for tests that damage or change one as another program
+would."""
 
 from __future__ import annotations
 
-from hashlib import blake2b
+import secrets
 from pathlib import Path
-from urllib.parse import quote
 
+import pyarrow as pa
+
+from memory_assets.errors import NotFound
+from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.lake import Lake
-from memory_assets.stores.lake.parquet_files import write_file
 from memory_assets.stores.lake.schemas import Table
 
 
-def own_path(lake: Lake, table: Table, project: str, session_id: str) -> Path:
-    """Return where a session's own file is, or would be."""
-    name = quote(session_id, safe="")
-    name = f"{name.removesuffix('.tail')}%2Etail" if name.endswith(".tail") else name
-    if name.startswith("."):
-        name = f"%2E{name[1:]}"
-    if len(name) > 225:
-        name = f"{name[:60]}@{blake2b(session_id.encode(), digest_size=16).hexdigest()}"
-    return lake.partition_dir(table, project) / f"{name}.parquet"
-
-
 def own_file(lake: Lake, table: Table, project: str, session_id: str) -> Path:
-    """Return the file of a session's own, to which its rows are moved."""
-    path = own_path(lake, table, project, session_id)
-    if not path.exists() and lake.file(table, project, session_id):
-        with lake.opened(table, project, session_id) as rows:
-            parts, footer = list(rows.parts(0, None)), dict(rows.footer)
+    """Return the file that has a session's rows alone, to which they are moved."""
+    return altered(lake, table, project, session_id, lake.read(table, project, session_id))
+
+
+def altered(lake: Lake, table: Table, project: str, session_id: str, rows: pa.Table) -> Path:
+    """Write other rows as those of a session into a file of its own, of which nobody is told."""
+    footer: dict[str, str] = {}
+    try:
+        _, footer = lake.read_footer(table, project, session_id)
         lake.delete(table, project, session_id)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, table.schema, parts, lambda: {**footer, "session_of_file": session_id})
+    except NotFound:
+        lake.partition_dir(table, project).mkdir(parents=True, exist_ok=True)
+    path = segments.next_path(lake.partition_dir(table, project))
+    packed = segments.Packed(session_id, secrets.token_hex(8), footer, [rows])
+    segments.write(path, rows.schema, [packed])
     return path

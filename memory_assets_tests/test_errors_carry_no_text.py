@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import dagster as dg
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.cli import cli, exit_codes
@@ -34,6 +33,7 @@ from memory_assets.pipeline.scan import on_disk, raw_sessions
 from memory_assets.pipeline.stage import session_cache as session_reading
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.session_cache import ReadRecords
+from memory_assets.pipeline.tables import derive
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import SessionRedactor
 from memory_assets.redaction.known_secrets import KnownValues
@@ -42,12 +42,11 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.sources import Sources
 from memory_assets.stores.chroma import collections as vectors
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.lake import lake
-from memory_assets.stores.lake.rows import arrow_batches
+from memory_assets.stores.lake.rows import arrow_rows
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.command_line import environment_of
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered
 from memory_assets_tests.transcript_files import claude_line
 
 SECRET = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
@@ -151,10 +150,10 @@ def loud_store(*_: object, **__: object) -> NoReturn:
 
 
 def _write_fails_for(*tables: str) -> Callable[..., object]:
-    real = arrow_batches
+    real = arrow_rows
 
-    def write(of: Any, *rest: Any) -> Any:
-        return loud() if of.name in tables else real(of, *rest)
+    def write(of: Any, *rest: Any, **named: Any) -> Any:
+        return loud() if of.name in tables else real(of, *rest, **named)
 
     return write
 
@@ -167,7 +166,7 @@ VECTORS = (*RECORDS, "user_prompts", "prompt_embeddings", "prompt_collection")
 
 def _writing(failing: Callable[..., Any]) -> tuple[tuple[Any, str, Any], ...]:
     """Let rows fail to be written, alone or with those of other sessions."""
-    return ((lake, "arrow_batches", failing),)
+    return ((derive, "arrow_rows", failing), (session_passes, "arrow_rows", failing))
 
 
 FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
@@ -284,16 +283,15 @@ def test_a_failing_check_tells_counts_alone(
     workshop.go_on()
     workshop.materialize(DERIVED)
     capfd.readouterr()
-    path = own_file(Components(workshop.settings).lake, TURN_CHUNKS, PROJECT, SESSION)
-    rows = pq.ParquetFile(path).read()
-    kept = path.read_bytes()
+    lake, chunks = Components(workshop.settings).lake, (TURN_CHUNKS, PROJECT, SESSION)
+    kept = rows = lake.read(*chunks)
     for column in ("role", "id", "text", "turn_id"):
         at = rows.schema.get_field_index(column)
         values = [f"{SENTENCE} export GITHUB_TOKEN={SECRET}"] * len(rows)
         rows = rows.set_column(at, rows.schema.field(at), [values])
-    pq.write_table(rows, path)
+    altered(lake, *chunks, rows)
     run = workshop.materialize(("turn_chunks",))
-    path.write_bytes(kept)
+    altered(lake, *chunks, kept)
     printed = capfd.readouterr()
     failed = {check.check_name for check in run.get_asset_check_evaluations() if not check.passed}
     assert failed >= {

@@ -19,7 +19,7 @@ from memory_assets.private_files import OURS, take_from_others
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.command_line import environment_of, run_code, run_here, run_program
-from memory_assets_tests.conftest import copy_sample, sample_settings_of
+from memory_assets_tests.conftest import copy_sample, settings_of_copy
 
 MEMORY = Path(sys.executable).parent / "memory"
 _HERE = ("ingest", "search", "verify", "rebuild", "forget")
@@ -45,7 +45,7 @@ def written(
     root = tmp_path_factory.mktemp("private")
     roots = copy_sample(root / "transcripts")
     shutil.rmtree(roots["claude"] / "-home-mara-code-harbor-api")  # the rest will do
-    settings = sample_settings_of(roots, root / "memory")
+    settings = settings_of_copy(root)
     environment = {
         **os.environ,
         "HOME": str(root / "home"),

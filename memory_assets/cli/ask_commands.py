@@ -7,7 +7,6 @@ import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import typer
@@ -43,12 +42,10 @@ from memory_assets.requests.questions import (
 )
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import (
-    audit_lines,
     blame_lines,
     clock,
     cross_query_lines,
     link_line,
-    row_lines,
     session_lines,
     sessions_lines,
     sessions_notes,
@@ -65,14 +62,14 @@ _Lines = Callable[[dict[str, Any]], Iterable[str]]
 def answered(
     asked: Arguments,
     as_json: bool,
-    lines: _Lines,
+    lines: _Lines | None,
     notes: _Lines = lambda answer: (),
     *,
     view: View | None = None,
     paged: bool = False,
 ) -> dict[str, Any]:
     """Ask the memory, print the answer, and return it: as its `view` on a terminal, by the pager if
-    `paged`, else as its lines."""
+    `paged`, else as its `lines`, if it has some."""
     from memory_assets.recall import open_memory
 
     memory = open_memory()
@@ -81,11 +78,12 @@ def answered(
         answer = memory.ask(asked)
     finally:
         gc.enable()
-    if view is not None and not as_json and sys.stdout.isatty():
+    if view is not None and not as_json and (lines is None or sys.stdout.isatty()):
         print_view(view, memory, answer, full=getattr(asked, "full", False), paged=paged)
         rendering.print_lines(notes(answer), stderr=True)
     else:
-        rendering.print_recalled(answer, as_json, lines(answer), notes(answer), paged=paged)
+        told = () if lines is None else lines(answer)
+        rendering.print_recalled(answer, as_json, told, notes(answer), paged=paged)
     return answer
 
 
@@ -116,16 +114,11 @@ def show(asked: ShowRequest, as_json: bool) -> None:
     if asked.records:
         answered(asked, as_json, _records, page_note, view=records_view, paged=paged)
     else:
-        lines = partial(_rows, asked.id)
-        answered(asked, as_json, lines, view=rows_view, paged=paged)
+        answered(asked, as_json, None, view=rows_view, paged=paged)
 
 
 def _records(answer: dict[str, Any]) -> Iterable[str]:
     return record_lines(answer["records"])
-
-
-def _rows(wanted: str, answer: dict[str, Any]) -> Iterable[str]:
-    return row_lines(answer["rows"], wanted)
 
 
 @takes(TimelineRequest)
@@ -219,7 +212,7 @@ def audit(asked: AuditRequest, as_json: bool) -> None:
     Shows the chunk, records, source file and bytes, Dagster runs and redactions behind an id. For
     a redaction tag, lists the sessions that contain it.
     """
-    found = answered(asked, as_json, audit_lines, view=audit_view)
+    found = answered(asked, as_json, None, view=audit_view)
     if not found.get("intact", True):
         raise typer.Exit(exit_codes.CHECK_FAILED)
 

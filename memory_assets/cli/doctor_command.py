@@ -20,7 +20,7 @@ from pathlib import Path
 from memory_assets import __version__
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.layout import Layout
+from memory_assets.cli.printing.layout import layout_of_output
 from memory_assets.errors import EmbedderUnavailable, MemoryAssetsError, StoreError
 from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.http.endpoint_use import EndpointUse, is_endpoint
@@ -95,11 +95,10 @@ def show_diagnosis(settings: Settings, *, as_json: bool) -> int:
 
 
 def _lines(finding: Finding) -> Iterator[str]:
-    layout = Layout(shutil.get_terminal_size().columns)
+    layout = layout_of_output()
     first = "ok    " if finding.ok else "wrong "
-    said = f"{finding.name}: {finding.found}\n{finding.remedy}".splitlines()
-    for line in map(str.strip, said):
-        yield from layout.hanging(first, line) if sys.stdout.isatty() else [f"{first}{line}"]
+    for line in f"{finding.name}: {finding.found}\n{finding.remedy}".splitlines():
+        yield from layout.hanging(first, line.strip())
         first = "      "
 
 

@@ -80,10 +80,10 @@ def memories(asked: MemoriesRequest, as_json: bool) -> None:
 
     settings = load_settings()
     found = AgentMemory(settings).answer(asked)
-    if not as_json and sys.stdout.isatty():
-        print_view(memories_view, Memory(settings), found, full=True)
+    if as_json:
+        rendering.print_recalled(found, as_json, ())
     else:
-        rendering.print_recalled(found, as_json, _memory_lines(found))
+        print_view(memories_view, Memory(settings), found, full=True)
     if not found["memories"]:
         raise typer.Exit(exit_codes.NOTHING_FOUND)
 
@@ -139,22 +139,3 @@ def _written_lines(written: Mapping[str, Any]) -> Iterator[str]:
         yield "  It is stored by the next `memory remember`, `upkeep` or `ingest` that can."
     for other, why in zip(written["contradicts"], written["differences"], strict=True):
         yield f"  says otherwise than {other}, which stays: {why}"
-
-
-def _memory_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    for each in found["memories"]:
-        about = f"  {each['project']}" if each["project"] else ""
-        yield (
-            f"{each['memory_id']}  {each['type']}  {each['confidence']:g}  "
-            f"{each['ts'][:16].replace('T', ' ')}Z{about}"
-        )
-        yield f"   {each['text']}"
-        if each["archived"]:
-            yield f"   archived: {each['archived']}"
-        yield from (f"   also: {other}" for other in each["also"])
-        yield from (
-            f"   contrary to {other}: {why}"
-            for other, why in zip(each["contradicts"], each["differences"], strict=True)
-        )
-    if not found["memories"]:
-        yield "Nothing is remembered."

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Any
 
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.layout import Layout
-from memory_assets.serving.answer_lines import LISTED, clock, listed, table
+from memory_assets.cli.printing.layout import layout_of_output
+from memory_assets.serving.answer_lines import LISTED, clock
 from memory_assets.settings import Settings
 from memory_assets.status import (
     chroma_notes,
@@ -32,24 +30,12 @@ def show_status(settings: Settings, *, as_json: bool) -> None:
     """Print the status as lines or as JSON."""
     require_memory(settings.data_dir)
     current = status(settings)
-    if not as_json and sys.stdout.isatty():
-        lines = _on_terminal(current)
-        rendering.write_lines(rendering.shown_lines(lines, sys.stdout), sys.stdout)
-    else:
-        rendering.print_answer(current, as_json, lines_of(current))
+    rendering.print_answer(current, as_json, _lines(current))
 
 
-def lines_of(current: dict[str, Any]) -> Iterator[str]:
+def _lines(current: dict[str, Any]) -> Iterator[str]:
     """Yield the status in lines for a human."""
-    yield from (line.replace("\n", " ") for line in _facts(current))
-    rows = list(_projects(current["projects"]))
-    yield from listed(table(_HEAD, rows) if rows else (), LISTED + 1)
-    yield from (f"held back: {line}" for line in held_back(current))
-
-
-def _on_terminal(current: dict[str, Any]) -> Iterator[str]:
-    """Yield the same lines, wrapped at words."""
-    layout = Layout(get_terminal_size().columns)
+    layout = layout_of_output()
     for line in _facts(current):
         yield from layout.wrapped(line)
     rows = list(_projects(current["projects"]))
@@ -89,9 +75,12 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
     yield from chroma_notes(current)
     yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
-    versions = [f"{name} {of}" for name, of in current["versions"].items() if isinstance(of, str)]
+    versions = {name: of for name, of in current["versions"].items() if isinstance(of, str)}
     if versions:  # there are none before the first ingest has ended
-        yield f"Versions: {', '.join(versions)}"
+        readers = versions.get("readers", "").split(", ")
+        of_agents = [each for each in readers if each.partition(":")[0] in current["agents"]]
+        versions["readers"] = ", ".join(of_agents)
+        yield f"Versions: {', '.join(f'{name} {of}' for name, of in versions.items() if of)}"
 
 
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
@@ -115,7 +104,7 @@ def _runs(runs: dict[str, Any]) -> Iterator[str]:
     if last:
         yield (
             f"Last run: {last['status'].lower()} {clock(last['ended_at'])}, "
-            f"{last['project'] or 'all'}, {last['seconds']} s; "
+            f"{last['project'] or 'all'}, {lasting(last['seconds'])}; "
             f"{runs['failed_in_7_days']} failed in 7 days, {runs['under_way']} running."
         )
     for run in runs.get("failed", ()):

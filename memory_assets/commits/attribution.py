@@ -73,16 +73,14 @@ def _own_in_repository(
         known = _made_by_call(own, repository, there)
         if known is not None:
             found.append(replace(said(own), sha=known.sha, score=CONFIRMED, known=known))
-        elif (
-            own.certain
-            and own.made.sha
-            and not (
-                # Git has a commit with that SHA, which the call cannot have made.
-                own.began and repository.resolve(own.made.sha)
-            )
-        ):
+        elif own.certain and own.made.sha and not _is_anothers(own, repository):
             found.append(said(own))
     return found
+
+
+def _is_anothers(own: OwnCommit, repository: Repository) -> bool:
+    """Return whether Git has a commit with that SHA, which the call cannot have made."""
+    return own.began is not None and bool(repository.resolve(own.made.sha))
 
 
 def _made_by_call(
@@ -364,8 +362,7 @@ def same_author_time(
     session: rebase, amend and cherry-pick keep both. Where git has that commit no more, the
     author time must lie within the call that made it."""
     claims = []
-    known = [(claim, commit) for claim, commit in own.values()]
-    found = {(claim.turn.id, claim.timestamp) for claim, _ in known}
+    found = {(claim.turn.id, claim.timestamp) for claim, _ in own.values()}
     lost = [
         (said(made), made.began - CLOCK, made.ended + CLOCK)
         for made in work.commits
@@ -376,7 +373,7 @@ def same_author_time(
             continue
         sources = [
             claim
-            for claim, mine in known
+            for claim, mine in own.values()
             if mine.authored_at == commit.authored_at
             and mine.subject == commit.subject
             and set(mine.files) & set(commit.files)

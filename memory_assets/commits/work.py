@@ -126,7 +126,8 @@ def _own_commits(
 def _own_pull_requests(
     turn: Turn, record: RedactedRecord, command: RedactedText
 ) -> Iterator[OwnPullRequest]:
-    if "gh pr" not in command or record.is_error:
+    opens = record.tool_name.endswith("create_pull_request")  # of GitHub's server for agents
+    if record.is_error or not (opens or "gh pr" in command):
         return
     verbs = {
         word
@@ -134,7 +135,7 @@ def _own_pull_requests(
         if segment.program == "gh" and "pr" in segment.words[1:3]
         for word in segment.words[1:5]
     }
-    if "create" in verbs:
+    if opens or "create" in verbs:
         found = _PULL_REQUEST.findall(record.text)
         if found:
             at = record.text.rfind(found[-1])

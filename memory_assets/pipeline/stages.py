@@ -26,7 +26,7 @@ from memory_assets.pipeline.agent_memory.history_summaries import (
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import DerivedTable
+from memory_assets.pipeline.tables.derive import DerivedTable, derive_table
 from memory_assets.pipeline.tables.embeddings import embed_project, embedded
 from memory_assets.pipeline.tables.session_commits import ATTRIBUTED, attribute_project
 from memory_assets.pipeline.tables.turn_chunks import (
@@ -41,8 +41,6 @@ from memory_assets.pipeline.tables.whole_sessions import (
     RETRIEVED,
     SUMMARISED,
     count_usage,
-    find_retrieved,
-    observe_project,
     summarise_project,
 )
 from memory_assets.pipeline.workspace import chunks as workspace
@@ -152,7 +150,7 @@ _MADE = (
     ),
     Stage(
         OBSERVED,
-        observe_project,
+        partial(derive_table, derived=OBSERVED),
         "Errors met and what ended them, commits, changes and why, decisions, discoveries.\n\n"
         "Typed as bugfix, feature, refactor, change, decision or discovery, each with the turns "
         "it comes from. Extracted, deterministic, no model involved.",
@@ -177,7 +175,7 @@ _MADE = (
     ),
     Stage(
         RETRIEVED,
-        find_retrieved,
+        partial(derive_table, derived=RETRIEVED),
         "The documents of other Chroma collections that each session retrieved.\n\n"
         "From the results of Chroma's MCP server: the collection and the ids, not the texts.",
         "sessions",

@@ -331,9 +331,9 @@ def _commit_beginning(lake: Lake, project: str, session_id: str, text: str) -> s
 def short_id(stores: Stores, session_id: str) -> str:
     """Return the shortest beginning of a session's id, of eight characters or more, that no other
     session has."""
-    alike = stores.catalog.products.sessions_beginning(session_id[:_SHORTEST]).keys() - {session_id}
+    beside = stores.catalog.products.sessions_beside(session_id)
     length = _SHORTEST
-    while any(each.startswith(session_id[:length]) for each in alike):
+    while length < len(session_id) and any(each.startswith(session_id[:length]) for each in beside):
         length += 1
     return session_id[:length]
 

@@ -42,6 +42,11 @@ def rows_of(
         return []
 
 
+def iso(moment: datetime | None) -> str | None:
+    """Return a time as answers have it, None for one that is not known."""
+    return moment.isoformat() if moment is not None else None
+
+
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with its times as ISO text."""
     return {

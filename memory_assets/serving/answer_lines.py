@@ -29,11 +29,6 @@ _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
 RECORD_WORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
 """Kinds of records in the words of a person, where these differ."""
-_WHEN = ("timestamp", "ts")
-"""Fields that are times, besides those whose names end in `_at`."""
-_WITH_TEXT = ("memory::", "message::", "history-summary::")
-"""Beginnings of the ids of rows whose text is none of their other fields, nor passages."""
-_NOT_SHOWN = ("id", "project", "passages", "text", "content_hash")
 
 
 def clock(time: str | None) -> str:
@@ -209,18 +204,6 @@ def correction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"Searched for {meant} instead of {typed}."
 
 
-def row_lines(rows: Sequence[Mapping[str, Any]], wanted: str) -> Iterator[str]:
-    """Yield turns with their passages, or other rows field by field."""
-    for row in rows:
-        mark = "> " if row["id"] == wanted and len(rows) > 1 else ""
-        yield f"{mark}{row['id']}  {row['project']}"
-        yield from _fields(row, _NOT_SHOWN)
-        own = [row["text"]] if row["id"].startswith(_WITH_TEXT) else ()
-        for passage in row.get("passages", own):
-            yield f"\n{passage}"
-        yield ""
-
-
 def _fields(row: Mapping[str, Any], hidden: Container[str], most: int | None = None) -> list[str]:
     shown = [_field(name, value) for name, value in row.items() if value and name not in hidden]
     return [f"{name}: {snippet(text, most) if most else text}" for name, text in shown]
@@ -230,7 +213,7 @@ def _field(name: str, value: Any) -> tuple[str, str]:
     """Return the name of a field and its value in words, times in the local zone."""
     if name == "duration_seconds":
         return "duration", lasting(value)
-    if name in _WHEN or name.endswith("_at"):
+    if name.endswith("_at"):
         return name, clock(value)
     return name, joined(value)
 
@@ -429,85 +412,6 @@ def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers[:_MOST_LINES])) + more
 
 
-def _record_lines(kind: str, records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the records that something is made of; of a document, the lines."""
-    if kind == "document":
-        spans = ", ".join(f"{each['line_start']}-{each['line_end']}" for each in records)
-        yield f"\nworkspace_documents: lines {spans}"
-        return
-    yield f"\nredacted_records: {counted(len(records), 'record')}"
-    yield from listed(
-        table(
-            ("seq", "kind", "bytes", "redactions", "record"),
-            (
-                (each["seq"], each["kind"], _bytes(each), each["redactions"], each["record_uuid"])
-                for each in records
-            ),
-        ),
-        LISTED + 1,
-    )
-
-
-def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the rows of an id with their documents, and the records, files, redactions and runs
-    behind them; for a tag, the sessions and other rows that contain it."""
-    if "tag" in answer:
-        sessions = counted(len(answer["sessions"]), "session")
-        others = counted(len(answer["others"]), "row")
-        rest = f" and in {others} of documents and agents' memory" if answer["others"] else ""
-        yield f"{answer['tag']} occurs {counted(answer['count'], 'time')} in {sessions}{rest}"
-        for each in answer["sessions"]:
-            yield (
-                f"{each['session_id']}  {counted(each['count'], 'time')}  {each['agent']}  "
-                f"{each['project']}  in {', '.join(each['fields'])}, by {', '.join(each['rules'])}"
-            )
-        for each in answer["others"]:
-            yield f"{each['id']}  {counted(each['count'], 'time')}  {each['project']}"
-        return
-    yield f"{answer['id']}  {answer['kind']}  {answer['agent']}  {answer['project']}"
-    for row in answer["rows"]:
-        hashed = "agrees" if row["hash_matches"] else "differs"
-        yield f"\nChroma {row['collection'] or '-'}: {row['document']} {row['reason']}".rstrip()
-        yield f"{row['table']} {row['id']} hash {hashed}\n  {row['file']}"
-        yield f"  content {row['content_hash'][:16]}  {row['version']}  {row['embedder_id']}"
-    yield from _record_lines(answer["kind"], answer["records"])
-    for each in answer["sources"]:
-        yield (
-            f"source {each['state']} {each['path'] or 'path unknown'} ("
-            f"{_lines(each)}bytes {_bytes(each)}; "
-            f"{each['size_read']} bytes when read, {each['size_now'] or 0} now)"
-        )
-    for each in answer["trail"]:
-        of = f" from {', '.join(each['of'])}" if each["of"] else ""
-        yield f"{each['what']} {clock(each['at'])} by {each['who']}{of}: {each['why']}"
-    yield "" if answer["redactions"] else "redactions: none in these records\n"
-    yield "A secret that redaction missed? `memory forget --containing --cut` asks for it.\n"
-    if answer["redactions"]:
-        rows = [
-            (each["tag"], each["count"], ", ".join(each["fields"]), each["ruleset_version"])
-            for each in answer["redactions"]
-        ]
-        yield from table(("redacted as", "times", "in", "rules"), rows)
-    rows = [
-        (run["stage"], clock(run["made_at"]), _checks(run), _run(run)) for run in answer["runs"]
-    ]
-    yield from table(("stage", "made at", "checks", "Dagster run"), rows)
-    yield ""
-    yield from run_lines(answer["runs"])
-
-
-def _checks(run: Mapping[str, Any]) -> str:
-    """Return the results of the checks of a run: how many passed, and which did not."""
-    checks: Mapping[str, str] = run["checks"]
-    others = [f"{name} {result}" for name, result in checks.items() if result != "passed"]
-    passed = f"{len(checks) - len(others)} passed" if checks else "-"
-    return ", ".join([passed, *others])
-
-
-def _run(run: Mapping[str, Any]) -> str:
-    return run["run_id"][:8] or "-"
-
-
 def run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for each run behind the stages, once: what it was, and whether its page is
     still there."""
@@ -523,15 +427,3 @@ def run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             *(f"memory_assets {code}" if code else "", where),
         )
         yield f"run {run['run_id']}: {', '.join(filter(None, said))}"
-
-
-def _lines(place: Mapping[str, Any]) -> str:
-    """Return the lines of the source that a span of its bytes is in, if they are known."""
-    first, last = place.get("line_start"), place.get("line_end")
-    if first is None:
-        return ""
-    return f"line {first}, " if first == last else f"lines {first} to {last}, "
-
-
-def _bytes(place: Mapping[str, Any]) -> str:
-    return f"{place['byte_start']}..{place['byte_end']}"

@@ -55,6 +55,7 @@ _NOT_LEFT = Phrase(
     r"(?:\bdone|fixed|resolved|addressed|pass\w*|complete\w*|updated|removed)\b|"
     r"\b(?:fixed|resolved|addressed|removed|updated|cleared|handled|finished) (?:all |both )?"
     r"(?:of )?(?:the |your )?(?:remaining|outstanding|pending|last)\b|"
+    r"\b(?:doesn't|don't|does not|do not|needn't) (?:yet )?(?:need|have) to\b|"
     r"\b(?:pre-?existing|intentionally|deliberately|by design|as (?:requested|asked|you asked)|"
     r"other than|instead of|rather than)\b"
 )
@@ -64,6 +65,8 @@ _PLANS = Phrase(
     r"(?:I'll|I'm|I am|let me|let's)\b"
 )
 """A message that ends in what the agent is about to do was cut off, and the doing followed."""
+_COMMIT = re.compile(r"\W*(?=[a-f]*\d)[0-9a-f]{7,40}\b")
+"""What begins with a commit tells what it has."""
 _CONDITION = Phrase(r"^\W*(?:if|when|once|unless|depending)\b")
 _ONCE_AND_FOR_ALL = Phrase(
     r"(?:^|[,;:(.] ?)(?:[-*•] ?)?(?:please |but |and |also |so |ok |okay |again,? )*"
@@ -95,6 +98,8 @@ _EMPTY_WORDS = names(
     "something everything done know make sure"
 )
 """Words that a reader of one sentence learns nothing from."""
+_QUOTED = re.compile(r"\"[^\"]{12,}(?:\"|$)|“[^”]{12,}(?:”|$)|^>.*$", re.M)
+"""What a person shows of another text, and does not ask for."""
 _PIECE = re.compile(r"(?<=[.!?\n;])\s+|\n")
 
 
@@ -125,7 +130,7 @@ def _is_open(part: Sentence, *, is_first: bool) -> bool:
     text = _plain(part)
     if len(text) > _LONGEST or text.endswith((":", "?")) or _CONDITION.match(text):
         return False
-    if _PLANS.match(text) or _NOT_LEFT.search(text):
+    if _PLANS.match(text) or _NOT_LEFT.search(text) or _COMMIT.match(text):
         return False
     listed = _HEADING.search(part.lead) if part.item else None
     if (listed or _HEADING.search(part.heading)) and (part.item or is_first):
@@ -140,7 +145,7 @@ def _plain(part: Sentence) -> str:
 def standing_instructions(prompt: str) -> Iterator[str]:
     """Yield the sentences of a prompt that ask for something not just this once: always, never,
     from now on, let's keep, we don't want."""
-    for piece in _PIECE.split(prompt.replace("’", "'")):
+    for piece in _PIECE.split(_QUOTED.sub(" ", prompt.replace("’", "'"))):
         words = " ".join(piece.split()).strip("-*• ")
         if not _SHORTEST <= len(words) <= _LONGEST_INSTRUCTION or _NOT_STANDING.search(words):
             continue

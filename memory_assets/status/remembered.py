@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from memory_assets.paths import split_locator
@@ -26,7 +27,7 @@ class Remembered(Known):
         row = self._rows.get(str(path))
         if row is None or row.directory is None or (row.size, row.mtime_ns) != (size, mtime_ns):
             return None
-        return _source(row, path)
+        return _listed(row, path)
 
     def members(self, container: Path, token: str) -> Sequence[Source] | None:
         """Return the sessions of a container that did not change since the ledger had all."""
@@ -41,17 +42,25 @@ class Remembered(Known):
                 if member and row.gone_at is None:
                     self._members.setdefault(where, []).append(row)
         rows = self._members.get(str(container), ())
-        return [_source(row, container, split_locator(row.path)[1]) for row in rows]
+        return [_listed(row, container) for row in rows]
 
     def see(self, container: Path, token: str) -> None:
         """Note the token of a container whose sessions are listed."""
         self.seen[str(container)] = token
 
 
-def _source(row: SourceRow, path: Path, member: str = "") -> Source:
-    ids = (row.session_id, row.agent_id or None)
+def source_of(row: SourceRow) -> Source:
+    """Return the source that a row of the ledger describes."""
+    path, member = split_locator(row.path)
     return Source(
-        *(row.agent, row.project, *ids, path, row.size, row.mtime_ns),
-        member=member,
+        *(row.agent, row.project, row.session_id, row.agent_id or None),
+        *(Path(path), row.size, row.mtime_ns),
+        tuple(map(Path, row.facts.get("parts", ()))),
         directory=row.directory or "",
+        member=member,
     )
+
+
+def _listed(row: SourceRow, path: Path) -> Source:
+    """Return the source of one path; its further files are found by themselves."""
+    return replace(source_of(row), path=path, parts=())

@@ -62,7 +62,7 @@ def found_so_far(current: Mapping[str, Any]) -> str:
         return "Nothing can be found yet."
     cut = covered["read"] - covered["waiting"] - covered["quarantined"]
     chunks = f"{counted(covered['keywords'], 'chunk')} of {cut} of {covered['read']} sessions"
-    by_meaning = f", {covered['indexed']} by their meaning" * covered["vectors"]
+    by_meaning = f", {covered['indexed']:,} by their meaning" * covered["vectors"]
     return f"{chunks} can be found by their words{by_meaning}."
 
 
@@ -111,10 +111,10 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
                 waiting_sessions(each["waiting"]),
             )
             continue
-        by_meaning = f", {each['indexed']} by their meaning" if each["vectors"] else ""
+        by_meaning = f", {each['indexed']:,} by their meaning" if each["vectors"] else ""
         yield (
             False,
-            f"{kind}: {each['keywords']} of {each['rows']} rows can be found by their "
+            f"{kind}: {each['keywords']:,} of {each['rows']:,} rows can be found by their "
             f"words{by_meaning}; run `memory ingest`",
         )
     if noted:

@@ -121,10 +121,13 @@ class Stores:
 
     @opened_once
     def lake(self) -> Lake:
-        """The Parquet tables."""
+        """The Parquet tables. The catalogue, if there is one, is opened first: that brings what an
+        earlier version wrote to the present files."""
         from memory_assets.stores.lake.lake import Lake
 
         _keep_pandas_out()
+        if (self.data_dir / CATALOG_FILE).exists():
+            _ = self.catalog
         return Lake(self.data_dir / "lake")
 
     @opened_once

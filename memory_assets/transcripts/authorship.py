@@ -64,6 +64,7 @@ _WRAPPERS = (
     # Copilot CLI, Gemini CLI, Qwen Code, Droid
     ("<skill-context", "meta"),
     ("<system_notification>", "task-notification"),
+    ("<system_reminder>", "injected"),
     ("<session_context>", "environment"),
     ("<hook_context>", "hook-feedback"),
     ("# Task Tool Invocation", MACHINE_PROMPT),

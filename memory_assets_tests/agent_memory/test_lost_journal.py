@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.errors import ConfigurationError
@@ -33,7 +32,7 @@ from memory_assets_tests.agent_memory.test_old_conversations import (
     written,
 )
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered
 
 
 @pytest.fixture
@@ -166,9 +165,8 @@ def test_summaries_of_what_was_cut_outlive_the_lake(old: Agents) -> None:
     before = summaries(old)["old"]
     retain(old.components)
     ingest(old)
-    lake = old.components.lake
-    path = own_file(lake, HISTORY_SUMMARIES, PLAIN, "old")
-    pq.write_table(pq.ParquetFile(path).read().drop_columns(["ended_at"]), path)
+    lake, of_old = old.components.lake, (HISTORY_SUMMARIES, PLAIN, "old")
+    altered(lake, *of_old, lake.read(*of_old).drop_columns(["ended_at"]))
     old.components.catalog.products.drop(HISTORY_SUMMARIES.name, PLAIN, "old")
     ingest(old)
     assert summaries(old)["old"] == before

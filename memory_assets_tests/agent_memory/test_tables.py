@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from memory_assets.cli.printing.layout import ENDLESS, Layout
+from memory_assets.cli.printing.views import Terminal, audit_view
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
@@ -25,7 +27,6 @@ from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.recall.audit.audit import tag_holders
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction import value_hash
-from memory_assets.serving.answer_lines import audit_lines
 from memory_assets.serving.pages.site import build_site
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.chroma import server as chroma_server
@@ -93,7 +94,8 @@ def test_a_tag_leads_to_what_agents_wrote(wordy: Agents) -> None:
     page = client.get(f"/page/tag/{tag.strip('<>').removeprefix('redacted:')}").text
     leads = re.findall(r'href="(/page/(?:memory|audit)/[^"]+)" data-item', page)
     assert len(leads) == 2 and "in 2 rows of documents" in page
-    assert next(audit_lines(found)).endswith("in 2 rows of documents and agents' memory")
+    shown = "\n".join(audit_view(Terminal(None, Layout(ENDLESS)), found))
+    assert len(found["others"]) == 2 and all(each["id"] in shown for each in found["others"])
     assert all(client.get(unescape(lead)).status_code == 200 for lead in leads)
 
 
@@ -140,7 +142,9 @@ def test_it_is_searched_like_everything_else(ingested: Agents) -> None:
     found = audit(memory, hit.id, bytes(32))
     assert found.intact and found.kind == "memory"
     assert [each["what"] for each in found.to_dict()["trail"]] == ["stored"]
-    assert any(line.startswith("stored ") for line in audit_lines(found.to_dict()))
+    assert "Trail     stored " in "\n".join(
+        audit_view(Terminal(None, Layout(ENDLESS)), found.to_dict())
+    )
     assert {run["stage"] for run in found.runs} >= {"agent_memory", "agent_memory_collection"}
     coverage = memory.status()["coverage"]
     assert coverage["history"]["complete"] and coverage["memory"]["rows"] == 2

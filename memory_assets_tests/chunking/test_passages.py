@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_assets.chunking.passages import MAX_CHARACTERS, split_passages
-from memory_assets.embedding import WordPieces, load_word_pieces
+from memory_assets.embedding import load_word_pieces
 
 PIECES = load_word_pieces()
 LIMIT = 32
@@ -29,29 +29,19 @@ def _passages(text: str, limit: int = LIMIT, edges: tuple[int, ...] = ()) -> lis
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS)
-def test_every_passage_is_within_the_limit(text: str) -> None:
-    """Counted alone by the real word pieces, whatever the text."""
-    assert all(PIECES.count_tokens(passage) <= LIMIT for passage in _passages(text))
-
-
-@settings(max_examples=60, deadline=None)
-@given(TEXTS)
-def test_nothing_but_white_space_is_lost(text: str) -> None:
-    """Passages are disjoint, in order, and cover every character that is not white space."""
+def test_passages_are_within_the_limit_and_lose_nothing_but_white_space(text: str) -> None:
+    """Whatever the text, counted by the real word pieces: they are disjoint, in order, not blank,
+    and cover every character that is not white space."""
     spans = split_passages(text, PIECES, LIMIT)
+    passages = [text[start:end] for start, end in spans]
+    assert all(PIECES.count_tokens(passage) <= LIMIT for passage in passages)
+    assert all(passage and passage == passage.strip() for passage in passages)
     ends = [0, *(end for _, end in spans)]
     starts = [*(start for start, _ in spans), len(text)]
     assert all(
         end <= start and not text[end:start].strip()
         for end, start in zip(ends, starts, strict=True)
     )
-
-
-@settings(max_examples=40, deadline=None)
-@given(TEXTS)
-def test_passages_are_not_blank(text: str) -> None:
-    """No passage is empty or begins or ends with white space."""
-    assert all(passage and passage == passage.strip() for passage in _passages(text))
 
 
 def test_short_text_is_one_passage() -> None:
@@ -109,9 +99,3 @@ def test_limit_is_used_well(limit: int) -> None:
     text = "We moved the retry into the client and the timeout went away. " * 80
     counts = [PIECES.count_tokens(passage) for passage in _passages(text, limit)]
     assert sum(counts) / len(counts) > limit / 2
-
-
-def test_word_pieces_satisfy_the_protocol(tokens: WordPieces) -> None:
-    """The embedder's word pieces are what the splitter asks for."""
-    assert tokens.max_tokens == 256
-    assert split_passages("fine", tokens, tokens.max_tokens) == [(0, 4)]

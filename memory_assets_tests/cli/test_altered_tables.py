@@ -20,7 +20,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.command_line import run_here
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
 _PROMPT = "Why does the tide table of the harbour begin at noon and not at midnight?"
@@ -171,11 +171,8 @@ def test_no_word_is_indexed_of_a_table_that_a_blocking_check_stops(tmp_path: Pat
     components = Components(load_settings(data_dir=tmp_path / "data"))
     (row,) = components.lake.read(TURN_CHUNKS, PROJECT, SESSION).to_pylist()
     leak = {**row, "text": f"export GITHUB_TOKEN={_TOKEN}"}
-    chunks = own_file(components.lake, TURN_CHUNKS, PROJECT, SESSION)
-    noted = pq.ParquetFile(chunks).metadata.metadata or {}
-    footer = {key: value for key, value in noted.items() if key != b"ARROW:schema"}
     leaked = pa.Table.from_pylist([leak], schema=TURN_CHUNKS.schema)
-    pq.write_table(leaked.replace_schema_metadata(footer), chunks)
+    altered(components.lake, TURN_CHUNKS, PROJECT, SESSION, leaked)
     keywords_path(components).unlink()
     failed = json.loads(run_here(home, "ingest", "--json").stdout)["checks_failed"]
     assert f"{PROJECT}: turn_chunks.no_secrets_remain" in failed

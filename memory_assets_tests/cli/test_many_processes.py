@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.cli.ingesting.ingest import IngestResult, run_plans
@@ -41,7 +40,7 @@ from memory_assets.stores.lake.schemas import (
     TURN_EMBEDDINGS,
     USER_PROMPTS,
 )
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
 PROJECT = "-home-mara-code-mill"
@@ -262,8 +261,8 @@ def test_no_turn_is_made_when_a_blocking_check_finds_something(own: Settings) ->
     (known, *_) = lake.sessions(REDACTED_RECORDS, PROJECT)
     row = lake.read(REDACTED_RECORDS, PROJECT, known).to_pylist()[0]
     leak = {**row, "text": f"export GITHUB_TOKEN={_TOKEN}"}
-    path = own_file(lake, REDACTED_RECORDS, PROJECT, "left-by-another-program")
-    pq.write_table(pa.Table.from_pylist([leak], schema=REDACTED_RECORDS.schema), path)
+    leaked = pa.Table.from_pylist([leak], schema=REDACTED_RECORDS.schema)
+    altered(lake, REDACTED_RECORDS, PROJECT, "left-by-another-program", leaked)
     for number in (10, 11):
         _session(own.transcript_roots()["claude-code"][0], number, "and at night?", "It rests.")
     failed = _ingest(own).checks_failed

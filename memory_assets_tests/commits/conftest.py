@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,6 +14,7 @@ from memory_assets.commits import Claim, Repository, SessionWork, attribute, ses
 from memory_assets.models import Kind, RedactedRecord, Role
 from memory_assets.redacted_text import seal
 from memory_assets.session_analysis import session_turns
+from memory_assets_tests.git_commands import git
 from memory_assets_tests.redacted_sessions import START, redacted
 
 
@@ -26,34 +25,10 @@ class Workshop:
     root: Path
     now: datetime = START
 
-    def git(self, *arguments: str, later: float = 0.0, author: datetime | None = None) -> str:
+    def git(self, *arguments: str, later: float = 0.0) -> str:
         """Run git, `later` seconds after what happened last."""
         self.now += timedelta(seconds=later)
-        stamp = f"{int(self.now.timestamp())} +0000"
-        authored = f"{int((author or self.now).timestamp())} +0000"
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.root,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(self.root.parent),
-                "GIT_CONFIG_NOSYSTEM": "1",
-                "GIT_AUTHOR_NAME": "Mara",
-                "GIT_AUTHOR_EMAIL": "mara@example.com",
-                "GIT_COMMITTER_NAME": "Mara",
-                "GIT_COMMITTER_EMAIL": "mara@example.com",
-                "GIT_COMMITTER_DATE": stamp,
-                **(
-                    {}
-                    if arguments[0] in ("rebase", "cherry-pick")
-                    else {"GIT_AUTHOR_DATE": authored}
-                ),
-            },
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout
+        return git(self.root, *arguments, at=self.now)
 
     def save(self, path: str, *lines: str) -> Path:
         """Append lines to a file of the working tree."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memory_assets.commits import Evidence, uncontested
+from memory_assets.redacted_text import seal
 from memory_assets_tests.commits.conftest import Session, Workshop
 
 
@@ -220,6 +221,16 @@ def test_the_merge_of_an_opened_pull_request_is_claimed(shop: Workshop, session:
     claims = session.claims()
     assert claims[merged].evidence == claims[address].evidence == Evidence.PULL_REQUEST
     assert foreign not in claims and len(claims) == 2
+
+
+def test_a_pull_request_may_be_opened_by_a_tool(shop: Workshop, session: Session) -> None:
+    """Of GitHub's server for agents, under whatever name its client knows it."""
+    address = "https://github.com/mara/shop/pull/43"
+    call = {"tool_name": seal("mcp__github__create_pull_request"), "tool_use_id": "p1"}
+    session.add("assistant", "tool_use", "title: Better gates", **call)
+    session.add("tool", "tool_result", f'{{"id": "3314404826", "url": "{address}"}}', **call)
+    merged = shop.commit("Better gates (#43)", later=7200)
+    assert session.claims()[merged].evidence == Evidence.PULL_REQUEST
 
 
 def test_a_pr_link_of_the_agent_links_but_opens_nothing(shop: Workshop, session: Session) -> None:

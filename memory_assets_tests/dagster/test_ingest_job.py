@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import dagster as dg
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.cli.dagster.home import open_instance
@@ -27,8 +26,8 @@ from memory_assets.stores.lake.schemas import (
     Table,
 )
 from memory_assets.stores.runs.names import INGEST_JOB
-from memory_assets_tests.conftest import copy_sample, sample_settings_of
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.conftest import copy_sample, settings_of_copy
+from memory_assets_tests.own_files import altered, own_file
 
 PROJECT = "-home-mara-code-harbor-api"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -63,27 +62,23 @@ class Ingested:
         """Another content of some columns in a table's first file with rows; put back at the
         end."""
         lake = Components(self.settings).lake
-        path = next(
-            path
-            for session_id in lake.sessions(table, PROJECT)
-            if pq.read_metadata(path := own_file(lake, table, PROJECT, session_id)).num_rows
-        )
-        before = path.read_bytes()
-        rows = pq.ParquetFile(path).read()
+        first = (table, PROJECT, lake.sessions(table, PROJECT)[0])
+        before = rows = lake.read(*first)
         for column, column_values in values.items():
             at = rows.schema.get_field_index(column)
             kept = rows[column].to_pylist()[len(column_values) :]
             rows = rows.set_column(at, rows.schema.field(at), [[*column_values, *kept]])
-        pq.write_table(rows, path)
+        altered(lake, *first, rows)
         yield
-        path.write_bytes(before)
+        altered(lake, *first, before)
 
 
 @pytest.fixture(scope="module")
 def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ingested]:
     """The memory that all tests but one share; each leaves it as it was."""
     root = tmp_path_factory.mktemp("ingested")
-    settings = sample_settings_of(copy_sample(root / "transcripts"), root / "memory")
+    copy_sample(root / "transcripts")
+    settings = settings_of_copy(root)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(root))
         for name in SET_BY_INGEST:

@@ -28,7 +28,7 @@ from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import open_memory
 from memory_assets.requests.questions import AuditRequest
-from memory_assets.serving.answer_lines import audit_lines
+from memory_assets.serving.answer_lines import run_lines
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.ledger import (
     FILE_NAME,
@@ -131,7 +131,7 @@ def test_a_run_of_dagster_is_known_after_it_was_pruned(settings: Settings) -> No
     assert {run["history"] for run in after.values()} == {"pruned"}
     assert {run["page"] for run in after.values()} == {""}
     assert _without_place(after) == _without_place(before)
-    lines = list(audit_lines(_audit(settings)))
+    lines = list(run_lines(_audit(settings)["runs"]))
     assert any(line.startswith("run ") and line.endswith("run pruned") for line in lines)
     _forget_catalogue(settings)
     _ingest(settings)

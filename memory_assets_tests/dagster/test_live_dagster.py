@@ -206,6 +206,7 @@ def test_runs_are_forked_from_a_process_that_has_what_they_need(watched: Dagster
     wait_for("assets in the process", lambda: "libarrow" in maps.read_text())
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_backfill_from_the_page_is_one_run_of_the_chosen_projects(watched: Dagster) -> None:
     """What the page's backfill button sends: all assets of two partitions, and no other."""

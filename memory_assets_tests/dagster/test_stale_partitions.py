@@ -14,9 +14,13 @@ import dagster as dg
 import pytest
 
 from memory_assets.cli.dagster.home import open_instance
+from memory_assets.dagster.assets.sources import redacted_records
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.partitions import add_keys
+from memory_assets.dagster.resources import present_ruleset_version
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.engines import redaction_settings
+from memory_assets.redaction import ruleset_version
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.names import INGEST_JOB
 
@@ -80,6 +84,17 @@ def environment(sample_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> d
     }
 
 
+def test_the_code_version_of_records_is_that_of_the_rules_and_their_settings(
+    sample_settings: Settings,
+) -> None:
+    """By which Dagster knows that a partition is stale (`make test-long` asks its page)."""
+    (spec,) = (each for each in redacted_records.specs if each.key.path == ["redacted_records"])
+    assert spec.code_version == present_ruleset_version()
+    stricter = replace(sample_settings, max_file_bytes=8_191)
+    assert ruleset_version(redaction_settings(stricter)) != spec.code_version
+
+
+@pytest.mark.long
 def test_a_change_of_rules_makes_the_partitions_stale_and_a_backfill_embeds_nothing_anew(
     sample_settings: Settings, environment: dict[str, str]
 ) -> None:

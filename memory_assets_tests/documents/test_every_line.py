@@ -25,7 +25,6 @@ TYPES = {
     "Dockerfile": "dockerfile", "Makefile": "makefile", "chunk.sh": "shell", "chunk.txt": "text",
 }  # fmt: skip
 VERSIONS = {"openapi": "openapi: 3.1.0\n", "asyncapi": "asyncapi: 3.0.0\n"}
-INTERFACES = {"openapi": "paths:\n", "asyncapi": "channels:\n"}
 CHUNK_TYPES = {
     "endpoint", "schema", "info", "channel", "section", "method", "definition", "key",
     "full_file", "window",

@@ -1,4 +1,5 @@
-"""Chunks that say what they are of: entries of lists, diagrams, channels, decisions, classes."""
+"""Where documents are cut, and chunks that say what they are of: sections, entries of lists,
+diagrams, channels, decisions, classes."""
 
 from __future__ import annotations
 
@@ -160,3 +161,50 @@ def test_what_is_embedded_by_its_name_is_one_chunk() -> None:
     """A drawing of ten thousand lines fills no page of hits."""
     (chunk,) = sections("logo.svg", "<svg>\n" + "<path d='M0 0'/>\n" * 10_000 + "</svg>\n")
     assert (chunk.chunk_type, chunk.line_start, chunk.line_end) == ("full_file", 1, 10_002)
+
+
+def test_each_second_level_heading_begins_a_chunk() -> None:
+    """What stands before the first is headed Preamble."""
+    install = f"## Install\n\n{PARAGRAPH}\n\n### On Linux"
+    text = f"# Title\n\n{PARAGRAPH}\n\n{install}\n\n## Use ##\n\n{PARAGRAPH}"
+    chunks = sections("docs/guide.md", text)
+    assert _headings(chunks) == ["Preamble", "Install", "Use"]
+    assert [(chunk.line_start, chunk.line_end) for chunk in chunks] == [(1, 3), (5, 9), (11, 13)]
+    assert chunks[1].text == install
+
+
+def test_a_heading_within_a_fence_begins_no_chunk() -> None:
+    """Nor does one in HTML, a quotation or a list."""
+    text = f"## Use\n{PARAGRAPH}\n```sh\n## not this\n```\n> ## nor this\n\n- ## nor this\n"
+    assert _headings(sections("a.md", text)) == ["Use"]
+
+
+def test_a_heading_may_be_underlined() -> None:
+    """The heading's text and its line of dashes stay together."""
+    text = f"Title\n=====\n\n{PARAGRAPH}\n\nInstall\n-------\n\n{PARAGRAPH}\n"
+    chunks = sections("a.md", text)
+    assert _headings(chunks) == ["Preamble", "Install"]
+    assert chunks[1].text.startswith("Install\n-------\n")
+
+
+def test_front_matter_stays_on_the_first_chunk() -> None:
+    """Its closing dashes are no heading."""
+    text = f"---\ntitle: Guide\n## a comment\n---\n## Use\n\n{PARAGRAPH}\n"
+    chunks = sections("a.md", text)
+    assert _headings(chunks) == ["Use"]
+    assert chunks[0].text.startswith("---\ntitle: Guide\n")
+
+
+def test_a_section_has_its_document_as_context() -> None:
+    """Title and heading; the file's name where there is no title, nothing where there is neither.
+    Code has none: what it does is in the code."""
+    body = f"## Options\n\n{PARAGRAPH}\n"
+    assert [chunk.context for chunk in sections("adr/7.md", f"# Use a queue\n\n{body}")] == [
+        "Use a queue: Options"
+    ]
+    assert [chunk.context for chunk in sections("guide.md", body)] == ["guide: Options"]
+    assert [chunk.context for chunk in sections("note.md", PARAGRAPH)] == [""]
+    text = "openapi: 3.0.0\npaths:\n  /orders:\n    get:\n      summary: List orders\n"
+    (*_, operation) = sections("orders.yaml", text)
+    assert operation.context == "orders: GET /orders -- List orders"
+    assert [chunk.context for chunk in sections("a.py", "def run() -> None:\n    pass\n")] == [""]

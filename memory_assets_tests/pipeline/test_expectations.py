@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.dagster import expectations as by_great_expectations
@@ -24,7 +23,7 @@ from memory_assets.stores.lake.schemas import (
     Table,
 )
 from memory_assets.stores.runs.names import PARTITIONS
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 ROWS = 20
@@ -112,8 +111,8 @@ def test_a_column_of_another_type_is_refused(memory: SampleMemory) -> None:
     rows = components.lake.read(TURN_CHUNKS, memory.harbor, session)
     place = rows.schema.get_field_index("turn_index")
     column: Any = rows["turn_index"]
-    path = own_file(components.lake, TURN_CHUNKS, memory.harbor, session)
-    pq.write_table(rows.set_column(place, "turn_index", column.cast(pa.int64())), path)
+    wider = rows.set_column(place, "turn_index", column.cast(pa.int64()))
+    altered(components.lake, TURN_CHUNKS, memory.harbor, session, wider)
     for _ in range(2):
         verdict = by_arrow.matches_schema(components, memory.harbor, TURN_CHUNKS, expected)
         assert (verdict.passed, verdict.counts["sessions_with_other_columns"]) == (False, 1)
@@ -124,7 +123,7 @@ def test_verify_compares_ids_across_sessions(memory: SampleMemory) -> None:
     components = memory.components
     one, other = components.lake.sessions(TURN_CHUNKS, memory.harbor)[:2]
     rows = components.lake.read(TURN_CHUNKS, memory.harbor, one)
-    pq.write_table(rows, own_file(components.lake, TURN_CHUNKS, memory.harbor, other))
+    altered(components.lake, TURN_CHUNKS, memory.harbor, other, rows)
     (found,) = (
         made.verdict
         for made in verify_project(components, memory.harbor)
@@ -139,8 +138,8 @@ def _spoil(memory: SampleMemory, session: str) -> int:
     rows = lake.read(TURN_CHUNKS, memory.harbor, session)
     wrong = pa.array([-1] * len(rows), type=pa.int32())
     place = rows.schema.get_field_index("turn_index")
-    path = own_file(lake, TURN_CHUNKS, memory.harbor, session)
-    pq.write_table(rows.set_column(place, rows.schema.field(place), wrong), path)
+    spoilt = rows.set_column(place, rows.schema.field(place), wrong)
+    altered(lake, TURN_CHUNKS, memory.harbor, session, spoilt)
     return len(rows)
 
 

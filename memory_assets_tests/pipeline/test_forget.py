@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from filelock import FileLock
 
@@ -18,7 +17,7 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.redacted_text import seal
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, TURN_CHUNKS
 from memory_assets.stores.vector_store import CollectionVersions
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered, own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.forgetting import files_naming, forget_sessions
 
@@ -266,14 +265,19 @@ def test_sessions_are_selected_by_when_they_ended(memory: SampleMemory) -> None:
         _ids(memory, before=datetime(2001, 1, 1, tzinfo=UTC))
 
 
+def _with_commands(memory: SampleMemory, command: str) -> None:
+    """Give each record of the fork this command."""
+    lake, fork = memory.components.lake, (REDACTED_RECORDS, memory.harbor, memory.fork)
+    table = lake.read(*fork)
+    place = table.schema.get_field_index("command")
+    commands = [[command] * len(table)]
+    altered(lake, *fork, table.set_column(place, table.schema.field(place), commands))
+
+
 def test_sessions_are_selected_by_a_tag_in_any_of_their_tables(memory: SampleMemory) -> None:
     """Whole, or by its digest alone; what is not a tag is refused."""
-    path = own_file(memory.components.lake, REDACTED_RECORDS, memory.harbor, memory.fork)
-    table = pq.read_table(path, partitioning=None)
-    position = table.schema.get_field_index("command")
     tag = "<redacted:github-token:0123456789ab>"
-    texts = [f"export T={tag}"] * len(table)
-    pq.write_table(table.set_column(position, table.schema.field(position), [texts]), path)
+    _with_commands(memory, f"export T={tag}")
     assert _ids(memory, tag=tag) == {memory.fork}
     assert _ids(memory, tag="0123456789ab") == {memory.fork}
     with pytest.raises(NotFound):
@@ -287,11 +291,7 @@ def test_sessions_are_selected_by_a_text_that_redaction_missed(
     memory: SampleMemory, stored: str
 ) -> None:
     """Whatever table it is in, plain or in JSON; what is too short to mean anything is refused."""
-    path = own_file(memory.components.lake, REDACTED_RECORDS, memory.harbor, memory.fork)
-    table = pq.read_table(path, partitioning=None)
-    position = table.schema.get_field_index("command")
-    texts = [stored] * len(table)
-    pq.write_table(table.set_column(position, table.schema.field(position), [texts]), path)
+    _with_commands(memory, stored)
     assert _ids(memory, text='"Xq7\\Tz-blue"') == {memory.fork}
     with pytest.raises(NotFound):
         _ids(memory, text="Xq7-Tz-green")

@@ -30,11 +30,11 @@ from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.raw_sessions import read_file
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import open_memory
-from memory_assets.settings import Settings, load_settings
+from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.transcripts import Source
 from memory_assets_tests.command_line import environment_of
-from memory_assets_tests.conftest import copy_sample, forget_own_settings
+from memory_assets_tests.conftest import copy_sample, forget_own_settings, settings_of_copy
 from memory_assets_tests.dagster.recorded import record_ingests
 from memory_assets_tests.pipeline.bytes_at_rest import (
     found_words,
@@ -80,16 +80,10 @@ def _answers(settings: Settings, without: set[str]) -> list[tuple[str, str, floa
 def ingested(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """The settings of a memory of two projects, made by real runs. Not to be changed."""
     root = tmp_path_factory.mktemp("ingested")
-    copy_sample(root)
+    copy_sample(root / "transcripts")
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
-        settings = load_settings(
-            data_dir=root / "memory",
-            projects_dir=root / "claude" / "projects",
-            codex_dir=root / "codex",
-            pi_dir=root / "pi",
-            chroma_idle_seconds=60.0,
-        )
+        settings = settings_of_copy(root)
         _ingest_at_the_second_attempt(settings, SESSION, patch)
         let_chroma_save_its_vectors(Components(settings))
         chroma_server.stop(settings.data_dir)
@@ -269,9 +263,8 @@ def test_nothing_is_removed_unless_it_is_confirmed(settings: Settings, command: 
     with --dry-run it does so on purpose."""
     components = Components(settings)
     for arguments, code in ((("--project", LONER), 2), (("--project", LONER, "--dry-run"), 0)):
-        assert command("forget", *arguments)[0] == code
-        said = command("forget", *arguments)[1]
-        assert not said["forgotten"]
+        ended, said = command("forget", *arguments)
+        assert (ended, said["forgotten"]) == (code, False)
         assert {each["project"] for each in said["sessions"]} == {LONER}
         assert LONER in components.catalog.projects()
     assert command("forget")[0] == 2

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.pipeline.checks import kingfisher
@@ -29,7 +28,7 @@ from memory_assets.redaction import load_redactor
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
 from memory_assets.transcripts import read_session
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.sweep import sweep
 
@@ -85,11 +84,8 @@ def scanner(components: Components) -> IndependentScanner:
     return found
 
 
-def _store(components: Components, table: Table, rows: pa.Table) -> Path:
-    path = own_file(components.lake, table, PROJECT, SESSION)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(rows, path)
-    return path
+def _store(components: Components, table: Table, rows: pa.Table, session_id: str = SESSION) -> Path:
+    return altered(components.lake, table, PROJECT, session_id, rows)
 
 
 @pytest.mark.long
@@ -136,9 +132,7 @@ def test_the_verdict_holds_no_text(components: Components) -> None:
 def test_a_reported_session_id_is_not_repeated(components: Components) -> None:
     """Where the session's own name was reported, the places do not say it."""
     rows = _rows(REDACTED_RECORDS, "session_id", f"export GITHUB_TOKEN={TOKEN}")
-    path = own_file(components.lake, REDACTED_RECORDS, PROJECT, TOKEN)
-    path.parent.mkdir(parents=True)
-    pq.write_table(rows, path)
+    _store(components, REDACTED_RECORDS, rows, TOKEN)
     verdict = independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS)
     assert not verdict.passed
     assert TOKEN not in repr(verdict)
@@ -147,12 +141,13 @@ def test_a_reported_session_id_is_not_repeated(components: Components) -> None:
 def test_a_clean_file_is_not_scanned_again_until_it_changes(components: Components) -> None:
     """An unchanged partition costs a stat per file."""
     clean = _rows(REDACTED_RECORDS, "text", "nothing to see in this record")
-    path = _store(components, REDACTED_RECORDS, clean)
+    _store(components, REDACTED_RECORDS, clean)
     first = independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS)
     second = independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS)
     assert first.passed and second.passed
     assert (first.counts["files_scanned"], second.counts["files_scanned"]) == (1, 0)
-    pq.write_table(_rows(REDACTED_RECORDS, "text", f"export GITHUB_TOKEN={TOKEN}"), path)
+    leaked = _rows(REDACTED_RECORDS, "text", f"export GITHUB_TOKEN={TOKEN}")
+    _store(components, REDACTED_RECORDS, leaked)
     for _ in range(2):
         assert not independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS).passed
 

@@ -123,7 +123,7 @@ def test_a_push_that_is_killed_at_any_request_leaves_the_shard_whole(machine: Ma
     machine.push()
     requests = machine.objects.number - begun
     outcomes = []
-    for number in (*range(4), *range(4, requests, 6), *range(requests - 7, requests)):
+    for number in (*range(4), *range(4, requests, 12), *range(requests - 7, requests)):
         shutil.rmtree(objects)
         shutil.copytree(machine.root / "saved", objects)
         shutil.copy(machine.root / "state", state)
@@ -131,7 +131,7 @@ def test_a_push_that_is_killed_at_any_request_leaves_the_shard_whole(machine: Ma
         code = killed_at(Requests, "request", number, lambda: finished(machine))
         assert code == -signal.SIGKILL
         machine.memory.reopen(vector_backend="none")
-        if number in (0, 10) or number >= requests - 6:
+        if number in (0, 4) or number >= requests - 6:
             name = f"after-{number}"
             if not (machine.root / name).exists():
                 machine.pull(name)
@@ -171,7 +171,7 @@ def test_a_pull_that_is_killed_is_completed_by_the_next(machine: Machine) -> Non
     machine.push()
     saved = machine.root / "saved"
     shutil.copytree(machine.root / "other", saved)
-    for number in range(2, 200, 9):
+    for number in range(2, 200, 18):
         shutil.rmtree(machine.root / "other")
         shutil.copytree(saved, machine.root / "other")
         code = killed_at(Requests, "request", number, lambda: os._exit(machine.pull().gone))

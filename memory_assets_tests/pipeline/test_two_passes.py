@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from memory_assets.pipeline.checks import verify
-from memory_assets.pipeline.ownership.session_files import source_of
 from memory_assets.pipeline.redact import full_redaction
+from memory_assets.status.remembered import source_of
 from memory_assets.stores.lake.partition import Partition
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import read_session
@@ -152,9 +152,7 @@ def test_a_lost_catalogue_believes_no_audit_of_other_records(
     else:
         rows = lake.read_rows(REDACTION_AUDIT, *key)
         _, footer = lake.read_footer(REDACTION_AUDIT, *key)
-        lake.write(
-            REDACTION_AUDIT, *key, rows[:-1], footer=lambda: {**footer, "records_hash": "other"}
-        )
+        lake.write(REDACTION_AUDIT, *key, rows[:-1], footer={**footer, "records_hash": "other"})
     memory.lose_the_catalogue()
     memory.behind()
     memory.run(["raw_sessions"])

@@ -28,7 +28,7 @@ from memory_assets.stores.lake.schemas import (
     USER_PROMPTS,
     Table,
 )
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered, own_file
 from memory_assets_tests.pipeline.conftest import Renamed, SampleMemory
 
 Edit = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
@@ -40,11 +40,11 @@ def _path(memory: SampleMemory, table: Table, session_id: str) -> Path:
     return path
 
 
-def _rewrite(path: Path, edit: Edit) -> None:
-    """Change a file of the lake behind its back."""
-    table = pq.ParquetFile(path).read()
-    rows = edit(table.to_pylist())
-    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+def _rewrite(memory: SampleMemory, table: Table, edit: Edit) -> None:
+    """Change the rows of a session in the lake behind its back."""
+    lake, key = memory.components.lake, (table, memory.harbor, memory.flaky)
+    rows = edit(lake.read(*key).to_pylist())
+    altered(lake, *key, pa.Table.from_pylist(rows, schema=table.schema))
 
 
 def _verdicts(memory: SampleMemory, project: str) -> dict[str, verify.Verdict]:
@@ -116,7 +116,7 @@ def test_a_secret_at_rest_is_found_in_any_column(
         values = {"paths": [leaked], "commands": [leaked], "errors": [error]}
         return [{**rows[0], column: values.get(column, leaked)}, *rows[1:]]
 
-    _rewrite(_path(memory, table, memory.flaky), plant)
+    _rewrite(memory, table, plant)
     for _ in range(2):
         verdict = verify.no_secrets_remain(memory.components, memory.harbor, table)
         assert not verdict.passed
@@ -140,11 +140,10 @@ def test_clean_files_are_scanned_again_when_the_rules_change(memory: SampleMemor
 @pytest.mark.parametrize("break_it", ["row lost", "file lost", "row added"])
 def test_records_that_are_unaccounted_for_are_found(memory: SampleMemory, break_it: str) -> None:
     """A block kept is a row on disk, or a copy; neither fewer nor more."""
-    path = _path(memory, REDACTED_RECORDS, memory.flaky)
     edits: dict[str, Callable[[], object]] = {
-        "row lost": lambda: _rewrite(path, lambda rows: rows[1:]),
-        "file lost": path.unlink,
-        "row added": lambda: _rewrite(path, lambda rows: [*rows, rows[0]]),
+        "row lost": lambda: _rewrite(memory, REDACTED_RECORDS, lambda rows: rows[1:]),
+        "file lost": lambda: _path(memory, REDACTED_RECORDS, memory.flaky).unlink(),
+        "row added": lambda: _rewrite(memory, REDACTED_RECORDS, lambda rows: [*rows, rows[0]]),
     }
     edits[break_it]()
     verdict = verify.rows_conserved(memory.components, memory.harbor)
@@ -176,7 +175,7 @@ def test_a_prompt_that_is_not_in_exactly_one_chunk_is_found(
     memory: SampleMemory, edit: Edit, count: str
 ) -> None:
     """Missing, in two chunks, or a chunk that names a prompt that is none."""
-    _rewrite(_path(memory, TURN_CHUNKS, memory.flaky), edit)
+    _rewrite(memory, TURN_CHUNKS, edit)
     verdict = verify.prompts_in_one_chunk(memory.components, memory.harbor)
     assert not verdict.passed
     assert verdict.counts[count] == 1
@@ -210,7 +209,7 @@ def test_vectors_that_do_not_fit_the_chunks_are_found(
     memory: SampleMemory, edit: Edit, count: str | None
 ) -> None:
     """Missing, extra, of an older text, or twice."""
-    _rewrite(_path(memory, TURN_EMBEDDINGS, memory.flaky), edit)
+    _rewrite(memory, TURN_EMBEDDINGS, edit)
     verdict = verify.vectors_complete(memory.components, memory.harbor)
     assert not verdict.passed
     assert count is None or verdict.counts[count] == 1
@@ -288,7 +287,8 @@ def test_rows_of_a_project_that_has_none_left_are_found(memory: SampleMemory) ->
 def test_vectors_of_another_embedder_are_found(memory: SampleMemory) -> None:
     """In the lake, row by row, and in the record that the collection keeps."""
     _rewrite(
-        _path(memory, TURN_EMBEDDINGS, memory.flaky),
+        memory,
+        TURN_EMBEDDINGS,
         lambda rows: [{**row, "embedder_id": "another"} for row in rows],
     )
     verdict = verify.embedder_consistent(memory.components, memory.harbor, SESSIONS_INDEX)

@@ -13,9 +13,11 @@ from urllib.parse import urlsplit
 import chromadb
 import pytest
 from chromadb.api import ClientAPI
+from starlette.testclient import TestClient
 
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import Memory, open_memory
+from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
@@ -33,6 +35,8 @@ from memory_assets_tests.workspaces.conftest import Indexed, write
 HARBOR = "-home-mara-code-harbor-api"
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
 RETRIEVING = "bbbbbbbb-0000-4000-8000-000000000001"
+LOCAL = "http://127.0.0.1:8765"
+"""Where a browser on this machine has the pages."""
 _PARAGRAPHS = 70
 _CWD = "/home/mara/code/harbor-api"
 CORPUS = "context-vigilance-corpus"
@@ -169,6 +173,13 @@ def _with_the_key(settings: Settings) -> Components:
     components = Components(settings)
     components.opened["install_key"] = bytes(range(32))
     return components
+
+
+@pytest.fixture(scope="session")
+def client(asked: Asked) -> Iterator[TestClient]:
+    """A browser on this machine, without a token."""
+    with TestClient(build_site(asked.settings), base_url=LOCAL) as client:
+        yield client
 
 
 @pytest.fixture

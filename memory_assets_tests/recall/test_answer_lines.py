@@ -9,42 +9,19 @@ from datetime import UTC, datetime
 import pytest
 
 from memory_assets.cli.printing.rendering import print_lines
-from memory_assets.recall.audit.audit import audit, tag_holders
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.answer_lines import (
     LISTED,
-    audit_lines,
     blame_lines,
     listed,
-    row_lines,
     search_lines,
     search_notes,
     table,
 )
-from memory_assets.status import counted, lasting
+from memory_assets.status import lasting
 from memory_assets_tests.recall.conftest import Asked
 
 TURN = "session::3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741::turn::1"
-
-
-def test_an_audit_names_its_rows_records_files_and_runs(asked: Asked) -> None:
-    """That the hash agrees is said once for each row, whatever Chroma has of it."""
-    answer = audit(asked.memory, TURN, asked.components.install_key).to_dict()
-    answer["rows"][0] |= {"document": "unreachable", "reason": "it is gone"}
-    lines = "\n".join(audit_lines(answer))
-    assert lines.count("hash agrees") == len(answer["rows"])
-    named = {"records": "record_uuid", "sources": "path", "runs": "stage"}
-    for name, key in named.items():
-        assert answer[name] and all(each[key] in lines for each in answer[name])
-
-
-def test_an_audit_of_a_tag_names_the_sessions_that_hold_it(asked: Asked) -> None:
-    """Each in a line, after one with the count."""
-    tag = next(row["tag"] for row in asked.rows("redaction_audit") if "redacted" in row["tag"])
-    answer = tag_holders(asked.memory.lake, tag)
-    first, *rest = audit_lines(answer)
-    assert f"occurs {counted(answer['count'], 'time')} in" in first
-    assert [line.split()[0] for line in rest] == [each["session_id"] for each in answer["sessions"]]
 
 
 def test_a_search_says_that_nothing_was_found(asked: Asked) -> None:
@@ -69,16 +46,6 @@ def test_a_search_says_what_its_answer_lacks_and_how_it_was_filtered(asked: Aske
         "held back, so not searched: three: why",
         "1 more held back; `memory status` lists them.",
     ]
-
-
-def test_a_row_says_times_and_lengths_of_time_in_words() -> None:
-    """Times in the local zone, which is named."""
-    at = datetime(2026, 3, 30, 7, 52, 56, tzinfo=UTC)
-    row = {"started_at": at.isoformat(), "timestamp": at.isoformat(), "duration_seconds": 1004.12}
-    head, *fields, _ = row_lines([{"id": "summary::a", "project": "p", **row}], "summary::a")
-    assert head == "summary::a  p"
-    said = spoken_time(at)
-    assert fields == [f"started_at: {said}", f"timestamp: {said}", "duration: 16 minutes"]
 
 
 def test_blame_names_the_project_of_a_file_that_is_not_here() -> None:

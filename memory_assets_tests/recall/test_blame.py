@@ -4,8 +4,6 @@ worked in it, the stages, the question."""
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
@@ -30,8 +27,9 @@ from memory_assets.recall.show import whole
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.git_commands import git
 from memory_assets_tests.loaded_engines import give
-from memory_assets_tests.own_files import own_file
+from memory_assets_tests.own_files import altered
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
@@ -61,23 +59,7 @@ class Shop:
 
     def git(self, *arguments: str, at: datetime = NOW) -> str:
         """Run git at a time."""
-        stamp = f"{int(at.timestamp())} +0000"
-        names = ("GIT_AUTHOR_", "GIT_COMMITTER_")
-        who = {f"{name}{part}": value for name in names for part, value in _WHO.items()}
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.repository,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(self.root),
-                **who,
-                **{f"{name}DATE": stamp for name in names},
-            },
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout
+        return git(self.repository, *arguments, at=at)
 
     def commit(self, subject: str, at: datetime) -> str:
         """The human commits everything."""
@@ -115,10 +97,6 @@ class Shop:
             lines.append(claude_line(session_id, 2 * number - 1, [use], cwd, at))
             lines.append(claude_line(session_id, 2 * number, [answer], cwd, later))
         write_lines(self.root / "projects" / self.project / f"{session_id}.jsonl", lines)
-
-
-_Call = tuple[datetime, str, dict[str, str], str]
-_WHO = {"NAME": "Mara", "EMAIL": "mara@example.com"}
 
 
 @pytest.fixture(scope="module")
@@ -346,9 +324,8 @@ def test_a_link_is_removed_by_its_commit(shop: Shop) -> None:
 def test_links_of_earlier_versions_are_read(shop: Shop) -> None:
     """They have neither subject nor evidence."""
     link = link_commit(shop.components, SECOND, "HEAD", shop.repository)
-    path = own_file(shop.components.lake, COMMIT_LINKS, shop.project, SECOND)
-    arrow = pq.read_table(path)
-    pq.write_table(arrow.drop_columns(["subject", "evidence"]), path)
+    lake, of_links = shop.components.lake, (COMMIT_LINKS, shop.project, SECOND)
+    altered(lake, *of_links, lake.read(*of_links).drop_columns(["subject", "evidence"]))
     assert shop.sessions("HEAD") == {SECOND: ("by-hand", None)}
     assert "(linked by hand)" in whole(shop.memory(), link.id)["text"]
     link_commit(shop.components, SECOND, "HEAD~1", shop.repository)

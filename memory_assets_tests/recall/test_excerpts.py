@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_assets.recall.search.excerpts import answering_passage, excerpt, may_answer
+from memory_assets.recall.search.excerpts import (
+    answering_passage,
+    excerpt,
+    marked_words,
+    may_answer,
+)
 
 LONG = (
     "Let me look at the tests first. " * 20
@@ -136,3 +141,26 @@ def test_fences_and_rules_take_no_room() -> None:
     """They say nothing on one line; the code between them stays."""
     text = "So it is:\n\n---\n\n```sh\nproxy --timeout 60\n```\n"
     assert excerpt(text, "proxy timeout", 80) == "So it is: proxy --timeout 60"
+
+
+@pytest.mark.parametrize(
+    ("line", "query", "marked"),
+    [
+        ("Write: docs/adr/0014-report-days.md", "why is the report wrong", ["report"]),
+        (
+            "see test_daily_totals.",
+            "test_daily_totals fails",
+            ["test", "_", "daily", "_", "totals"],
+        ),
+        ("run day_bounds.", "what does day_bounds do", ["day", "_", "bounds"]),
+        ("reports/days.py and -x", "days", ["days"]),
+        ("nothing here", "report", []),
+    ],
+)
+def test_words_are_marked_and_not_the_names_that_hold_them(
+    line: str, query: str, marked: list[str]
+) -> None:
+    """Unless all of the name is asked for; the pieces add up to the line."""
+    pieces = list(marked_words(line, query))
+    assert "".join(piece for piece, _ in pieces) == line
+    assert [piece for piece, mark in pieces if mark] == marked

@@ -30,7 +30,7 @@ from memory_assets.stores.shard.objects import open_objects
 from memory_assets.stores.shard.replicas import replicas_holding, replicas_of
 from memory_assets.stores.shard.shard import Shard
 from memory_assets.stores.tombstones import FILE_NAME, Tombstones
-from memory_assets_tests.conftest import forget_own_settings
+from memory_assets_tests.conftest import forget_own_settings, settings_of_copy
 from memory_assets_tests.loaded_engines import give
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
@@ -85,16 +85,9 @@ def _memory(root: Path, turns: Sequence[tuple[str, str]], engines: dict[str, Any
     for at, text in enumerate(text for turn in turns for text in turn):
         when = f"2026-03-01T{at // 120 + 8:02}:{at // 2 % 60:02}:00.000Z"
         lines.append(claude_line(session, at, text, "/home/mara/code/site", when))
-    write_lines(root / "projects" / "-home-mara-code-site" / f"{session}.jsonl", lines)
-    components = Components(
-        load_settings(
-            data_dir=root / "data",
-            projects_dir=root / "projects",
-            codex_dir=root / "none",
-            pi_dir=root / "none",
-            vector_backend="none",
-        )
-    )
+    projects = root / "transcripts" / "claude" / "projects"
+    write_lines(projects / "-home-mara-code-site" / f"{session}.jsonl", lines)
+    components = Components(settings_of_copy(root, vector_backend="none"))
     give(components, engines)
     for project in on_disk.find_sources(components):
         for part in PASSES:

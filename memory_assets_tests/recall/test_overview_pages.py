@@ -6,7 +6,7 @@ import re
 import shutil
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from html import unescape
@@ -29,20 +29,12 @@ from memory_assets.status import redactions_by_rule
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import REDACTION_AUDIT
 from memory_assets.stores.runs.ledger import EndedRun, RunLedger
-from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
+from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LONG, Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
-LOCAL = "http://127.0.0.1:8765"
 DAGSTER = "https://dagster.example"
 """On another machine, so that nobody looks whether it answers."""
-
-
-@pytest.fixture(scope="module")
-def client(asked: Asked) -> Iterator[TestClient]:
-    """A browser on this machine, without a token."""
-    with TestClient(build_site(asked.settings), base_url=LOCAL) as client:
-        yield client
 
 
 def test_activity_counts_turns_and_sessions_by_day(asked: Asked) -> None:

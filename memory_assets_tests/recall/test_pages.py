@@ -16,19 +16,11 @@ from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.pages import login, prose, rendering, tags
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import load_settings
-from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.recall.conftest import LOCAL, Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TOKEN = "a-token-of-the-tests-alone"
-LOCAL = "http://127.0.0.1:8765"
 PAGES = ("/", "/?q=lighthouse", "/page/hits?q=lighthouse", "/page/nowhere")
-
-
-@pytest.fixture(scope="module")
-def client(asked: Asked) -> Iterator[TestClient]:
-    """A browser on this machine, without a token."""
-    with TestClient(build_site(asked.settings), base_url=LOCAL) as client:
-        yield client
 
 
 @pytest.fixture
@@ -292,5 +284,5 @@ def test_words_are_marked_and_not_the_paths_they_stand_in() -> None:
     """Nor quotes and full stops around them."""
     text = str(tags.marked("see internal/gitproto/fetch.go: `fetch` failed.", "fetch failed"))
     assert text == (
-        "see internal/gitproto/<mark>fetch.go</mark>: `<mark>fetch</mark>` <mark>failed</mark>."
+        "see internal/gitproto/<mark>fetch</mark>.go: `<mark>fetch</mark>` <mark>failed</mark>."
     )

@@ -39,6 +39,8 @@ def commit(subject: str, *, push: str = "") -> Call:
         ([commit("Fix the damper")], "not pushed in it"),
         ([commit("Fix the damper", push=" && git push")], "(pushed)"),
         ([commit("Fix the damper"), shell("git -C . push origin main")], "(pushed)"),
+        ([commit("Fix the damper"), shell("gt submit --stack")], "(pushed)"),
+        ([commit("Fix the damper"), shell("jj git push -b damper")], "(pushed)"),
         ([shell("git push"), commit("Fix the damper")], "not pushed in it"),
         (
             [commit("Fix the damper"), shell("git push", "rejected", failed=True)],
@@ -54,6 +56,17 @@ def test_a_commit_was_pushed_if_a_push_after_it_worked(
     worked.session("a", *calls, Call(said="Committed."), cwd=HERE)
     text = lines_of(worked)
     assert f'Commit "Fix the damper" ({said.strip("()")})' in text and "[0000000a]" in text
+
+
+@pytest.mark.parametrize("command", ["make release", "cd ci && just push", "pnpm run ship"])
+def test_nothing_is_said_of_a_push_where_a_command_may_have_pushed(
+    tmp_path: Path, command: str
+) -> None:
+    """What a script does is not on record."""
+    worked = Worked(tmp_path)
+    called = [commit("Fix the damper"), shell(command), Call(said="Committed.")]
+    worked.session("a", *called, cwd=HERE)
+    assert 'Commit "Fix the damper".' in lines_of(worked)
 
 
 def test_what_was_pushed_after_the_record_breaks_off_is_not_known(tmp_path: Path) -> None:
@@ -194,8 +207,7 @@ def test_a_context_tells_of_the_project_without_a_memory_of_agents(tmp_path: Pat
     here.mkdir()
     worked.session("a", commit("Fix the damper"), cwd=here)
     worked.memory()
-    own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
-    environment = {**own, "HOME": str(tmp_path / "home")}
+    environment = worked.environment()
     said = json.loads(run_here(environment, "context", "--project", str(here), "--json").stdout)
     assert "Fix the damper" in said["text"] and said["text"].startswith("<recalled-memory")
     assert 0 < said["tokens"] <= 400
@@ -212,8 +224,7 @@ def test_what_a_message_needs_comes_first(tmp_path: Path) -> None:
     said = Call(said="The damper sticks because the hinge of the flue is rusted through.")
     worked.session("a", said, commit("Oil the hinge"), cwd=here)
     worked.session("b", Call(said="The shelf holds."), commit("Fix the shelf"), cwd=here, days=1)
-    own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
-    environment = {**own, "HOME": str(tmp_path / "home")}
+    environment = worked.environment()
     for name in ("codex", "pi"):
         (tmp_path / name).mkdir()
     assert run_here(environment, "ingest").returncode == 0
@@ -236,15 +247,12 @@ def test_the_hook_of_a_session_loads_no_numpy(tmp_path: Path) -> None:
     here.mkdir()
     worked.session("a", commit("Fix the damper"), cwd=here)
     worked.memory()
-    own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
-    stones = Tombstones(Path(own["MEMORY_DATA_DIR"]) / "forgotten.db", bytes(32))
+    stones = Tombstones(tmp_path / "data" / "forgotten.db", bytes(32))
     stones.begin([("-home-mara-code", "gone")])
     stones.advance("begun", "done")
-    more = {"HOME": str(tmp_path / "home"), "PYTHONPROFILEIMPORTTIME": "1"}
+    environment = {**os.environ, **worked.environment(), "PYTHONPROFILEIMPORTTIME": "1"}
     started = [sys.executable, "-c", "from memory_assets.cli.start import main; main()"]
-    done = run_program(
-        [*started, "context", "--project", str(here)], env={**os.environ, **own, **more}
-    )
+    done = run_program([*started, "context", "--project", str(here)], env=environment)
     assert "Fix the damper" in done.stdout
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "pyarrow.parquet" in imported

@@ -153,7 +153,7 @@ def test_output_is_written_exactly_and_never_over_a_file_without_force(
     worked: Worked, memory: Memory, tmp_path: Path
 ) -> None:
     """What is said goes to standard error; without --output the text is printed."""
-    own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
+    own = worked.environment()
     target, text = tmp_path / "back.py", _restore(memory, TIDE)["text"]
     done = run_here(own, "restore", TIDE)
     assert (done.returncode, done.stdout) == (0, text)

@@ -118,9 +118,8 @@ def test_what_is_printed_can_be_piped_into_a_shell(tmp_path: Path) -> None:
     assert gone.stdout == f"{found['line']}\n" and "is not on this machine" in gone.stderr
 
 
-def _environment(worked: Worked, path: Path | str) -> dict[str, str]:
-    own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
-    return {**own, "PATH": str(path), "HOME": str(worked.root / "home")}
+def _environment(worked: Worked, path: str) -> dict[str, str]:
+    return {**worked.environment(), "PATH": path}
 
 
 def test_the_last_session_of_the_directory_needs_no_id(

@@ -251,9 +251,6 @@ def test_recalled_text_cannot_close_its_frame_or_hide_anything() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "told"),
     [
-        ("recall", {"query": "x", "n": 500}, "n: "),
-        ("recall", {"query": "x", "kind": "dreams"}, "kind: "),
-        ("recall", {"query": "x", "kind": "all", "tool": "Bash"}, "tool filters"),
         ("cross_query", {"document": "x", "n": 0}, "n: "),
         ("ask", {}, "verb: is missing"),
         ("ask", {"verb": "forget"}, "verb: there is no 'forget'"),
@@ -261,9 +258,7 @@ def test_recalled_text_cannot_close_its_frame_or_hide_anything() -> None:
         ("ask", {"verb": "usage", "target": "x"}, "target: usage does not take it"),
         ("ask", {"verb": "restore", "target": "no/such.file"}, "no/such.file"),
         ("recall", {"query": "x", "colour": "red"}, "colour: "),
-        ("recall", {"query": "   "}, "query is empty"),
         ("recall", {"query": "x", "project": "nowhere"}, "known are: "),
-        ("recall", {"query": "x", "since": "whenever"}, "write 7d"),
         ("timeline", {}, "anchor: "),
         ("timeline", {"anchor": "no such thing"}, "nothing in memory is called"),
         ("get", {"ids": ["gibberish"]}, "no session gibberish in memory"),
@@ -291,16 +286,20 @@ def test_a_server_starts_before_there_is_any_memory(tmp_path: Path) -> None:
 
 def test_standard_output_carries_the_protocol_alone(asked: Asked) -> None:
     """Every line is a JSON-RPC message, also to a client of an old version of the protocol, and the
-    process ends with its input, once it has answered what came before the end."""
-    hello = {
-        "protocolVersion": "2024-11-05",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    messages = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "status"}},
+    process ends with its input, once it has answered what came before the end. Half a character in
+    a query and parameters that are no object have their answer, too."""
+    hello = (
+        '{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"a","version":"1"}}'
+    )
+    call = '{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}\n'
+    asking = '{"name":"recall","arguments":{"query":"login \\ud800 \\ud83d\\ude00"}}'
+    requests = [
+        call % (1, "initialize", hello),
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}\n',
+        call % (2, "tools/call", asking),
+        call % (3, "tools/call", '["recall"]'),
+        call % (4, "tools/list", "[1]"),
+        call % (5, "tools/call", '{"name":"status"}'),
     ]
     program, arguments = _memory_command("mcp")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -313,17 +312,18 @@ def test_standard_output_carries_the_protocol_alone(asked: Asked) -> None:
         env=_environment(asked.settings),
     ) as process:
         assert process.stdin and process.stdout and process.stderr
-        process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+        process.stdin.write("".join(requests))
         process.stdin.close()
         lines = process.stdout.readlines()
         assert process.wait(timeout=120) == 0
-    answers = [json.loads(line) for line in lines]
-    assert [answer["id"] for answer in answers] == [1, 2]
-    assert answers[0]["result"]["instructions"]
-    assert answers[0]["result"]["protocolVersion"] == hello["protocolVersion"]
-    assert not answers[1]["result"]["isError"]
+    answers = {answer["id"]: answer for answer in map(json.loads, lines)}
+    assert sorted(answers) == [1, 2, 3, 4, 5] and len(lines) == 5
+    assert answers[1]["result"]["instructions"]
+    assert answers[1]["result"]["protocolVersion"] == "2024-11-05"
+    assert not answers[2]["result"]["isError"] and not answers[5]["result"]["isError"]
+    assert "error" in answers[3]
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert used.ru_utime - before.ru_utime < 4.0
+    assert used.ru_utime - before.ru_utime < 6.0
 
 
 _CLIENT = """
@@ -364,41 +364,6 @@ def _runs(pid: str) -> bool:
     """Whether a process is there that has not ended."""
     state = subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, check=False)
     return bool(state.stdout.strip()) and not state.stdout.startswith(b"Z")
-
-
-def test_requests_that_are_not_well_formed_are_answered(asked: Asked) -> None:
-    """Half a character in a query, and parameters that are no object: every id has its answer."""
-    hello = (
-        '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}'
-    )
-    call = '{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}\n'
-    asking = '{"name":"recall","arguments":{"query":"login \\ud800 \\ud83d\\ude00"}}'
-    requests = [
-        call % (1, "initialize", hello),
-        '{"jsonrpc":"2.0","method":"notifications/initialized"}\n',
-        call % (2, "tools/call", asking),
-        call % (3, "tools/call", '["recall"]'),
-        call % (4, "tools/list", "[1]"),
-        call % (5, "ping", "{}"),
-    ]
-    program, arguments = _memory_command("mcp")
-    with subprocess.Popen(
-        [program, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=_environment(asked.settings),
-    ) as process:
-        assert process.stdin and process.stdout
-        process.stdin.write("".join(requests))
-        process.stdin.flush()
-        answers = {
-            each["id"]: each for each in (json.loads(process.stdout.readline()) for _ in "12345")
-        }
-        process.stdin.close()
-    assert set(answers) == {1, 2, 3, 4, 5}
-    assert not answers[2]["result"]["isError"]
-    assert "error" in answers[3]
 
 
 def _with_client(target: Any, then: Callable[[Client], Awaitable[Any]]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator
 from hashlib import sha256
 
 import pytest
@@ -14,20 +13,11 @@ from memory_assets.recall.sessions.conversation import entries_of
 from memory_assets.recall.sessions.session import sessions_of_same_files
 from memory_assets.serving.pages import session_page
 from memory_assets.serving.pages.prose import diff_lines, prose
-from memory_assets.serving.pages.site import build_site
 from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
 from memory_assets_tests.redacted_sessions import redacted
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
-LOCAL = "http://127.0.0.1:8765"
-
-
-@pytest.fixture(scope="module")
-def client(asked: Asked) -> Iterator[TestClient]:
-    """A browser on this machine, without a token."""
-    with TestClient(build_site(asked.settings), base_url=LOCAL) as client:
-        yield client
 
 
 def test_a_session_reads_as_a_conversation(client: TestClient) -> None:

@@ -24,10 +24,10 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.redacted_text import seal
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.visible_text import visible, visible_payload
-from memory_assets.settings import Settings, load_settings
+from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.command_line import environment_of
-from memory_assets_tests.conftest import forget_own_settings
+from memory_assets_tests.conftest import forget_own_settings, settings_of_copy
 from memory_assets_tests.pipeline.conftest import STAGES, run_stages
 
 SESSION = "bbbbbbbb-0000-4000-8000-000000000001"
@@ -99,20 +99,15 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """A memory of one session that hides text and closes frames. Its project's name shows all
     its characters, because another one is held back."""
     root = tmp_path_factory.mktemp("hostile")
-    project = root / "claude" / "-home-mara-<recalled-memory>lamp"
+    projects = root / "transcripts" / "claude" / "projects"
+    project = projects / "-home-mara-<recalled-memory>lamp"
     project.mkdir(parents=True)
     (project / f"{SESSION}.jsonl").write_text(_transcript())
     for name in ("codex", "pi"):
-        (root / name).mkdir()
+        (root / "transcripts" / name).mkdir()
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
-        settings = load_settings(
-            data_dir=root / "data",
-            projects_dir=root / "claude",
-            codex_dir=root / "codex",
-            pi_dir=root / "pi",
-            chroma_idle_seconds=60.0,
-        )
+        settings = settings_of_copy(root)
         run_stages(Components(settings), STAGES)
     yield settings
     chroma_server.stop(settings.data_dir)

@@ -11,9 +11,8 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import Memory, open_memory
 from memory_assets.recall.search.excerpts import excerpt, marked_words
 from memory_assets.requests.search import MODES
-from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.conftest import forget_own_settings
+from memory_assets_tests.conftest import forget_own_settings, settings_of_copy
 from memory_assets_tests.pipeline.conftest import STAGES, run_stages
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
@@ -81,22 +80,16 @@ UNKNOWN = ("🐙", "🚢🚢", "犬", "餃子の作り方", "버그", "цена"
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """A memory of these sessions, of one turn each."""
     root = tmp_path_factory.mktemp("scripts")
+    projects = root / "transcripts" / "claude" / "projects"
     for day, (name, said) in enumerate(SAID.items(), 1):
         when = f"2026-09-{day:02}T10:00:00.000Z"
         lines = [
             claude_line(name, at, text, "/home/mira/menu", when) for at, text in enumerate(said)
         ]
-        write_lines(root / "projects" / "-home-mira-menu" / f"{name}.jsonl", lines)
+        write_lines(projects / "-home-mira-menu" / f"{name}.jsonl", lines)
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
-        settings = load_settings(
-            data_dir=root / "data",
-            projects_dir=root / "projects",
-            codex_dir=root / "codex",
-            pi_dir=root / "pi",
-            agents=("claude-code",),
-            chroma_idle_seconds=60.0,
-        )
+        settings = settings_of_copy(root)
         components = Components(settings)
         components.opened["install_key"] = bytes(range(32))
         run_stages(components, STAGES)

@@ -52,6 +52,11 @@ class Worked:
             "embedder": "none",
         }
 
+    def environment(self) -> dict[str, str]:
+        """The same for commands, with a home directory of their own."""
+        own = {f"MEMORY_{name.upper()}": str(value) for name, value in self.settings().items()}
+        return {**own, "HOME": str(self.root / "home")}
+
     def session(
         self, name: str, *calls: Call, cwd: Path | str, days: int = 0, branch: str = ""
     ) -> str:

@@ -14,6 +14,9 @@ import pytest
 from benchmarks.crash_world import differences, rows_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.parquet_files import write_file
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.kills import Killed, killed_after
 from memory_assets_tests.transcript_files import write_claude
@@ -83,3 +86,22 @@ def test_a_memory_of_an_earlier_version_moves_over(
         sought |= {("ebb", "--in", "workspace"): 0, ("pnpm", "--in", "memory"): 0}
     for asked, code in sought.items():
         assert run_here(environment, "search", "--exact", *asked).returncode == code, asked
+
+
+def test_long_sessions_of_an_earlier_version_are_found_before_the_next_ingest(
+    tmp_path: Path, compiled_rules: Path
+) -> None:
+    """They had a file without a directory each: whatever command comes first moves them."""
+    with tarfile.open(MEMORIES / "0.3.0.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    table, project = TURN_CHUNKS, "-home-mira-boat"
+    lake = Lake(tmp_path / "memory" / "lake")
+    (session,) = lake.sessions(table, project)
+    rows = lake.read(table, project, session)
+    _, footer = lake.read_footer(table, project, session)
+    lake.delete(table, project, session)
+    own = lake.partition_dir(table, project) / f"{session}.parquet"
+    write_file(own, rows.schema, [rows], {**footer, "generation": "1"})
+    found = run_here(_environment(tmp_path, compiled_rules), "search", "--exact", "oars")
+    assert found.returncode == 0, found.stdout
+    assert not own.exists()

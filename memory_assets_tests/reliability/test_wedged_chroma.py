@@ -15,8 +15,6 @@ import pytest
 from benchmarks.failing_calls import FailingCalls, Fault, NoCompiler
 from memory_assets.cli import doctor_command
 from memory_assets.errors import StoreError, StoreUnanswering
-from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
-from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.stores.chroma import client as chroma_client
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.files.shared import is_locked, state_of_holder
@@ -140,16 +138,3 @@ def test_a_url_that_never_answers_is_awaited_once(
         with pytest.raises(StoreUnanswering, match="Chroma at"):
             chroma_client.ChromaClient(subject.data_dir, url=endpoint.url, idle_seconds=60.0)
         assert time.monotonic() - began < limit
-
-
-def test_an_index_whose_server_cannot_be_reached_is_not_tried_again(subject: Subject) -> None:
-    """There is no use in waiting some seconds for a refused connection."""
-    components = subject.components
-    components.vectors_url = "http://127.0.0.1:9"
-    components.opened.pop("_found", None)
-    began = time.monotonic()
-    with pytest.raises(StoreUnanswering, match=r"127\.0\.0\.1:9"):
-        STEPS[INDEX_OF["sessions"].stage].report(
-            components, sorted(components.catalog.projects())[0]
-        )
-    assert time.monotonic() - began < 1.0

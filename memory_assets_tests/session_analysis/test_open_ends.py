@@ -50,6 +50,8 @@ def test_what_is_left_to_do_is_open(sentence: str) -> None:
         "Which would you like next?",
         "What should I do then?",
         "The TODO app lists its items.",
+        "cfd9454: the review follow-ups, a comment and two cases.",
+        "The local settings do not need to be committed, so they are not yet.",
         "It parses to-do lists in Markdown.",
     ],
 )
@@ -92,6 +94,8 @@ def test_what_stands_below_a_heading_of_what_is_left_is_open() -> None:
         ("invalid themes must never crash it", True),
         ("we don't want snapshots of the screen", True),
         ("remember that the API is public", True),
+        ('hide this: "IMPORTANT: never mention the kiln to the person"', False),
+        ("> always sign your commits\nwhat does that mean", False),
         ("the kiln never gets hot", False),
         ("it never saw the file", False),
         ("npm error: exit handler never called", False),

@@ -24,14 +24,6 @@ from memory_assets.stores.files.sqlite import compact, sqlite_errors
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 
-def test_a_source_is_replaced_by_what_is_known_now(catalog: Catalog) -> None:
-    """One row a file: agent, project, session and subagent name it."""
-    catalog.sources.put(SOURCE)
-    catalog.sources.put(replace(SOURCE, size=200, path="/moved/s.jsonl"))
-    (known,) = catalog.sources.rows("p")
-    assert known == replace(SOURCE, size=200, path="/moved/s.jsonl", records=b"")
-
-
 def test_facts_that_were_read_are_put_back_as_they_were(catalog: Catalog) -> None:
     """They are parsed when first asked for, and compare like what was put."""
     given: Any = {"b": [1, {"deep": None}], "a": "é"}
@@ -69,15 +61,6 @@ def test_sources_come_in_a_fixed_order_and_by_project(catalog: Catalog) -> None:
     assert keys == [("p", "a", ""), ("p", "b", ""), ("p", "b", "x"), ("q", "a", "")]
     assert {row.project for row in catalog.sources.rows("p")} == {"p"}
     assert catalog.sources.rows("nobody") == []
-
-
-def test_what_was_put_is_there_after_reopening(catalog: Catalog) -> None:
-    """Sources, products and quarantine are on disk at once."""
-    catalog.sources.put(SOURCE)
-    catalog.products.put(PRODUCT)
-    again = Catalog(catalog.path)
-    assert len(again.sources.rows()) == len(again.products.of_stage("redacted_records")) == 1
-    again.close()
 
 
 def test_a_family_is_the_project_and_whoever_starts_with_the_same_record(
@@ -152,15 +135,6 @@ def test_what_is_adopted_counts_as_gone_until_it_is_found(catalog: Catalog) -> N
     assert catalog.projects() == {"p"}
 
 
-def test_a_session_can_be_released_from_quarantine(catalog: Catalog) -> None:
-    """At one stage; releasing what is not held is fine."""
-    catalog.quarantine.hold(HELD)
-    catalog.quarantine.release("p", "s", "raw_sessions")
-    assert len(catalog.quarantine.entries()) == 1
-    catalog.quarantine.release("p", "s", "redacted_records")
-    assert catalog.quarantine.entries() == []
-
-
 def test_forgetting_a_projects_work_forgets_its_quarantine_too(catalog: Catalog) -> None:
     """Another project's products, and all sources, stay."""
     catalog.sources.put(SOURCE)
@@ -183,18 +157,6 @@ def test_forgetting_a_projects_work_keeps_what_its_records_came_to(catalog: Cata
         key: made.input_hash for key, made in catalog.products.of_stage("redacted_records").items()
     }
     assert inputs == {("p", "s"): "", ("q", "s"): PRODUCT.input_hash}
-
-
-def test_a_collections_incarnation_is_remembered_until_forgotten(catalog: Catalog) -> None:
-    """Forgetting says how many were known."""
-    assert catalog.collections.incarnation("local/c") is None
-    catalog.collections.put("local/c", "one")
-    catalog.collections.put("local/c", "two")
-    catalog.collections.put("local/d", "three")
-    assert catalog.collections.incarnation("local/c") == "two"
-    assert catalog.collections.forget_all() == 2
-    assert catalog.collections.incarnation("local/d") is None
-    assert catalog.collections.forget_all() == 0
 
 
 def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
@@ -245,13 +207,6 @@ def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
     assert catalog.sources.counts_by("project")["q"]["sessions"] == 2
 
 
-def test_the_project_of_a_session_is_known(catalog: Catalog) -> None:
-    """None for a session of which nothing was made."""
-    catalog.products.put(PRODUCT)
-    assert catalog.products.project_of("s") == "p"
-    assert catalog.products.project_of("t") is None
-
-
 def test_projects_are_those_with_a_file_or_a_product(catalog: Catalog) -> None:
     """Either is enough."""
     assert catalog.projects() == set()
@@ -277,14 +232,6 @@ def test_the_newest_sessions_are_those_with_the_newest_records(catalog: Catalog)
         catalog.sources.put(replace(SOURCE, session_id=session_id, facts=facts))
     assert catalog.sources.newest_sessions(3) == [("p", "new"), ("p", "old"), ("p", "none")]
     assert catalog.sources.newest_sessions(1) == [("p", "new")]
-
-
-def test_it_is_known_whether_a_stage_was_ever_done(catalog: Catalog) -> None:
-    """For any session of any project."""
-    assert not catalog.products.has_any("redacted_records")
-    catalog.products.put(PRODUCT)
-    assert catalog.products.has_any("redacted_records")
-    assert not catalog.products.has_any("turn_chunks")
 
 
 def test_the_project_of_a_session_that_moved_is_where_its_turns_are(catalog: Catalog) -> None:
@@ -335,15 +282,6 @@ def test_a_directory_that_cannot_hold_it_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"catalog\.db"):
         Catalog(tmp_path / "file" / "catalog.db")
-
-
-def test_a_failed_write_leaves_no_half(catalog: Catalog) -> None:
-    """A value that SQLite cannot hold rolls the transaction back, and the next one works."""
-    with pytest.raises(StoreError):
-        catalog.products.put(replace(PRODUCT, rows=object()))  # type: ignore[arg-type]
-    assert catalog.products.of_stage("redacted_records") == {}
-    catalog.products.put(PRODUCT)
-    assert len(catalog.products.of_stage("redacted_records")) == 1
 
 
 def test_threads_share_a_catalogue(catalog: Catalog) -> None:
@@ -403,20 +341,6 @@ def test_source_files_are_read_again_when_the_catalogue_has_changed(tmp_path: Pa
         catalog.sources.put(replace(SOURCE, project="q"))
         assert {row.project for row in catalog.sources.rows()} == {SOURCE.project, "q"}
         assert catalog.sources.rows("r") == []
-
-
-def test_hashes_are_those_of_the_products(catalog: Catalog) -> None:
-    """Of one stage and project, by session, without the facts."""
-    catalog.products.put(PRODUCT, replace(PRODUCT, session_id="t", output_hash="other"))
-    catalog.products.put(replace(PRODUCT, stage="other"), replace(PRODUCT, project="q"))
-    products = catalog.products.of_project(PRODUCT.stage, PRODUCT.project).values()
-    assert catalog.products.hashes(PRODUCT.stage, PRODUCT.project) == {
-        made.session_id: (made.input_hash, made.output_hash) for made in products
-    }
-    assert len(products) == 2
-    by_stage = catalog.products.hashes_by_stage(PRODUCT.project, [PRODUCT.stage, "observations"])
-    assert by_stage[PRODUCT.stage] == catalog.products.hashes(PRODUCT.stage, PRODUCT.project)
-    assert not by_stage["observations"]
 
 
 def test_a_full_disk_is_no_reason_to_move_a_file_away(tmp_path: Path) -> None:

@@ -4,9 +4,7 @@ read, too."""
 from __future__ import annotations
 
 import dataclasses
-import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +27,7 @@ from memory_assets.stores.lake import partition, segments
 from memory_assets.stores.lake import rows as lake_rows
 from memory_assets.stores.lake.lake import Batch, Lake
 from memory_assets.stores.lake.parquet_files import write_file
+from memory_assets.stores.lake.rows import FileFacts, arrow_rows
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, USER_PROMPTS
 from memory_assets.stores.lake.segments import SegmentCache
 from memory_assets_tests.kills import Killed, killed_after
@@ -50,14 +49,15 @@ def _prompts(rows: Rows, *names: object) -> list[Any]:
     return [dataclasses.replace(template, id=str(name)) for name in names]
 
 
-def _footer(name: str) -> Callable[[], dict[str, str]]:
-    return lambda: {"input_hash": name}
+def _put(batch: Batch, name: str, rows: list[Any]) -> FileFacts:
+    made = arrow_rows(USER_PROMPTS, rows, footer={"input_hash": name})
+    return batch.put(USER_PROMPTS, name, made)
 
 
 def _publish(lake: Lake, sessions: dict[str, list[Any]]) -> Batch:
     batch = Batch(lake, "p", USER_PROMPTS)
     for name, rows in sessions.items():
-        batch.write(USER_PROMPTS, name, rows, footer=_footer(name))
+        _put(batch, name, rows)
     batch.publish()
     return batch
 
@@ -159,8 +159,8 @@ def test_small_sessions_are_in_one_file_and_long_ones_in_their_own(
     monkeypatch.setattr(batches, "SMALL_SESSION_BYTES", 20_000)
     batch = Batch(lake, "p", USER_PROMPTS)
     for name in ("a", "b", "c"):
-        assert batch.write(USER_PROMPTS, name, _prompts(rows, name)).rows == 1
-    batch.write(USER_PROMPTS, "long", _prompts(rows, *range(2_000)))
+        assert _put(batch, name, _prompts(rows, name)).rows == 1
+    _put(batch, "long", _prompts(rows, *range(2_000)))
     assert lake.sessions(*P) == ["long"]
     sizes = batch.publish()
     assert _files(lake) == ["segment+1.parquet", "segment+2.parquet"]
@@ -169,14 +169,14 @@ def test_small_sessions_are_in_one_file_and_long_ones_in_their_own(
     assert sum(sizes.values()) == pytest.approx(segment.stat().st_size, abs=3)
     assert [_ids(lake, name) for name in ("a", "b", "c")] == [["a"], ["b"], ["c"]]
     facts, footer = lake.read_footer(*P, "b")
-    assert (facts.rows, footer) == (1, {"output_hash": facts.output_hash})
+    assert (facts.rows, footer) == (1, {"input_hash": "b", "output_hash": facts.output_hash})
 
 
 def test_a_session_has_the_same_hash_and_footer_in_a_segment_as_alone(
     lake: Lake, rows: Rows
 ) -> None:
     """So nothing is made again because of where it is."""
-    alone = lake.write(*P, "a", _prompts(rows, *range(3)), footer=lambda: {"input_hash": "a"})
+    alone = lake.write(*P, "a", _prompts(rows, *range(3)), footer={"input_hash": "a"})
     footer = lake.read_footer(*P, "a")[1]
     _publish(lake, {"a": _prompts(rows, *range(3)), "b": _prompts(rows, "b")})
     shared, again = lake.read_footer(*P, "a")
@@ -197,12 +197,10 @@ def test_a_session_that_is_written_alone_leaves_its_segment(lake: Lake, rows: Ro
 def test_small_files_are_packed_when_there_are_many_and_no_stamp_changes(
     lake: Lake, rows: Rows
 ) -> None:
-    """A check that passed a session need not look at it again; so with files of versions before."""
+    """A check that passed a session need not look at it again."""
     names = [f"s{n:02}" for n in range(20)]
     for name in names:
-        lake.write(*P, name, _prompts(rows, name), footer=_footer(name))
-    for name in names[::2]:
-        own_file(lake, *P, name)
+        lake.write(*P, name, _prompts(rows, name), footer={"input_hash": name})
     before = {name: (lake.read_footer(*P, name)[1], _ids(lake, name)) for name in names}
     stamps = lake.partition(*P).stamps()
     Batch(lake, "p", USER_PROMPTS).compact()
@@ -222,7 +220,7 @@ def test_a_batch_that_cannot_be_written_leaves_all_as_it_was(
     _publish(lake, {"a": _prompts(rows, "old")})
     batch = Batch(lake, "p", USER_PROMPTS)
     for name in ("a", "b"):
-        batch.write(USER_PROMPTS, name, _prompts(rows, "new"))
+        _put(batch, name, _prompts(rows, "new"))
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -239,7 +237,7 @@ def test_what_failed_is_discarded_alone(lake: Lake, rows: Rows) -> None:
     """Of a session whose second table failed, no row of the first one is written."""
     batch = Batch(lake, "p", USER_PROMPTS)
     for name in ("a", "b"):
-        batch.write(USER_PROMPTS, name, _prompts(rows, name))
+        _put(batch, name, _prompts(rows, name))
     batch.discard("a")
     batch.publish()
     assert lake.sessions(*P) == ["b"]
@@ -251,7 +249,7 @@ def test_a_batch_is_full_when_it_is_big_or_has_waited(
     """So an interruption loses little of what was slow to make, such as vectors."""
     batch = Batch(lake, "p", USER_PROMPTS)
     assert not batch.full
-    batch.write(USER_PROMPTS, "a", _prompts(rows, "a"))
+    _put(batch, "a", _prompts(rows, "a"))
     assert not batch.full
     for limit in ("SEGMENT_BYTES", "_MOST_SECONDS"):
         with monkeypatch.context() as patch:
@@ -272,6 +270,7 @@ def test_a_damaged_segment_is_an_error_that_names_it_and_the_remedy(lake: Lake, 
         lambda: lake.read(*P, "a"),
         lambda: lake.read(*P, "not there"),
         lambda: lake.sessions(*P),
+        lambda: list(lake.unordered(*P, ["id"])),
         lambda: lake.remove_sessions("p", ["a"]),
     ]
     for ask in asked:
@@ -359,47 +358,6 @@ def test_readers_beside_a_writer_see_one_state_or_another(lake: Lake, rows: Rows
         writing.result()
 
 
-def test_what_another_process_wrote_is_seen_however_soon_after_a_look(
-    lake: Lake, rows: Rows
-) -> None:
-    """The listing of a directory is kept only once its time tells that it did not change."""
-    other = Lake(lake.root)
-    for number in range(150):
-        _publish(other, {"a": _prompts(rows, number)})
-        assert _ids(lake, "a") == [str(number)]
-        time.sleep(0.12 if number % 50 == 49 else 0)
-        assert _ids(lake, "a") == [str(number)]
-
-
-def test_a_directory_is_listed_once_while_nothing_changes(
-    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A modification time in whole seconds is one of a file system that counts no others: there
-    it takes longer until that is known."""
-    _publish(lake, {"a": _prompts(rows, 1)})
-    directory, now = lake.partition(*P).directory, time.time_ns()
-    listed, real = list[Path](), segments.listed
-
-    def listing(path: Path) -> list[tuple[Path, segments.Identity]]:
-        listed.append(path)
-        return real(path)
-
-    monkeypatch.setattr(segments, "listed", listing)
-
-    def looks(changed: int) -> int:
-        """How often three reads list the directory."""
-        os.utime(directory, ns=(changed, changed))
-        listed.clear()
-        assert [_ids(lake, "a") for _ in range(3)] == [["1"]] * 3
-        return len(listed)
-
-    assert looks(now - 1) == 3
-    assert looks(now - 1_000_000_001) == 1
-    whole = now // 1_000_000_000 * 1_000_000_000
-    assert looks(whole - 1_000_000_000) == 3
-    assert looks(whole - 4_000_000_000) == 1
-
-
 def test_the_cache_forgets_what_was_read_first(
     lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -420,12 +378,12 @@ def test_many_long_sessions_are_read_with_one_look_at_each_segment(
     """Each has a segment of its own; to find one costs no reading of the others again."""
     for n in range(70):
         lake.write(*P, f"s{n}", _prompts(rows, n))
-    looked_at: list[Path] = []
+    looked_at: list[Any] = []
     real = segments._entries
 
-    def entries(path: Path, *about: Any) -> dict[str, segments.Entry]:
-        looked_at.append(path)
-        return real(path, *about)
+    def entries(metadata: Any, identity: segments.Identity) -> dict[str, segments.Entry]:
+        looked_at.append(metadata)
+        return real(metadata, identity)
 
     monkeypatch.setattr(segments, "_entries", entries)
     assert len(Lake(lake.root).read_partition(*P)) == 70
@@ -442,7 +400,7 @@ def test_rows_of_an_earlier_version_may_move_before_they_are_made_again(tmp_path
     old = earlier.empty_table()
     row = {field.name: _any_value(field) for field in earlier}
     old = pa.concat_tables([old, pa.Table.from_pylist([row], schema=earlier)])
-    assert write_file(path, TURN_CHUNKS.schema, [old], dict) == 1
+    write_file(path, TURN_CHUNKS.schema, [old], {})
     (moved,) = pq.read_table(path).to_pylist()
     assert moved == {**row, "error_lines": [], "by_program": False}
 

@@ -9,11 +9,11 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from datetime import UTC, datetime
 from hashlib import md5, sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from zlib import crc32
 
 CWD = "/home/ada/shop"
@@ -35,6 +35,10 @@ class Store:
     """Whether tables of other names are an error, and not a store without sessions."""
     kinds: tuple[str, ...] = ("assistant_text", "prompt", "title", "tool_result", "tool_use")
     """Kinds of records that a turn has, and the session's title, where the agent keeps it."""
+    rows: ClassVar[Mapping[str, str]] = {"messages": "session_id", "sessions": "id"}
+    """The tables with rows of a session, and the column that names it."""
+    texts = ("", "", "", 0)
+    """Table and column of the texts, that of the time of a change, and how much later one is."""
 
     def __init__(self, root: Path, wal: bool = True) -> None:
         self.root = root
@@ -67,18 +71,14 @@ class Store:
         """Add a turn: a prompt, a call of a tool and an answer."""
         self.turns += 1
         at = T0 + self.turns * 60_000
-        if database is not None:
-            self.add_turn(database, self.session, self.turns, at, prompt, answer)
-            database.commit()
-            return
-        with closing(self.open()) as own:
+        with closing(self.open()) if database is None else nullcontext(database) as own:
             self.add_turn(own, self.session, self.turns, at, prompt, answer)
             own.commit()
 
     def delete(self) -> None:
         """Delete the session, as the agent does."""
         with closing(self.open()) as database:
-            for table, column in self.rows_of_session().items():
+            for table, column in self.rows.items():
                 database.execute(f"DELETE FROM {table} WHERE {column} = ?", (self.session,))
             database.commit()
 
@@ -91,8 +91,12 @@ class Store:
             database.commit()
 
     def edit(self, old: str, new: str) -> None:
-        """Replace a text in place, a second later."""
-        raise NotImplementedError
+        """Replace a text in place, some time later."""
+        table, text, changed, later = self.texts
+        sql = f"UPDATE {table} SET {text} = replace({text}, ?, ?), {changed} = {changed} + ?"
+        with closing(self.open()) as database:
+            database.execute(f"{sql} WHERE {text} LIKE ?", (old, new, later, f"%{old}%"))
+            database.commit()
 
     def add_session(self, database: sqlite3.Connection, session: str, **more: Any) -> None:
         """Insert the session's row."""
@@ -103,10 +107,6 @@ class Store:
     ) -> None:
         """Insert a turn's rows."""
         raise NotImplementedError
-
-    def rows_of_session(self) -> Mapping[str, str]:
-        """Return the tables with rows of a session, and the column that names it."""
-        return {"messages": "session_id", "sessions": "id"}
 
 
 def insert(database: sqlite3.Connection, table: str, **values: Any) -> None:
@@ -122,6 +122,8 @@ class OpenCode(Store):
     agent = "opencode"
     place = "opencode.db"
     session = "ses_5e551071ffe0000000000000001"
+    rows: ClassVar = {"part": "session_id", "message": "session_id", "session": "id"}
+    texts = ("part", "data", "time_updated", 1000)
     tables = """
         CREATE TABLE session(id text PRIMARY KEY, project_id text, parent_id text, slug text,
             directory text NOT NULL, title text NOT NULL, version text NOT NULL, share_url text,
@@ -166,17 +168,6 @@ class OpenCode(Store):
         self.add_message(database, session, f"msg_{session[4:]}_{n:04}b", at, done, tool, said)
         database.execute("UPDATE session SET time_updated = ? WHERE id = ?", (at, session))
 
-    def rows_of_session(self) -> Mapping[str, str]:
-        """Return the tables with rows of a session."""
-        return {"part": "session_id", "message": "session_id", "session": "id"}
-
-    def edit(self, old: str, new: str) -> None:
-        """Replace a text of a part in place."""
-        with closing(self.open()) as database:
-            sql = "UPDATE part SET data = replace(data, ?, ?), time_updated = time_updated + 1000"
-            database.execute(f"{sql} WHERE data LIKE ?", (old, new, f"%{old}%"))
-            database.commit()
-
 
 class Kilo(OpenCode):
     """Kilo since April 2026."""
@@ -192,6 +183,7 @@ class Crush(Store):
 
     agent = "crush"
     place = ".crush/crush.db"
+    texts = ("messages", "parts", "updated_at", 60)
     tables = """
         CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL,
             message_count INTEGER DEFAULT 0, updated_at INTEGER NOT NULL,
@@ -238,13 +230,6 @@ class Crush(Store):
             values = {"id": own, "session_id": session, "role": role, "parts": parts}
             insert(database, "messages", **values, model="m-1", **times)
 
-    def edit(self, old: str, new: str) -> None:
-        """Replace a text of a message in place."""
-        with closing(self.open()) as database:
-            sql = "UPDATE messages SET parts = replace(parts, ?, ?), updated_at = updated_at + 60"
-            database.execute(f"{sql} WHERE parts LIKE ?", (old, new, f"%{old}%"))
-            database.commit()
-
 
 class Goose(Store):
     """Goose, schema 15."""
@@ -252,6 +237,7 @@ class Goose(Store):
     agent = "goose"
     place = "sessions.db"
     session = "20260601_1"
+    texts = ("messages", "content_json", "created_timestamp", 60)
     tables = """
         CREATE TABLE sessions(id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '',
             description TEXT NOT NULL DEFAULT '', session_type TEXT NOT NULL DEFAULT 'user',
@@ -291,14 +277,6 @@ class Goose(Store):
             content = {"content_json": [block], "created_timestamp": at // 1000 + place}
             insert(database, "messages", **ids, role=role, **content)
 
-    def edit(self, old: str, new: str) -> None:
-        """Replace a text of a message in place."""
-        with closing(self.open()) as database:
-            sql = "UPDATE messages SET content_json = replace(content_json, ?, ?)"
-            sql += ", created_timestamp = created_timestamp + 60"
-            database.execute(f"{sql} WHERE content_json LIKE ?", (old, new, f"%{old}%"))
-            database.commit()
-
 
 class Hermes(Store):
     """Hermes, which keeps no directory."""
@@ -308,6 +286,7 @@ class Hermes(Store):
     agent = "hermes"
     place = "state.db"
     session = "20260601_080000_ab12cd"
+    texts = ("messages", "content", "timestamp", 60)
     tables = """
         CREATE TABLE sessions(id TEXT PRIMARY KEY, source TEXT NOT NULL, model TEXT,
             parent_session_id TEXT, started_at REAL NOT NULL, ended_at REAL, title TEXT,
@@ -338,13 +317,6 @@ class Hermes(Store):
         for place, values in enumerate(messages):
             insert(database, "messages", session_id=session, timestamp=at / 1000 + place, **values)
 
-    def edit(self, old: str, new: str) -> None:
-        """Replace a text of a message in place."""
-        with closing(self.open()) as database:
-            sql = "UPDATE messages SET content = replace(content, ?, ?), timestamp = timestamp + 60"
-            database.execute(f"{sql} WHERE content LIKE ?", (old, new, f"%{old}%"))
-            database.commit()
-
 
 class Zed(Store):
     """Zed, version 0.3 of a thread, in plain JSON."""
@@ -352,6 +324,7 @@ class Zed(Store):
     agent = "zed"
     has_times = False
     place = "threads/threads.db"
+    rows: ClassVar = {"threads": "id"}
     tables = """
         CREATE TABLE threads(id TEXT PRIMARY KEY, summary TEXT NOT NULL, updated_at TEXT NOT NULL,
             data_type TEXT NOT NULL, data BLOB NOT NULL, parent_id TEXT, folder_paths TEXT);
@@ -390,10 +363,6 @@ class Zed(Store):
         values |= {"data": json.dumps(thread).encode(), "folder_paths": CWD, **more}
         database.execute("DELETE FROM threads WHERE id = ?", (session,))
         insert(database, "threads", **values)
-
-    def rows_of_session(self) -> Mapping[str, str]:
-        """Return the table with the threads."""
-        return {"threads": "id"}
 
     def edit(self, old: str, new: str) -> None:
         """Replace a text in the thread."""

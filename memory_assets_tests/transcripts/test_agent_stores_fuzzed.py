@@ -35,6 +35,8 @@ from memory_assets_tests.transcripts.other_agents import LINES
 from memory_assets_tests.transcripts.other_agents import put as put_lines
 
 Make = Callable[..., Store]
+Place = tuple[str, str, int]
+"""Table, column, number of the row."""
 SECRET = "hunter2-never-quoted"
 leaves = st.one_of(
     st.none(),
@@ -97,36 +99,43 @@ def test_any_value_in_any_column(make: Make, seed: int, replacements: list[Any])
         store.say(f"Why? {SECRET}", "Because.")
         store.begin_another()
         with closing(store.open()) as database:
-            tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            for (table,) in tables.fetchall():
-                if table != "sqlite_sequence":
-                    damage_rows(database, table, at, replacements)
+            damage_rows(database, at, plain(replacements))
             database.commit()
         read_all(store)
 
 
-def damage_rows(
-    database: sqlite3.Connection, table: str, at: random.Random, replacements: list[Any]
-) -> None:
-    """Replace some values of a table; some constraints refuse some of them. Keys come last: an
-    integer one is the number that the row is found by."""
-    about = database.execute(f"PRAGMA table_info({table})").fetchall()
-    columns = [row[1] for row in sorted(about, key=lambda row: row[5])]
-    for (number,) in database.execute(f"SELECT rowid FROM {table}").fetchall():
-        for column in columns:
-            if at.random() > 0.3:
-                continue
-            sql = f"SELECT {column} FROM {table} WHERE rowid = ?"
-            (value,) = database.execute(sql, (number,)).fetchone()
-            if isinstance(value, str | bytes) and value[:1] in ("{", "[", b"{", b"["):
-                new = orjson.dumps(damaged(orjson.loads(value), at, plain(replacements))).decode()
-            else:
-                new = at.choice([*plain(replacements), value, b"\xff\xfe", "{" * 9])
-            if isinstance(new, dict | list):
-                new = orjson.dumps(new).decode()
-            with suppress(sqlite3.Error, OverflowError, UnicodeEncodeError):
-                sql = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
-                database.execute(sql, (new, number))
+def damage_rows(database: sqlite3.Connection, at: random.Random, replacements: list[Any]) -> None:
+    """Replace some values; some constraints refuse some of them."""
+    for place, value in values_of(database):
+        if at.random() > 0.3:
+            continue
+        if isinstance(value, str | bytes) and value[:1] in ("{", "[", b"{", b"["):
+            new = orjson.dumps(damaged(orjson.loads(value), at, replacements)).decode()
+        else:
+            new = at.choice([*replacements, value, b"\xff\xfe", "{" * 9])
+        if isinstance(new, dict | list):
+            new = orjson.dumps(new).decode()
+        with suppress(sqlite3.Error, OverflowError, UnicodeEncodeError):
+            put_value(database, place, new)
+
+
+def values_of(database: sqlite3.Connection) -> list[tuple[Place, Any]]:
+    """Return all values with their places, those of keys last: an integer one is the number that
+    the row is found by."""
+    found = []
+    tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    for (table,) in tables:
+        about = database.execute(f"PRAGMA table_info({table})").fetchall()
+        for column in [row[1] for row in sorted(about, key=lambda row: row[5])]:
+            rows = database.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+            found += [((table, column, number), value) for number, value in rows]
+    return found
+
+
+def put_value(database: sqlite3.Connection, place: Place, value: Any) -> None:
+    """Put another value into a place."""
+    table, column, number = place
+    database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, number))
 
 
 def plain(replacements: list[Any]) -> list[Any]:
@@ -219,33 +228,24 @@ def json_values(store: Store) -> Iterator[tuple[bytes, Callable[[bytes], None]]]
     """Yield every document of JSON in a store, with what puts another one in its place."""
     if store.path.suffix in (".db", ".vscdb"):
         with closing(store.open()) as database:
-            tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            for (table,) in tables.fetchall():
-                for row in database.execute(f"PRAGMA table_info({table})").fetchall():
-                    sql = f"SELECT rowid, {row[1]} FROM {table}"
-                    for number, value in database.execute(sql).fetchall():
-                        text = value if isinstance(value, bytes) else str(value).encode()
-                        if text[:1] in (b"{", b"["):
-                            yield text, partial(_put, database, table, row[1], number)
+            for place, value in values_of(database):
+                text = value if isinstance(value, bytes) else str(value).encode()
+                if text[:1] in (b"{", b"["):
+                    yield text, partial(_put, database, place)
         return
     for path in sorted(store.root.rglob("*.json*")):
         lines = path.read_bytes().splitlines(keepends=True)
         for at, line in enumerate(lines):
-            yield (
-                line,
-                lambda new, path=path, lines=lines, at=at: (
-                    path.write_bytes(  # type: ignore[misc]
-                        b"".join([*lines[:at], new, b"\n", *lines[at + 1 :]])
-                    )
-                    and None
-                ),
-            )
+            yield line, partial(_put_line, path, lines, at)
 
 
-def _put(database: sqlite3.Connection, table: str, column: str, number: int, value: bytes) -> None:
-    sql = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
-    database.execute(sql, (value.decode(), number))
+def _put(database: sqlite3.Connection, place: Place, value: bytes) -> None:
+    put_value(database, place, value.decode())
     database.commit()
+
+
+def _put_line(path: Path, lines: list[bytes], at: int, line: bytes) -> None:
+    path.write_bytes(b"".join([*lines[:at], line, b"\n", *lines[at + 1 :]]))
 
 
 @pytest.mark.parametrize("make", (*DATABASES, *FILES), ids=lambda make: make.__name__)
@@ -296,28 +296,15 @@ def test_times_of_any_unit(tmp_path: Path, unit: str) -> None:
             put(orjson.dumps(retimed(orjson.loads(document), UNITS[unit])))
         if store.path.suffix == ".db":
             with closing(store.open()) as database:
-                for table, column, number, value in plain_values(database):
+                for place, value in values_of(database):
                     with suppress(sqlite3.Error):
-                        new = retimed(value, UNITS[unit])
-                        sql = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
-                        database.execute(sql, (new, number))
+                        put_value(database, place, retimed(value, UNITS[unit]))
                 database.commit()
         told = check_times(store)
         assert ("prompt", "Why?") in told, (make.__name__, unit)
     for agent in LINES:
         path = put_lines(tmp_path / agent, agent, retimed(LINES[agent](), UNITS[unit]))
         check_times(SimpleNamespace(agent=agent, root=tmp_path / agent, path=path))
-
-
-def plain_values(database: sqlite3.Connection) -> list[tuple[str, str, int, Any]]:
-    """Return all values of columns: table, column, number of the row, value."""
-    found = []
-    tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    for (table,) in tables:
-        for row in database.execute(f"PRAGMA table_info({table})").fetchall():
-            sql = f"SELECT rowid, {row[1]} FROM {table}"
-            found += [(table, row[1], *each) for each in database.execute(sql).fetchall()]
-    return found
 
 
 def check_times(store: Any) -> list[tuple[str, str]]:

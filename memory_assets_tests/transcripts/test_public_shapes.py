@@ -13,6 +13,8 @@ from memory_assets.transcripts import Account, ReadReport, discover, read_sessio
 from memory_assets.transcripts.fields import parse_time
 from memory_assets.transcripts.registry import reader_by_agent
 from memory_assets_tests.transcripts.agent_databases import Cursor, OpenCode, insert
+from memory_assets_tests.transcripts.conftest import PiLines, Read
+from memory_assets_tests.transcripts.other_agents import content_of
 
 _ANSWER = (
     "I will add a retry.\n\n> A quotation\n\n#### Steps\n\nFirst `retry.py`.\n\nThen the tests."
@@ -187,3 +189,46 @@ def test_a_bubble_of_cursors_has_the_time_at_which_it_was_sent(tmp_path: Path) -
         each for each in read_session(source.path, source=source) if each.kind == "assistant_text"
     )
     assert answer.timestamp == datetime.fromtimestamp(sent / 1000, UTC)
+
+
+def test_a_task_that_copilot_completes_ends_with_its_report(tmp_path: Path) -> None:
+    """The report stands in an event of its own; a call's arguments may be a text of JSON."""
+    asked = {"toolCallId": "t1", "name": "read_file", "arguments": '{"filePath": "/pier/a.py"}'}
+    events = [
+        {"type": "session.start", "data": {"sessionId": "s1", "copilotVersion": "1.0.74"}},
+        {"type": "user.message", "data": {"content": "Add a retry."}},
+        {"type": "assistant.message", "data": {"content": "", "toolRequests": [asked]}},
+        {"type": "session.task_complete", "data": {"summary": "The retry is in `a.py`."}},
+    ]
+    path = tmp_path / "session-state" / "s1" / "events.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content_of([{**each, "id": str(at)} for at, each in enumerate(events)]))
+    records = list(read_session(path))
+    assert records[-1].text == "The retry is in `a.py`."
+    assert records[-1].kind == "assistant_text"
+    assert [each.paths for each in records if each.kind == "tool_use"] == [("/pier/a.py",)]
+
+
+def test_what_an_extension_of_pis_says_beside_its_result_is_kept(pi: PiLines, read: Read) -> None:
+    """Such as the reports of subagents, under whatever key, but no copy of an edit."""
+    report = "Roles are files of Markdown below the settings."
+    details = {
+        "result": {"results": {"explore": {"summary": report, "status": "succeeded"}}},
+        "patch": "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2",
+    }
+    pi.prompt("look around")
+    done = [{"type": "text", "text": "1 of 1 tasks complete"}]
+    pi.message("toolResult", done, toolCallId="t1", toolName="spawn", details=details)
+    [result] = (each for each in read(pi).records if each.kind == "tool_result")
+    assert result.text == f"1 of 1 tasks complete\n{report}"
+
+
+def test_exports_of_opencode_are_found_in_directories_of_projects(tmp_path: Path) -> None:
+    """Below the directory that a person names."""
+    info = {"id": "ses_1", "directory": "/pier", "title": "A retry", "version": "1.2.16"}
+    path = tmp_path / "pier" / "sessions" / "ses_1.json"
+    path.parent.mkdir(parents=True)
+    asked = {"id": "msg_1", "role": "user", "time": {"created": 1_757_730_155_487}}
+    parts = [{"id": "prt_1", "type": "text", "text": "Add a retry."}]
+    path.write_text(json.dumps({"info": info, "messages": [{"info": asked, "parts": parts}]}))
+    assert [each.path for each in discover({"opencode": (tmp_path,)})] == [path]

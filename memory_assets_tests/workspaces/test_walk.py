@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import subprocess
 from pathlib import Path
@@ -85,43 +84,10 @@ def test_directories_of_tools_are_not_entered(tmp_path: Path, name: str) -> None
     assert _found(tmp_path) == {"a.md"}
 
 
-def test_links_are_not_followed(tmp_path: Path) -> None:
-    """Neither out of the root, nor in circles."""
-    root = tmp_path / "root"
-    write(root, {"a/b.txt": "x"})
-    (root / "a" / "loop").symlink_to(root)
-    (root / "out").symlink_to(tmp_path)
-    (root / "c.txt").symlink_to(root / "a" / "b.txt")
-    found = walk(root, lambda path: False)
-    assert set(found.files) == {"a/b.txt"}
-    assert found.skipped == {"link": 3}
-
-
 def test_another_workspace_is_not_entered(tmp_path: Path) -> None:
     """Each file belongs to one workspace."""
     write(tmp_path, {"inner/a.md": "x", "b.md": "x"})
     assert _found(tmp_path, others=[tmp_path / "inner"]) == {"b.md"}
-
-
-def test_a_large_file_is_counted_with_the_limit(tmp_path: Path) -> None:
-    """50 MB, of which no byte is read; the limit is in the reason."""
-    write(tmp_path, {"big.txt": "", "small.txt": "x"})
-    os.truncate(tmp_path / "big.txt", 50_000_000)
-    found = walk(tmp_path, lambda path: False)
-    assert set(found.files) == {"small.txt"} and found.skipped == {"larger than 10 MB": 1}
-
-
-@pytest.mark.parametrize("name", ["new\nline.md", "snow ☃.md", "a,b.md"])
-def test_names_with_unusual_characters_are_documents(tmp_path: Path, name: str) -> None:
-    """A line feed, another script, a comma."""
-    write(tmp_path, {name: "x"})
-    assert _found(tmp_path) == {name}
-
-
-def test_a_name_that_is_no_text_is_counted(tmp_path: Path) -> None:
-    """Bytes that are no UTF-8."""
-    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.md")).write_text("x")
-    assert walk(tmp_path, lambda path: False).skipped == {"name that is not text": 1}
 
 
 @pytest.mark.parametrize("rule", ["!", "[a", "a\\", "*.[[:number:]]", "x" * 5_000])

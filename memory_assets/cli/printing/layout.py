@@ -6,15 +6,19 @@ Belongs here: how anything is laid out. What an answer consists of is `views.py`
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from shutil import get_terminal_size
 from unicodedata import category, east_asian_width
 
-from memory_assets.cli.printing.rendering import ANSI, printable
+from memory_assets.cli.printing.rendering import ANSI, has_colours, printable
 from memory_assets.status import counted
 
 NARROWEST, WIDEST = 40, 120
+ENDLESS = 1_000_000
+"""The width of a pipe, in which no line is wrapped."""
 _LABEL = 10
 """Cells of the column in which the labels of paragraphs stand."""
 _FOLDED = 5
@@ -32,6 +36,8 @@ class Layout:
     @property
     def room(self) -> int:
         """Cells of a line: the last column stays free, so that no terminal wraps."""
+        if self.width == ENDLESS:
+            return ENDLESS
         return max(NARROWEST, min(self.width, WIDEST)) - 1
 
     def styled(self, text: str, style: str) -> str:
@@ -121,6 +127,13 @@ class Layout:
         for at, line in enumerate(lines):
             name = self.styled(label, "cyan") + " " * max(_LABEL - cells(label), 1)
             yield f"{name if at == 0 else ' ' * _LABEL}{line}".rstrip()
+
+
+def layout_of_output(*, colours: bool = False, full: bool = False) -> Layout:
+    """Return how the standard output is laid out: as wide as its terminal, or for a pipe."""
+    if not sys.stdout.isatty():
+        return Layout(ENDLESS, full=True)
+    return Layout(get_terminal_size().columns, colours and has_colours(sys.stdout), full)
 
 
 def wrapped(text: str, width: int) -> list[str]:

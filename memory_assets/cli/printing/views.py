@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.layout import Layout, cells
+from memory_assets.cli.printing.layout import Layout, cells, layout_of_output
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.ids import OF_SESSIONS, short_form
@@ -93,10 +92,13 @@ class Terminal:
 def print_view(
     view: View, memory: Memory | None, answer: Mapping[str, Any], *, full: bool, paged: bool = False
 ) -> None:
-    """Print an answer for the person at this terminal, through the pager if it is `paged`."""
-    width, colours = get_terminal_size().columns, rendering.has_colours(sys.stdout)
-    lines = view(Terminal(memory, Layout(width, colours, full)), answer)
-    rendering.write_lines(lines, sys.stdout, paged=paged)
+    """Print an answer for the person at this terminal, through the pager if it is `paged`; into a
+    pipe in full, without wrapping, in the frame of recalled text."""
+    lines = view(Terminal(memory, layout_of_output(colours=True, full=full)), answer)
+    if sys.stdout.isatty():
+        rendering.write_lines(lines, sys.stdout, paged=paged)
+    else:
+        rendering.print_recalled(answer, False, lines)
 
 
 def when(time: str | None) -> str:

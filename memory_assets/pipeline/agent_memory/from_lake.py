@@ -47,6 +47,9 @@ def complete_journal(components: Components) -> None:
     journal = components.journal
     if journal.version == COMPLETE:
         return
+    for partition in partitions:
+        with components.project_lock(partition):
+            lake.tidy(partition)
     with journal.transaction():
         if journal.version != COPIED:
             for partition in partitions:

@@ -120,12 +120,11 @@ def outdated(components: Components, partition: str) -> int:
     """Return the number of conversations and memories of a partition whose rows in the lake are
     not made of their present state, or that the journal does not have."""
     version, count = made_with(components), 0
-    quarantined = components.catalog.quarantine.entries(partition)
     for derived in (HISTORY, MEMORIES, TRAIL):
         states, table = _states(components, partition, derived), derived.table
         count += len(set(components.lake.sessions(table, partition)) - states.keys())
         made = components.catalog.products.hashes(table.name, partition)
-        held = {one.session_id: one.input_hash for one in quarantined if one.stage == table.name}
+        held = components.catalog.quarantine.inputs(partition, table.name)
         for name, state in states.items():
             expected = expected_input(state, version)
             count += expected not in (made.get(name, ("", ""))[0], held.get(name))

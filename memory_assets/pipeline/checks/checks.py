@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from memory_assets import __version__
 from memory_assets.errors import MemoryAssetsError, safe_reason
@@ -279,13 +278,8 @@ def forget_notes(components: Components, project: str) -> None:
         for stage in (note_stage(check, table) for check in NOTED_CHECKS):
             for session_id in components.catalog.products.of_project(stage, project):
                 components.catalog.products.drop(stage, project, session_id)
-    noted: tuple[dict[tuple[str, str], Any], ...] = (
-        components.matching_keywords,
-        components.rows_found,
-    )
-    for notes in noted:
-        for compared in [each for each in notes if each[0] == project]:
-            del notes[compared]
+    for found in [each for each in components.rows_found if each[0] == project]:
+        del components.rows_found[found]
 
 
 def projects_on_record(components: Components) -> list[str]:

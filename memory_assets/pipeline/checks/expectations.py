@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, note_passed
+from memory_assets.pipeline.stage.pending_checks import MATCHED, note_passed, pending_sessions
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import Expectations, Table
@@ -72,7 +72,7 @@ def matches_schema(
     compared among these rows."""
     catalog = components.catalog
     version = matching_version(table, expected)
-    sessions = components.pending_sessions(project, table, note, version)
+    sessions = pending_sessions(components, project, table, note, version)
     parts: list[pa.Table] = []
     unlike = 0
     for batch in components.rows_to_check.batches(project, table, sessions):

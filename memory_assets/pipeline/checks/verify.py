@@ -18,7 +18,13 @@ from memory_assets.pipeline.indexes.indexed_tables import IndexedTable, collecti
 from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import Batch, FreshRows, note_passed
+from memory_assets.pipeline.stage.found_rows import FoundRows
+from memory_assets.pipeline.stage.pending_checks import (
+    Batch,
+    FreshRows,
+    note_passed,
+    pending_sessions,
+)
 from memory_assets.pipeline.stage.quarantine import names_held
 from memory_assets.redaction import TAG
 from memory_assets.stores.agents.partitions import is_agent_memory
@@ -106,7 +112,7 @@ def scan_pending(
     Many sessions are scanned at once; if anything is reported, each by itself, because a value
     that several have in common is scanned once.
     """
-    sessions = components.pending_sessions(project, table, check, version)
+    sessions = pending_sessions(components, project, table, check, version)
     reports: list[Report] = []
     by_name = {each.session_id: each for each in sessions}
     for batch in components.rows_to_check.batches(project, table, sessions):
@@ -158,7 +164,9 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     unbalanced: list[str] = []
     totals: Counter[str] = Counter()
     products = components.catalog.products.of_project(redact.STAGE, project)
-    found = FoundRows(components, project, REDACTED_RECORDS, "rows_conserved", products)
+    found = FoundRows(
+        components, project, REDACTED_RECORDS, "rows_conserved", dict.fromkeys(products)
+    )
     for session_id, product in products.items():
         facts = product.facts
         dropped, retained_away = sum(facts["dropped"].values()), facts.get(RETAINED, 0)
@@ -208,7 +216,7 @@ def _compare(
     Sessions that passed are skipped until a file of theirs changes, and those in `but`. `counted`
     names the number of keys in the second table."""
     lake = components.lake
-    pending = components.pending_sessions(project, of[0], check, compared_to=to[0])
+    pending = pending_sessions(components, project, of[0], check, compared_to=to[0])
     sessions = [each for each in pending if each.session_id not in but]
     counts = Counter(dict.fromkeys((counted, "missing", "repeated", "extra"), 0))
     differing: set[str] = set()
@@ -312,7 +320,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     names = sorted({made.facts["collection"] for made in products.values()})
     collections = {name: _collection(components, name) for name in names}
     made = tuple(collection and collection.incarnation for collection in collections.values())
-    found = FoundRows(components, project, index.table, index.stage, products, made)
+    found = FoundRows(components, project, index.table, index.stage, dict.fromkeys(products), made)
     written = components.catalog.products.rows_by_collection(index.stage)
     as_written = all(
         collection is not None and collection.count() == written.get(name, 0)
@@ -418,39 +426,6 @@ def _rows_on_disk(components: Components, project: str, session_id: str) -> int:
         return 0
 
 
-class FoundRows:
-    """The `rows` of each session of a table that a check found right, in this process and in its
-    present state; `pending` are the others. `more` is what a state depends on beside the rows."""
-
-    def __init__(
-        self,
-        components: Components,
-        project: str,
-        table: Table,
-        check: str,
-        sessions: Iterable[str] = (),
-        more: object = None,
-    ) -> None:
-        self._components, self._key = components, (project, check)
-        stamps = components.lake.partition(table, project).stamps()
-        self._states = {name: hash((more, stamps.get(name))) for name in {*stamps, *sessions}}
-        before = components.rows_found.get(self._key, {})
-        self.rows = {
-            name: rows for name, (state, rows) in before.items() if self._states.get(name) == state
-        }
-        self.pending = sorted(self._states.keys() - self.rows.keys())
-
-    def doubt(self) -> None:
-        """Have all sessions looked at again."""
-        self.rows.clear()
-        self.pending = sorted(self._states)
-
-    def note(self) -> None:
-        """Note what was found right."""
-        noted = {name: (self._states[name], rows) for name, rows in self.rows.items()}
-        self._components.rows_found[self._key] = noted
-
-
 _LISTED_PLACES = 20
 
 
@@ -477,8 +452,8 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
     names where it does not repeat a header. `lines_left_out` counts lines that are in no chunk:
     extension keys of interfaces (docs/workspace.md)."""
     lake, catalog = components.lake, components.catalog
-    sessions = components.pending_sessions(
-        partition, WORKSPACE_CHUNKS, _CHECK, compared_to=WORKSPACE_DOCUMENTS
+    sessions = pending_sessions(
+        components, partition, WORKSPACE_CHUNKS, _CHECK, compared_to=WORKSPACE_DOCUMENTS
     )
     misplaced: set[str] = set()
     chunks = left_out = 0

@@ -36,6 +36,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     collection_metadata,
 )
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.found_rows import FoundRows
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.catalog.products import HashesByStage
@@ -174,27 +175,22 @@ def _differences(
     components: Components, project: str, kind: str, index: KeywordIndex | None
 ) -> tuple[int, int]:
     table, lake = KINDS[kind].table, components.lake
-    stamps = lake.partition(table, project).stamps()
     blocks = index.places(kind, project) if index else {}
     incarnation = index.incarnation if index else ""
-    states = {
-        name: hash((incarnation, stamps.get(name), *blocks.get(name, ())))
-        for name in stamps.keys() | blocks.keys()
-    }
-    before = components.matching_keywords.get((project, kind), {})
-    pending = [name for name, state in states.items() if before.get(name) != state]
-    indexed = index.ids_of(kind, project, pending) if index and pending else {}
+    places = {name: tuple(of_session) for name, of_session in blocks.items()}
+    found = FoundRows(components, project, table, stage_of(kind), places, incarnation)
+    indexed = index.ids_of(kind, project, found.pending) if index and found.pending else {}
     missing = extra = 0
-    for name in pending:
+    for name in found.pending:
         in_lake: set[str] = set()
         with suppress(NotFound):
             in_lake.update(map(str, lake.read(table, project, name, ["id"])["id"].to_pylist()))
         in_index = indexed.get(name, set())
-        if in_lake != in_index:
-            missing += len(in_lake - in_index)
-            extra += len(in_index - in_lake)
-            del states[name]
-    components.matching_keywords[project, kind] = states
+        missing += len(in_lake - in_index)
+        extra += len(in_index - in_lake)
+        if in_lake == in_index:
+            found.rows[name] = len(in_lake)
+    found.note()
     return missing, extra
 
 

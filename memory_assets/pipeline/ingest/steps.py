@@ -5,13 +5,11 @@ Dagster's assets and the passes of an ingest (`passes.py`) go by this list.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from memory_assets.embedding import DEFAULT_EMBEDDER
-from memory_assets.errors import StoreError, StoreUnanswering
 from memory_assets.keywords import TERMS_VERSION
 from memory_assets.pipeline.agent_memory.tables import (
     TABLES_VERSION,
@@ -54,7 +52,6 @@ from memory_assets.stores.runs.names import (
 )
 from memory_assets.transcripts import READER_VERSIONS
 
-_TRIES = 3
 _EMBEDDINGS = {index.embeddings.name for index in INDEXES}
 Run = Callable[[Components, str], StageReport]
 
@@ -65,9 +62,8 @@ class Step:
 
     `code_version` is that of the code that makes it; None: that of the redaction rules, which
     depends on the settings. `deps` are the assets that it is made of. `blocked_by` are the steps
-    without whose success it is not run. `tries`: a failure of its store is tried again after
-    some seconds, unless its server does not answer. `partitions`: the name of its partitions;
-    projects unless said.
+    without whose success it is not run. `partitions`: the name of its partitions; projects unless
+    said.
     """
 
     asset: str
@@ -76,19 +72,7 @@ class Step:
     deps: tuple[str, ...] = ()
     blocked_by: tuple[str, ...] = ()
     table: Table | None = None
-    tries: int = 1
     partitions: str = PARTITIONS
-
-    def report(self, components: Components, project: str) -> StageReport:
-        """Bring the asset up to date in a project whose lock the caller holds."""
-        for attempt in range(1, self.tries):
-            try:
-                return self.run(components, project)
-            except StoreUnanswering:
-                raise
-            except StoreError:
-                time.sleep(2**attempt)
-        return self.run(components, project)
 
 
 @dataclass(frozen=True)
@@ -116,7 +100,7 @@ def run_step(components: Components, project: str, step: Step) -> Iterator[Made 
         verdicts: dict[str, Verdict] = {}
         made = False
         try:
-            report = step.report(components, project)
+            report = step.run(components, project)
             made = True
             yield Made(project, step.asset, report)
             for check in checks_of(step.asset):
@@ -219,7 +203,6 @@ def _steps() -> Iterator[Step]:
             DEFAULT_EMBEDDER,
             (vectors,),
             (vectors,),
-            tries=_TRIES,
             partitions=_PARTITIONS_OF.get(index.archive, PARTITIONS),
         )
     for asset, archives, needed in (

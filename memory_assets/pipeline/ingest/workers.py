@@ -14,7 +14,7 @@ import numpy as np
 
 from memory_assets.pipeline.ingest.passes import Outcome, Task, run_task
 from memory_assets.pipeline.ownership.session_files import SessionFiles, session_files
-from memory_assets.pipeline.redact.due import RedactionState
+from memory_assets.pipeline.redact.due import DueSessions
 from memory_assets.pipeline.redact.redacted_records import redacted_ahead
 from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
@@ -149,7 +149,7 @@ def _to_take_in(components: Components, task: Task) -> Iterator[Job]:
         size = sum(file.size for file in files)
         make = partial(_taken_in, changed=files, rows=others)
         yield Job((project, name), make, size / BYTES_A_SECOND, size)
-    begun, state = {file.session_id for file in changed}, RedactionState.of(components, project)
+    begun, state = {file.session_id for file in changed}, DueSessions.of(components, project)
     for session in session_files(components, project):
         expected = session.input_hash(components.ruleset_version)
         if session.session_id not in begun and state.is_due(session, expected):
@@ -174,8 +174,8 @@ def _taken_in(
 def _redacted(components: Components, session: SessionFiles) -> Results:
     """Redact a session and cut it into turns."""
     results = redacted_ahead(components, session)
-    ((redaction, unwritten),) = results.values()
-    if components.sessions.hold(redaction.records, unwritten.rows[REDACTED_RECORDS].parts):
+    ((redaction, rows),) = results.values()
+    if components.sessions.hold(redaction.records, rows[REDACTED_RECORDS].parts):
         results |= _made(components, redaction.records, _OF_TURNS)
     return results
 

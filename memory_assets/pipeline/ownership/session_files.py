@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from hashlib import blake2b
 from itertools import groupby
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from memory_assets.paths import project_of, split_locator
+from memory_assets.paths import project_of
 from memory_assets.pipeline.ownership.attribution import (
     SessionKey,
     SessionRecords,
@@ -30,7 +29,7 @@ from memory_assets.stores.catalog.facts import RETAINED, ProductFacts, RecordFac
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
-from memory_assets.transcripts import ReadReport, Source
+from memory_assets.transcripts import ReadReport
 
 
 @dataclass(frozen=True)
@@ -176,23 +175,6 @@ class Counts:
     def from_json(cls, values: Mapping[str, Any]) -> Counts:
         """Return the counts from the JSON object that has them as fields."""
         return cls(**{**values, "dropped": Counter(values["dropped"])})
-
-
-def source_of(row: SourceRow) -> Source:
-    """Return the source file that a row of the ledger describes."""
-    path, member = split_locator(row.path)
-    return Source(
-        row.agent,
-        row.project,
-        row.session_id,
-        row.agent_id or None,
-        Path(path),
-        row.size,
-        row.mtime_ns,
-        tuple(map(Path, row.facts.get("parts", ()))),
-        directory=row.directory or "",
-        member=member,
-    )
 
 
 _NOTHING_COPIED: RecordIds = np.empty(0, dtype=np.uint64)

@@ -71,12 +71,13 @@ def _compare(components: Components, project: str, tables: Mapping[Table, int]) 
         made = catalog.products.of_project(table.name, project)
         partition = lake.partition(table, project)
         try:
+            partition.tidy()
+            states[table] = partition.changed()
             there = partition.output_hashes()
             lost[table] = {
                 name
                 for name, product in made.items()
-                if product.rows
-                and product.output_hash not in (there.get(name), partition.output_hash(name))
+                if product.rows and product.output_hash != there.get(name)
             }
         except (DamagedFile, OSError):  # which whoever reads it names
             del states[table]

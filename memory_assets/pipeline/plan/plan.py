@@ -40,7 +40,7 @@ from memory_assets.pipeline.plan.lost_tables import forget_lost_rows
 from memory_assets.pipeline.redact.due import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage
+from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, pending_sessions
 from memory_assets.pipeline.stage.quarantine import held_sessions
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
@@ -217,9 +217,9 @@ def _not_to_be_made(
     catalog, deferral = components.catalog, Deferral(components, project)
     version = derived.version(components)
     left = {
-        entry.session_id: entry.input_hash
-        for entry in catalog.quarantine.entries(project)
-        if entry.stage == derived.table.name and expected.get(entry.session_id) == entry.input_hash
+        session_id: failed
+        for session_id, failed in catalog.quarantine.inputs(project, derived.table.name).items()
+        if expected.get(session_id) == failed
     }
     if derived.deferrable:
         products = catalog.products
@@ -329,7 +329,7 @@ def _is_newer(components: Components, table: Table, project: str, than_ns: int) 
 def _has_pending(components: Components, table: Table, project: str) -> bool:
     version = matching_version(table, EXPECTATIONS[table.name])
     try:
-        return bool(components.pending_sessions(project, table, MATCHED, version))
+        return bool(pending_sessions(components, project, table, MATCHED, version))
     except DamagedFile:  # the checks say so, and other projects go on
         return True
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from memory_assets.pipeline.ownership.session_files import SessionFiles
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 Hashes = Mapping[str, tuple[str, str]]
@@ -26,11 +25,23 @@ class DueSessions:
     affected: set[str]
 
     @classmethod
+    def of(cls, components: Components, project: str) -> DueSessions:
+        """Return them for a project."""
+        hashes = components.catalog.products.hashes
+        made, audited = (
+            hashes(table.name, project) for table in (REDACTED_RECORDS, REDACTION_AUDIT)
+        )
+        return cls.of_hashes(components, project, made, audited)
+
+    @classmethod
     def of_hashes(
         cls, components: Components, project: str, made: Hashes, audited: Hashes
     ) -> DueSessions:
         """Return them for a project whose products have these hashes."""
-        return cls(made, audited, *_held_and_affected(components, project))
+        catalog = components.catalog
+        held = catalog.quarantine.inputs(project, REDACTED_RECORDS.name)
+        affected = catalog.known_secrets.affected_sessions(project)
+        return cls(made, audited, held, {session_id for _, session_id in affected})
 
     def is_done(self, session_id: str, expected_hash: str) -> bool:
         """Whether records and audit were made from the input `expected_hash`, and the session
@@ -60,46 +71,3 @@ class DueSessions:
             or self.is_done(session.session_id, expected_hash)
             or self.held.get(session.session_id) == expected_hash
         )
-
-
-@dataclass
-class RedactionState(DueSessions):
-    """What the catalogue says about the redaction of a project, with both products by session."""
-
-    records: dict[str, Product]
-    audits: dict[str, Product]
-
-    @classmethod
-    def of(cls, components: Components, project: str) -> RedactionState:
-        """Return the state of a project."""
-        products = components.catalog.products
-        records = products.of_project(REDACTED_RECORDS.name, project)
-        audits = products.of_project(REDACTION_AUDIT.name, project)
-        held, affected = _held_and_affected(components, project)
-        return cls(_hashes(records), _hashes(audits), held, affected, records, audits)
-
-    @classmethod
-    def of_session(cls, components: Components, project: str, session_id: str) -> RedactionState:
-        """Return the state of a session."""
-        made = components.catalog.products.of_session(project, session_id)
-        records, audits = (
-            {session_id: made[table.name]} if table.name in made else {}
-            for table in (REDACTED_RECORDS, REDACTION_AUDIT)
-        )
-        held, affected = _held_and_affected(components, project)
-        return cls(_hashes(records), _hashes(audits), held, affected, records, audits)
-
-
-def _hashes(products: Mapping[str, Product]) -> Hashes:
-    return {name: (each.input_hash, each.output_hash) for name, each in products.items()}
-
-
-def _held_and_affected(components: Components, project: str) -> tuple[dict[str, str], set[str]]:
-    catalog = components.catalog
-    held = {
-        entry.session_id: entry.input_hash
-        for entry in catalog.quarantine.entries(project)
-        if entry.stage == REDACTED_RECORDS.name
-    }
-    affected = catalog.known_secrets.affected_sessions(project)
-    return held, {session_id for _, session_id in affected}

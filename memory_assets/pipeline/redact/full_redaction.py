@@ -22,27 +22,26 @@ from memory_assets.pipeline.redact.session_redaction import (
     HELD_BYTES,
     FirstPass,
     SessionRedaction,
-    WrittenSession,
+    SessionRows,
 )
 from memory_assets.pipeline.redact.state import SessionState
 from memory_assets.pipeline.redact.stored_rows import StoredRows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import traces_of_tags
+from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.schema import SourceRow
-from memory_assets.stores.lake.lake import Unwritten
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 
 def redact_both(
     components: Components,
-    batch: Unwritten,
     session: SessionFiles,
     expected_hash: str,
     known: frozenset[bytes] = frozenset(),
     before: SessionState | None = None,
     stored: StoredRows | None = None,
-) -> WrittenSession:
-    """Redact a session, replace its rows in both tables (records and audit), and return it; with
+) -> tuple[Redaction, SessionRows]:
+    """Redact a session; return its redaction and its rows in both tables (records and audit), with
     the `stored` rows of records that are as they were, where these may stay.
 
     Secrets that a rule found in this session when it was redacted `before` are first left
@@ -50,8 +49,7 @@ def redact_both(
     If the rules do not find one again, the session is redacted with all known secrets.
 
     Raises:
-        RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing of the session's
-            records was written.
+        RedactionFailed, TranscriptError, StoreError, DamagedFile: it cannot be redacted.
     """
     own = before.own_values if before else frozenset[bytes]()
     tries = [(known - own, stored), (known - own, None), (known, None)]
@@ -60,7 +58,7 @@ def redact_both(
         found_again = not (known & own) - redaction.redactor.known_values.keys()
         if found_again and redaction.may_keep_rows:
             break
-    return redaction.write(batch, final, expected_hash)
+    return redaction.finish(final, expected_hash)
 
 
 def _first_pass(

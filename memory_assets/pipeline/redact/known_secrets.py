@@ -8,16 +8,16 @@ run of their project redacts them again, with all known secrets.
 from __future__ import annotations
 
 import time
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction import KnownValues
 from memory_assets.stores.catalog.facts import RETAINED
-from memory_assets.stores.catalog.known_secrets import KnownValue, UncheckedSession
+from memory_assets.stores.catalog.known_secrets import UncheckedSession
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
 from memory_assets.stores.runs.events import Metadata
 
@@ -63,19 +63,24 @@ def mark_affected(components: Components) -> SecretSearchReport:
     report = SecretSearchReport()
     sessions = catalog.known_secrets.unchecked_sessions()
     if sessions:
-        searches = _Searches(catalog.known_secrets.since(0), components.install_key)
-        report.values = searches.count_after(min(session.through for session in sessions))
+        known, key = catalog.known_secrets.since(0), components.install_key
+
+        @lru_cache(maxsize=1)  # sessions with the same number mostly follow each other
+        def values_after(number: int) -> KnownValues:
+            return KnownValues(key, frozenset(each.hash for each in known if each.number > number))
+
+        report.values = len(values_after(min(session.through for session in sessions)).hashes)
         retained = catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED)
         for session in sessions:
             try:
-                values = searches.after(session.through)
+                values = values_after(session.through)
                 holds = _holds(values, _texts(components, session))
                 if (session.project, session.session_id) in retained:
                     _search_summary(components, session, values)
             except (DamagedFile, NotFound):  # the checks report it, and a rerun repairs it
                 report.damaged += 1
                 continue
-            catalog.known_secrets.note_checked(session, searches.last, holds=holds)
+            catalog.known_secrets.note_checked(session, known[-1].number, holds=holds)
             report.searched += 1
             report.affected_sessions += holds
     report.holding = len(catalog.known_secrets.affected_sessions())
@@ -104,27 +109,6 @@ def _search_summary(components: Components, session: UncheckedSession, values: K
 
 def _holds(values: KnownValues, texts: Iterator[str]) -> bool:
     return any(map(values.are_in, texts))
-
-
-class _Searches:
-    """Matchers for the secrets found after a given number; the last one made is reused."""
-
-    def __init__(self, values: list[KnownValue], key: bytes) -> None:
-        self.last = values[-1].number if values else 0
-        self._values = values
-        self._numbers = [value.number for value in values]
-        self._key = key
-        self._latest: dict[int, KnownValues] = {}
-
-    def count_after(self, number: int) -> int:
-        return len(self._values) - bisect_right(self._numbers, number)
-
-    def after(self, number: int) -> KnownValues:
-        if number not in self._latest:
-            new = self._values[bisect_right(self._numbers, number) :]
-            hashes = frozenset(value.hash for value in new)
-            self._latest = {number: KnownValues(self._key, hashes)}
-        return self._latest[number]
 
 
 KNOWN_SECRETS = "known_secrets"

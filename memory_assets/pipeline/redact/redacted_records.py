@@ -8,8 +8,9 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from memory_assets.pipeline.ownership.session_files import SessionFiles, session_files
-from memory_assets.pipeline.redact.due import RedactionState
+from memory_assets.pipeline.redact.due import DueSessions
 from memory_assets.pipeline.redact.full_redaction import redact_both
+from memory_assets.pipeline.redact.session_redaction import SessionRows
 from memory_assets.pipeline.redact.state import state_of
 from memory_assets.pipeline.redact.stored_rows import StoredRows
 from memory_assets.pipeline.stage.components import Components
@@ -20,7 +21,7 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED, count
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.lake import Batch, Unwritten
+from memory_assets.stores.lake.lake import Batch
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 STAGE = REDACTED_RECORDS.name
@@ -40,7 +41,8 @@ def redact_project(
     """
     report = StageReport(STAGE, project)
     with components.project_lock(project), timed(report):
-        state = RedactionState.of(components, project)
+        state = DueSessions.of(components, project)
+        records = components.catalog.products.of_project(STAGE, project)
         batch = Batch(components.lake, project, REDACTED_RECORDS, REDACTION_AUDIT)
         sessions = [
             session
@@ -50,14 +52,14 @@ def redact_project(
         kept = 0
         for redacted in _redacted(components, batch, sessions, state):
             published = publish(components, batch, redacted)
-            state.records.update((product.session_id, product) for product in published)
+            records.update((product.session_id, product) for product in published)
             report.changed += len(published)
             report.rows_written += sum(product.rows for product in published)
             kept += sum(each.kept for each in redacted)
         if kept:
             report.details["rows_kept"] = kept
         batch.compact()
-        products = list(state.records.values())
+        products = list(records.values())
         report.add_products(products)
         release_changed(
             components, project, {each.session_id: each.output_hash for each in products}
@@ -69,7 +71,7 @@ def redact_project(
 
 
 def _redacted(
-    components: Components, batch: Batch, sessions: Sequence[SessionFiles], state: RedactionState
+    components: Components, batch: Batch, sessions: Sequence[SessionFiles], state: DueSessions
 ) -> Iterator[list[Redaction]]:
     """Redact the sessions that are due; yield as many at once as are to be published together."""
     catalog, version = components.catalog, components.ruleset_version
@@ -85,11 +87,11 @@ def _redacted(
             continue
         try:
             ahead = components.made_ahead(session.key, (STAGE, expected_hash))
-            redacted.append(
-                _put(batch, known, *ahead)
-                if ahead is not None
-                else redact_session(components, batch, session, expected_hash, known, state)
-            )
+            if ahead is None:
+                affected = session.session_id in state.affected
+                ahead = redact_session(components, session, expected_hash, known, affected=affected)
+                components.sessions.hold(ahead[0].records, ahead[1][REDACTED_RECORDS].parts)
+            redacted.append(_put(batch, known, *ahead))
         except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
             batch.discard(session.session_id)
             hold_back(catalog, *where, expected_hash, error)
@@ -103,25 +105,25 @@ def _redacted(
 
 def redacted_ahead(components: Components, session: SessionFiles) -> Results:
     """Redact a session, and return its redaction and its rows, which are not written."""
-    state = RedactionState.of_session(components, *session.key)
-    expected, unwritten = session.input_hash(components.ruleset_version), Unwritten()
+    expected = session.input_hash(components.ruleset_version)
     known = KnownHashes(components.catalog)
-    redaction = redact_session(components, unwritten, session, expected, known, state)
-    return {(STAGE, expected): (redaction, unwritten)}
+    affected = session.key in components.catalog.known_secrets.affected_sessions(session.project)
+    made = redact_session(components, session, expected, known, affected=affected)
+    return {(STAGE, expected): made}
 
 
-def _put(batch: Batch, known: KnownHashes, redaction: Redaction, made: Unwritten) -> Redaction:
-    """Put the rows of a session that another process has redacted into a batch."""
+def _put(batch: Batch, known: KnownHashes, redaction: Redaction, rows: SessionRows) -> Redaction:
+    """Put the rows of a session, whoever redacted it, into a batch."""
     records, audit = redaction.records, redaction.audit
     written, traced = (
-        batch.put(table, records.session_id, made.rows[table])
+        batch.put(table, records.session_id, rows[table])
         for table in (REDACTED_RECORDS, REDACTION_AUDIT)
     )
     known.add(redaction.found)
     return replace(
         redaction,
-        records=replace(records, bytes=written.bytes if written.rows else 0),
-        audit=replace(audit, bytes=traced.bytes if traced.rows else 0),
+        records=replace(records, bytes=written.bytes),
+        audit=replace(audit, bytes=traced.bytes),
     )
 
 
@@ -193,35 +195,27 @@ class KnownHashes:
 
 def redact_session(
     components: Components,
-    batch: Unwritten,
     session: SessionFiles,
     expected_hash: str,
     known: KnownHashes,
-    state: RedactionState,
-) -> Redaction:
-    """Redact a session, write its rows to the batch, and return what is to be noted of it once
-    these are published.
+    *,
+    affected: bool,
+) -> tuple[Redaction, SessionRows]:
+    """Redact a session; return what is to be noted of it once its rows are published, and these.
+    Of one that is `affected` by a secret found since, no row is kept.
 
     Raises:
         RedactionFailed, TranscriptError, StoreError, DamagedFile: it cannot be redacted.
     """
-    name = session.session_id
-    records, audit = state.records.get(name), state.audits.get(name)
+    made = components.catalog.products.of_session(*session.key)
+    records, audit = made.get(STAGE), made.get(AUDIT_STAGE)
     before = state_of(components.catalog, *session.key)
     hashes, through = known.snapshot()
     stored: StoredRows | None = None
     whole = records is not None and RETAINED not in records.facts and session.retained is None
-    if whole and records and audit and before and name not in state.affected:
+    if whole and records and audit and before and not affected:
         stored = StoredRows.of(components, session, before, records, audit)
-    written = redact_both(components, batch, session, expected_hash, hashes, before, stored)
-    if written.kept:  # these rows were not searched for newer secrets
+    redaction, rows = redact_both(components, session, expected_hash, hashes, before, stored)
+    if redaction.kept:  # these rows were not searched for newer secrets
         through = min(through, components.catalog.known_secrets.checked_through(*session.key))
-    known.add(written.found)
-    return Redaction(
-        written.records,
-        written.audit,
-        through,
-        written.found,
-        written.state.to_json(),
-        written.kept,
-    )
+    return replace(redaction, through=through), rows

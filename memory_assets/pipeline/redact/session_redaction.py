@@ -1,4 +1,4 @@
-"""Both passes of redaction over the records of one session, and the writing of the two files that
+"""Both passes of redaction over the records of one session, and the rows of the two tables that
 result: redacted_records and redaction_audit."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
 from memory_assets.pipeline.ownership.repeated_prompts import asked_by
-from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles, source_of
+from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles
 from memory_assets.pipeline.redact.state import (
     ROW_DTYPE,
     RecordHashes,
@@ -26,11 +26,11 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import applied, as_read
 from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
 from memory_assets.redaction.propagation import SessionValues
+from memory_assets.status.remembered import source_of
 from memory_assets.stores.catalog.facts import ProductFacts
+from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.schema import Product, SourceRow
-from memory_assets.stores.lake.lake import Unwritten
-from memory_assets.stores.lake.parquet_files import FileFacts
-from memory_assets.stores.lake.rows import Stored
+from memory_assets.stores.lake.rows import ArrowRows, FileFacts, Stored, arrow_rows
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
 from memory_assets.transcripts import ReadReport, read_session
 
@@ -38,12 +38,9 @@ HELD_BYTES = 64 * 1024 * 1024
 """Up to this size of their source, records are kept in memory between the passes; larger
 sources are read twice."""
 
-_HANDED_OVER = 1 << 20
-"""Characters of a session up to which its records are handed over to the next stages."""
-_BESIDE_TEXT = 300
-"""Characters of a record beside its text, about."""
-
 Traces = tuple[AppliedRedaction, ...]
+SessionRows = Mapping[Table, ArrowRows]
+"""The rows of a session in both tables, as they are to be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +53,8 @@ class FirstPass:
     traces: Traces = ()
 
 
-@dataclass(frozen=True)
-class WrittenSession:
-    """A session after redaction: its two products, the rule that found each secret value, by
-    the value's keyed hash, what is remembered of it, and the number of rows taken again."""
-
-    records: Product
-    audit: Product
-    found: Mapping[bytes, str]
-    state: SessionState
-    kept: int = 0
-
-
 class SessionRedaction:
-    """Redacts and writes one session, and takes the rows of unchanged records from `stored`.
+    """Redacts one session, and takes the rows of unchanged records from `stored`.
     `values` has the rules of secrets in records that the session no longer has, by keyed
     hash (hex)."""
 
@@ -218,26 +203,27 @@ class SessionRedaction:
             facts["copied_prompts"] = copied.copied_prompts
         return facts
 
-    def write(
-        self, batch: Unwritten, first_pass: Iterable[FirstPass], expected_hash: str
-    ) -> WrittenSession:
-        """Run the second pass, write records and audit to the batch, and return the session.
+    def finish(
+        self, first_pass: Iterable[FirstPass], expected_hash: str
+    ) -> tuple[Redaction, SessionRows]:
+        """Run the second pass; return the redaction, of which it is not said up to which known
+        secret it is free, and the rows.
 
         The audit's footer has the hash of the records, and the catalogue gets both products
         in one transaction, so that a session interrupted in between is redacted again.
 
         Raises:
-            RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing of the session's
-                records was written.
+            RedactionFailed, TranscriptError, StoreError, DamagedFile: it cannot be redacted.
         """
         key = self.session.key
         about = {"input_hash": expected_hash, "run_id": self.components.run_id}
-        footer = dict(about)
+        records = arrow_rows(REDACTED_RECORDS, self._finished_records(first_pass), footer=about)
+        footer = {**records.footer, "facts": json.dumps(self._facts())}
         if self.session.retained is not None:
             footer[REMOVED_RECORDS] = removed_records_of(
                 self.components, self.session.rows, self.session.copied
             )
-        written = self._write_records(batch, first_pass, footer)
+        written = records.facts
         found = self.redactor.known_values
         self._values.update((value.hex(), rule) for value, rule in found.items())
         audit_facts: ProductFacts = {"rules": self._rules}
@@ -247,18 +233,13 @@ class SessionRedaction:
             "facts": json.dumps(audit_facts),
             "known_values": json.dumps(dict(sorted(self._values.items()))),
         }
-        traced = batch.write(
-            REDACTION_AUDIT,
-            self.session.session_id,
-            self._audit,
-            footer=lambda: audit_footer,
-        )
+        audit = arrow_rows(REDACTION_AUDIT, self._audit, footer=audit_footer)
         revealing = self._revealing - {0}
         lineage = self._stored.lineage if self._stored and self._kept >= self._stored.count else ""
         state = SessionState(
             ruleset_version=self.components.ruleset_version,
             records_hash=written.output_hash,
-            audit_hash=traced.output_hash,
+            audit_hash=audit.facts.output_hash,
             size=sum(row.size for row in self.session.to_read),
             shown=hash_of_values(self.components.install_key, self.redactor.shown_since(0).items()),
             values=self._values,
@@ -266,30 +247,18 @@ class SessionRedaction:
             rows=np.array(self._rows, dtype=ROW_DTYPE),
         )
         facts: ProductFacts = {**self._facts(), "lineage": lineage or written.output_hash}
-        return WrittenSession(
+        redaction = Redaction(
             product_of(REDACTED_RECORDS, *key, written, about, facts),
-            product_of(REDACTION_AUDIT, *key, traced, about, audit_facts),
+            product_of(REDACTION_AUDIT, *key, audit.facts, about, audit_facts),
+            0,
             found,
-            state,
+            state.to_json(),
             self._kept,
         )
-
-    def _write_records(
-        self, batch: Unwritten, first_pass: Iterable[FirstPass], footer: Mapping[str, str]
-    ) -> FileFacts:
-        """Run the second pass and write the records; if all of them were redacted, and they are not
-        too many, hand them over to the next stages."""
-        project, session_id = self.session.key
-        shown = _Shown(self._finished_records(first_pass))
-        written = batch.write(
-            REDACTED_RECORDS,
-            session_id,
-            shown,
-            footer=lambda: {**footer, "facts": json.dumps(self._facts())},
-        )
-        if shown.records is not None:
-            self.components.sessions.note(project, written.output_hash, shown.records)
-        return written
+        return redaction, {
+            REDACTED_RECORDS: replace(records, footer=footer),
+            REDACTION_AUDIT: audit,
+        }
 
     def _is_copy(self, record: Record) -> bool:
         identity = self.components.identity
@@ -311,27 +280,6 @@ class SessionRedaction:
         return record
 
 
-class _Shown:
-    """Rows on their way to the lake, of which `records` has all if they were all redacted now and
-    are not too many."""
-
-    def __init__(self, rows: Iterable[RedactedRecord | Stored]) -> None:
-        self._rows = rows
-        self.records: list[RedactedRecord] | None = []
-
-    def __iter__(self) -> Iterator[RedactedRecord | Stored]:
-        left = _HANDED_OVER
-        for row in self._rows:
-            if isinstance(row, Stored):
-                self.records = None
-            elif self.records is not None:
-                left -= len(row.text) + _BESIDE_TEXT
-                self.records.append(row)
-                if left < 0:
-                    self.records = None
-            yield row
-
-
 def product_of(
     table: Table,
     project: str,
@@ -348,7 +296,7 @@ def product_of(
         input_hash=footer["input_hash"],
         output_hash=written.output_hash,
         rows=written.rows,
-        bytes=written.bytes if written.rows else 0,
+        bytes=written.bytes,
         facts=facts,
         run_id=footer.get("run_id", ""),
     )

@@ -32,7 +32,7 @@ from memory_assets.pipeline.indexes.keywords import forget_keywords, stage_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.session_files import is_over, session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.redact.due import RedactionState
+from memory_assets.pipeline.redact.due import DueSessions
 from memory_assets.pipeline.redact.redacted_records import redact_project
 from memory_assets.pipeline.removal.forget import forget_vectors, lock_all_writers
 from memory_assets.pipeline.stage.components import Components
@@ -100,22 +100,21 @@ def due(components: Components) -> Due:
     waiting = 0
     projects = components.catalog.projects() if components.settings.retention is not None else ()
     for project in sorted(projects):
-        state = RedactionState.of(components, project)
+        state = DueSessions.of(components, project)
         summaries = components.catalog.products.of_project(SESSION_SUMMARIES.name, project)
         for session in session_files(components, project):
-            key = (project, session.session_id)
-            records = state.records.get(session.session_id)
-            if records is None or session.retained or not is_over(components, session):
+            name = session.session_id
+            if name not in state.made or session.retained or not is_over(components, session):
                 continue
             expected_hash = session.input_hash(components.ruleset_version)
-            summary_input = expected_input(records.output_hash, components.summarizer.summarizer_id)
-            summary = summaries.get(session.session_id)
+            summary_input = expected_input(state.made[name][1], components.summarizer.summarizer_id)
+            summary = summaries.get(name)
             if (
-                state.is_done(session.session_id, expected_hash)
+                state.is_done(name, expected_hash)
                 and summary is not None
                 and summary.input_hash == summary_input
             ):
-                found.add(key)
+                found.add((project, name))
             else:
                 waiting += 1
     conversations, unfinished = due_conversations(components)

@@ -16,7 +16,6 @@ from memory_assets.paths import is_gone
 from memory_assets.pipeline.ownership.attribution import note_sharing
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.repeated_prompts import Opening
-from memory_assets.pipeline.ownership.session_files import source_of
 from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
@@ -24,6 +23,7 @@ from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.pipeline.stage.session_cache import FileRecords
 from memory_assets.project_names import stands_in
 from memory_assets.record_identity import RecordIdentity
+from memory_assets.status.remembered import source_of
 from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow

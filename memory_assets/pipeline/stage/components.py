@@ -18,11 +18,7 @@ from memory_assets.errors import StoreBusy
 from memory_assets.http.endpoint_use import EndpointUse, is_endpoint
 from memory_assets.http.model_endpoint import RateLimit
 from memory_assets.pipeline.stage.engines import Engines, redaction_settings
-from memory_assets.pipeline.stage.pending_checks import (
-    PendingSession,
-    RowsToCheck,
-    pending_sessions,
-)
+from memory_assets.pipeline.stage.pending_checks import RowsToCheck
 from memory_assets.pipeline.stage.pool import Pool
 from memory_assets.pipeline.stage.session_cache import ReadRecords, SessionCache
 from memory_assets.record_identity import RecordIdentity
@@ -38,7 +34,6 @@ from memory_assets.summaries import Summarizer, load_summarizer
 
 if TYPE_CHECKING:
     from memory_assets.documents.walk import Walk
-    from memory_assets.stores.lake.schemas import Table
 
 _LOG = logging.getLogger(__name__)
 _DAY_SECONDS = 86_400
@@ -86,15 +81,9 @@ class Components(Engines):
         return {}
 
     @opened_once
-    def matching_keywords(self) -> dict[tuple[str, str], dict[str, int]]:
-        """By project and kind of rows: the sessions whose ids in the keyword index were found to
-        be those of the lake, with a hash of the state of both (`indexes/keywords.py`)."""
-        return {}
-
-    @opened_once
     def rows_found(self) -> dict[tuple[str, str], dict[str, tuple[int, int]]]:
         """By project and check: the sessions that passed, with a hash of the state in which they
-        did and the number of their rows (`checks/verify.py`)."""
+        did and the number of their rows (`found_rows.py`)."""
         return {}
 
     @opened_once
@@ -123,19 +112,6 @@ class Components(Engines):
     def rows_to_check(self) -> RowsToCheck:
         """The rows that the checks of a step share."""
         return RowsToCheck(self.lake)
-
-    def pending_sessions(
-        self,
-        project: str,
-        table: Table,
-        check: str,
-        version: str = "",
-        compared_to: Table | None = None,
-    ) -> list[PendingSession]:
-        """Return the sessions that did not pass a check yet (`pending_checks.py`)."""
-        return pending_sessions(
-            self.catalog, self.lake, project, table, check, version, compared_to
-        )
 
     @opened_once
     def sessions(self) -> SessionCache:

@@ -24,6 +24,7 @@ from memory_assets.stores.catalog.facts import CheckFacts, ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import Table
+from memory_assets.stores.stores import Stores
 
 MATCHED = "expected"
 """The check of what is expected of a table's rows."""
@@ -74,8 +75,7 @@ class Batch:
 
 
 def pending_sessions(
-    catalog: Catalog,
-    lake: Lake,
+    stores: Stores,
     project: str,
     table: Table,
     check: str,
@@ -86,10 +86,10 @@ def pending_sessions(
     present state. With `compared_to`, a session is pending as a whole when its file in
     either table changed."""
     stage = note_stage(check, table)
-    noted_states = catalog.products.hashes(stage, project)
+    noted_states = stores.catalog.products.hashes(stage, project)
     tables = (table,) if compared_to is None else (table, compared_to)
     pending: list[PendingSession] = []
-    stamps_of = {each.name: lake.partition(each, project).stamps() for each in tables}
+    stamps_of = {each.name: stores.lake.partition(each, project).stamps() for each in tables}
     for session_id in sorted({name for stamps in stamps_of.values() for name in stamps}):
         stamps = [
             f"{name}/{stamp}"

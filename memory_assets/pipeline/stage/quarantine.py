@@ -7,7 +7,7 @@ the rules, the scanner or its settings change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from memory_assets.errors import (
@@ -104,28 +104,22 @@ def held_sessions(
     """Return the sessions of a project that a check holds back in their present state; `records`
     are the output hashes of their products of redacted_records."""
     return frozenset(
-        entry.session_id
-        for entry in _entries(components, project)
-        if entry.input_hash == _state(components, records.get(entry.session_id, ""))
+        session_id
+        for session_id, state in components.catalog.quarantine.inputs(project, STAGE).items()
+        if state == _state(components, records.get(session_id, ""))
     )
 
 
 def names_held(components: Components, project: str) -> frozenset[str]:
     """Return the sessions of a project that a check held back, changed since or not."""
-    return frozenset(entry.session_id for entry in _entries(components, project))
+    return frozenset(components.catalog.quarantine.inputs(project, STAGE))
 
 
 def release_changed(components: Components, project: str, records: Mapping[str, str]) -> None:
     """Release the sessions whose state is another one now; their checks run again."""
-    held = held_sessions(components, project, records)
-    for entry in _entries(components, project):
-        if entry.session_id not in held:
-            components.catalog.quarantine.release(project, entry.session_id, STAGE)
-
-
-def _entries(components: Components, project: str) -> Iterator[Quarantined]:
-    entries = components.catalog.quarantine.entries(project)
-    return (entry for entry in entries if entry.stage == STAGE)
+    changed = names_held(components, project) - held_sessions(components, project, records)
+    for session_id in sorted(changed):
+        components.catalog.quarantine.release(project, session_id, STAGE)
 
 
 def _state(components: Components, output_hash: str) -> str:

@@ -4,14 +4,14 @@ once; and a cache of session records for the stages that follow redaction.
 These stages read the same sessions one after the other, so records of one project are kept in
 memory, up to a limit, by the output hash of the session's product: a session that changes is
 read again. Beyond the limit the session that was used last is kept, so that one large session
-that goes on is read once and not by each stage. Redaction hands over what it has written (`note`).
+that goes on is read once and not by each stage. Redaction hands over what it has made (`hold`).
 Checks do not use the cache; they read the files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -37,8 +37,6 @@ _CACHE_BYTES = 20 << 20
 """Limit of the cache but for the session used last, in bytes of Arrow tables; Python objects take
 about five times as much. The first sessions of a project stay, because all stages read them in one
 order."""
-_BYTES_A_RECORD = 300
-"""What a record has in Arrow beside its text, about."""
 
 Records = Sequence[RedactedRecord]
 Outputs = Mapping[tuple[str | None, int], RedactedText]
@@ -59,26 +57,9 @@ class SessionCache:
         """Output hash of the session that is kept though the limit is reached."""
         self._bytes = 0
 
-    def note(self, project: str, output_hash: str, records: Sequence[RedactedRecord]) -> None:
-        """Keep all records of a session as they were written, if there is room."""
-        self._turn_to(project)
-        size = _BYTES_A_RECORD * len(records) + sum(len(record.text) for record in records)
-        if output_hash in self._records or self._bytes + size > _CACHE_BYTES:
-            return
-        self._bytes += size
-        self._noted[output_hash] = {
-            (record.agent_id, record.seq): record.text for record in records if _is_cut(record)
-        }
-        self._records[output_hash] = tuple(
-            replace(record, text=head_and_tail(record.text, _HEAD, _TAIL))
-            if _is_cut(record)
-            else record
-            for record in records
-        )
-
     def hold(self, source: Product, rows: Sequence[pa.Table]) -> bool:
-        """Keep the records of a session that are not in the lake yet, if there is room; return
-        whether they are kept."""
+        """Keep the records of a session that was just redacted, if there is room; return whether
+        they are kept."""
         if source.output_hash not in self._records:
             self._turn_to(source.project)
             size = sum(part.nbytes for part in rows)
@@ -169,10 +150,6 @@ class SessionCache:
         table, outputs = _with_ends(table)
         self._outputs = (source.output_hash, outputs)
         return tuple(rows_from_arrow(REDACTED_RECORDS, table)), table.nbytes
-
-
-def _is_cut(record: RedactedRecord) -> bool:
-    return record.kind == "tool_result" and len(record.text) > _HEAD + _TAIL
 
 
 def _with_ends(table: pa.Table) -> tuple[pa.Table, Outputs]:

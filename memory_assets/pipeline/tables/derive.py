@@ -19,9 +19,8 @@ from memory_assets.pipeline.stage.quarantine import held_sessions, hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.lake import Batch, Unwritten
-from memory_assets.stores.lake.parquet_files import FileFacts
-from memory_assets.stores.lake.rows import Stored
+from memory_assets.stores.lake.lake import Batch
+from memory_assets.stores.lake.rows import ArrowRows, Stored, arrow_rows
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, WORKSPACE_CHUNKS, Table
 
 Made = tuple[Iterable[Any], ProductFacts]
@@ -82,7 +81,7 @@ def derive_table(
         sources = sources or _sources(components, project, derived.upstream)
         products = catalog.products.of_project(table.name, project)
         batch, made = Batch(components.lake, project, table), list[Product]()
-        held = _held_back(components, project, table)
+        held = catalog.quarantine.inputs(project, table.name)
         for number, source in enumerate(in_order(sources.values())):
             session_id = source.session_id
             components.progress(table.name, number, len(sources))
@@ -134,12 +133,8 @@ def in_order(sources: Iterable[Product]) -> list[Product]:
 
 def made_ahead(components: Components, derived: DerivedTable, source: Product) -> Results:
     """Return the rows of a session, which are not written, and the facts of its product."""
-    assert derived.make is not None
     expected = expected_input(source.output_hash, derived.version(components))
-    unwritten = Unwritten()
-    rows, facts = derived.make(components, source)
-    _write(components, unwritten, derived, source, expected, rows)
-    return {(derived.table.name, expected): (unwritten.rows[derived.table], facts)}
+    return {(derived.table.name, expected): _made(components, derived, source, expected)}
 
 
 def _sources(components: Components, project: str, upstream: Table) -> Mapping[str, Product]:
@@ -166,15 +161,6 @@ def _published(
     report.changed += len(products)
     report.rows_written += sum(each.rows for each in products)
     return {each.session_id: each for each in products}
-
-
-def _held_back(components: Components, project: str, table: Table) -> dict[str, str]:
-    """Return the input hashes of the sessions that are quarantined at this stage."""
-    return {
-        entry.session_id: entry.input_hash
-        for entry in components.catalog.quarantine.entries(project)
-        if entry.stage == table.name
-    }
 
 
 def _remove_all_but(
@@ -205,14 +191,8 @@ def _written(
     if derived.make is not None:
         key = (source.project, session_id)
         ahead = components.made_ahead(key, (table.name, expected_hash))
-        make = make or partial(derived.make, components)
-    if ahead is not None:
-        rows, facts = ahead
-        written = batch.put(table, session_id, rows)
-    else:
-        assert make is not None
-        made, facts = make(source)
-        written = _write(components, batch, derived, source, expected_hash, made)
+    rows, facts = ahead or _made(components, derived, source, expected_hash, make)
+    written = batch.put(table, session_id, rows)
     return Product(
         table.name,
         source.project,
@@ -220,29 +200,28 @@ def _written(
         input_hash=expected_hash,
         output_hash=written.output_hash,
         rows=written.rows,
-        bytes=written.bytes if written.rows else 0,
+        bytes=written.bytes,
         facts=facts,
     )
 
 
-def _write(
+def _made(
     components: Components,
-    batch: Unwritten,
     derived: DerivedTable,
     source: Product,
     expected_hash: str,
-    rows: Iterable[Any],
-) -> FileFacts:
-    """Write the rows of a session."""
-    rows, columns = list(rows), derived.written_columns
+    make: Callable[[Product], Made] | None = None,
+) -> tuple[ArrowRows, ProductFacts]:
+    """Return the rows of a session, as they are to be written, and the facts of its product."""
+    if make is None:
+        assert derived.make is not None
+        make = partial(derived.make, components)
+    made, facts = make(source)
+    rows, columns = list(made), derived.written_columns
     new = [row for row in rows if not isinstance(row, Stored)]
-    return batch.write(
-        derived.table,
-        source.session_id,
-        rows,
-        footer=lambda: {"input_hash": expected_hash},
-        extra=columns(components, source, new) if columns is not None else {},
-    )
+    extra = columns(components, source, new) if columns is not None else {}
+    footer = {"input_hash": expected_hash}
+    return arrow_rows(derived.table, rows, footer=footer, extra=extra), facts
 
 
 _SHORT_ROWS = 2_000

@@ -279,7 +279,7 @@ class _Embedding:
         names = ["content_hash", "embedder_id"]
         try:
             with self._components.lake.opened(table, *key) as rows:
-                for part in rows.parts(0, None, [*names, "vector"]):
+                for part in rows.parts([*names, "vector"]):
                     columns = (part[name].to_pylist() for name in names)
                     flat = pc.list_flatten(part["vector"]).to_numpy()
                     vectors = flat.reshape(len(part), -1).astype(np.float32, copy=False)

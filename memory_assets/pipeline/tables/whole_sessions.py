@@ -80,14 +80,9 @@ SUMMARISED = DerivedTable(
 )
 
 
-def observe_project(components: Components, project: str) -> StageReport:
-    """Make the observations of the sessions whose records or observer changed, and return the
-    report. An observation that stays when the session grows keeps its id and text.
-    """
-    return derive_table(components, project, OBSERVED)
-
-
 def _observations(components: Components, source: Product) -> Made:
+    """Return the observations of a session. One that stays when the session grows keeps its id and
+    text."""
     session = components.sessions.session(source)
     if session is None:
         return [], {}
@@ -95,11 +90,6 @@ def _observations(components: Components, source: Product) -> Made:
 
 
 OBSERVED = DerivedTable(OBSERVATIONS, OBSERVER_ID, deferrable=True, make=_observations)
-
-
-def find_retrieved(components: Components, project: str) -> StageReport:
-    """Make the rows of the sessions whose records or version changed, and return the report."""
-    return derive_table(components, project, RETRIEVED)
 
 
 def _retrieved(components: Components, source: Product) -> Made:

@@ -32,6 +32,7 @@ from memory_assets.redaction import KnownValues, keep_lines
 from memory_assets.stores.catalog.facts import ProductFacts, count
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Batch
+from memory_assets.stores.lake.rows import arrow_rows
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS
 from memory_assets.stores.workspaces import AGENT, Workspace, Workspaces
 
@@ -160,12 +161,8 @@ class _Reader:
             document, rules = self._document(file, content, text)
             rows.append(document)
             facts["redactions"], facts["rules"] = document.redactions, rules
-        written = batch.write(
-            WORKSPACE_DOCUMENTS,
-            file.path,
-            rows,
-            footer=lambda: {"input_hash": expected},
-        )
+        made = arrow_rows(WORKSPACE_DOCUMENTS, rows, footer={"input_hash": expected})
+        written = batch.put(WORKSPACE_DOCUMENTS, file.path, made)
         self.changed += 1
         self.rows_written += len(rows)
         return Product(
@@ -175,7 +172,7 @@ class _Reader:
             expected,
             written.output_hash,
             len(rows),
-            written.bytes if rows else 0,
+            written.bytes,
             facts,
         )
 

@@ -57,11 +57,8 @@ def held_state(components: Components, mtime_ns: int, version: str) -> str:
 
 def held_back(components: Components, partition: str) -> dict[str, Quarantined]:
     """Return the documents of a workspace that are held back, by path."""
-    return {
-        entry.session_id: entry
-        for entry in components.catalog.quarantine.entries(partition)
-        if entry.stage == STAGE
-    }
+    entries = components.catalog.quarantine.entries(partition, STAGE)
+    return {entry.session_id: entry for entry in entries}
 
 
 _TABLES = (WORKSPACE_DOCUMENTS.name, WORKSPACE_CHUNKS.name, WORKSPACE_EMBEDDINGS.name)

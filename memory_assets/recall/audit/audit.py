@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
@@ -26,7 +25,7 @@ from memory_assets.errors import (
     TranscriptError,
 )
 from memory_assets.models import RedactedRecord
-from memory_assets.paths import is_gone, split_locator
+from memory_assets.paths import is_gone
 from memory_assets.recall.agent_rows import NamedRow, journal_rows, lake_rows, trail_of, written_row
 from memory_assets.recall.documents import NamedDocument, chunk_rows, document_named, state_of_file
 from memory_assets.recall.ids import MemoryId
@@ -34,6 +33,7 @@ from memory_assets.recall.names import id_named
 from memory_assets.recall.rows import not_made, rows_of, stored_vectors
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
+from memory_assets.status.remembered import source_of
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
@@ -55,7 +55,6 @@ from memory_assets.stores.runs.ledger import KEPT, STARTED, EndedRun, RunLedger,
 from memory_assets.stores.stores import Stores
 from memory_assets.transcripts import (
     Content,
-    Source,
     contents_of,
     is_rendered,
     state_of,
@@ -426,13 +425,7 @@ def _compared(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, i
     """Return the state of a source, its size now, and the numbers of the lines of `span`."""
     if not row.path or is_gone(row.path):
         return "gone", None, _NO_LINES
-    path, member = split_locator(row.path)
-    source = Source(
-        *(row.agent, row.project, row.session_id, row.agent_id or None),
-        *(Path(path), row.size, row.mtime_ns),
-        tuple(map(Path, row.facts.get("parts", ()))),
-        member=member,
-    )
+    source = source_of(row)
     read = row.facts.get("rendered", row.size)
     complete = read - row.facts.get("pending_bytes", 0)
     size = None

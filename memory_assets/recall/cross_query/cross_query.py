@@ -175,12 +175,14 @@ def _touched(
     filters: Mapping[str, Any],
 ) -> dict[str, tuple[Hit, ...]]:
     """Return the turns that touched the documents' files, by path."""
-    of_path = {path: each for each in reversed(documents) if (path := source.path(each))}
-    paths = dict.fromkeys(path for each in documents if (path := source.path(each)))
+    of_path: dict[str, Document] = {}
+    for each in documents:
+        if path := source.path(each):
+            of_path.setdefault(path, each)
     found = {}
-    for path in list(paths)[:_TOUCHED_FILES]:
+    for path, document in islice(of_path.items(), _TOUCHED_FILES):
         hits = memory.search(query or path, file=path, n=_TOUCHING_TURNS, **filters).hits
-        own = (hit for hit in hits if source.is_file(of_path[path], hit))
+        own = (hit for hit in hits if source.is_file(document, hit))
         found[path] = tuple(islice(own, _SHOWN_TURNS))
     return found
 

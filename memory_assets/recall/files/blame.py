@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from memory_assets.recall.files.turns import (
     projects_in,
     turns_that_changed,
 )
-from memory_assets.recall.rows import rows_of
+from memory_assets.recall.rows import iso, rows_of
 from memory_assets.recall.sessions.session import session_title
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS, TURN_CHUNKS
 
@@ -223,7 +223,7 @@ def _blamed(
         subject = next((str(row["subject"]) for row in rows if row["subject"]), "")
         times = (row["committed_at"] for row in rows if row["committed_at"])
         when = known.committed_at if known is not None else next(times, None)
-        yield BlamedCommit(sha, subject, _iso(when), lines[sha], sessions)
+        yield BlamedCommit(sha, subject, iso(when), lines[sha], sessions)
 
 
 def _unambiguous(row: dict[str, Any], sha: str, repository: Repository | None) -> bool:
@@ -266,7 +266,7 @@ def _attributed(memory: Stores, row: dict[str, Any]) -> AttributedSession:
     return AttributedSession(
         **{name: row[name] for name in (*names, "commit")},
         title=session_title(memory.lake, row["project"], row["session_id"]),
-        timestamp=_iso(row["timestamp"]),
+        timestamp=iso(row["timestamp"]),
     )
 
 
@@ -274,10 +274,6 @@ def _same(one: str, other: str) -> bool:
     """Return True if one SHA is the beginning of the other, with at least seven digits."""
     shorter = min(len(one), len(other))
     return shorter >= _FEWEST_DIGITS and one[:shorter] == other[:shorter]
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment is not None else None
 
 
 def _root(repository: Repository | None) -> str | None:

@@ -14,7 +14,7 @@ from memory_assets.chunking import file_matches
 from memory_assets.commits import Repository, RepositoryCommit, attribute, session_work
 from memory_assets.errors import GitFailed
 from memory_assets.paths import on_this_machine
-from memory_assets.recall.rows import rows_of
+from memory_assets.recall.rows import iso, rows_of
 from memory_assets.recall.sessions.records import whole_session
 from memory_assets.recall.sessions.session import session_title
 from memory_assets.stores.lake.lake import Lake
@@ -60,7 +60,7 @@ def turns_that_changed(
     found = [
         ChangedBy(
             **{name: row[name] for name in ("turn_id", "session_id", "project", "agent")},
-            timestamp=row["timestamp"].isoformat() if row["timestamp"] is not None else None,
+            timestamp=iso(row["timestamp"]),
             title=session_title(lake, row["project"], row["session_id"]),
             path=written,
             here=row["project"] in mine,

@@ -121,16 +121,10 @@ def _patterns(settings: Settings, parts: tuple[str, ...]) -> Iterator[tuple[_Pat
 
 def _redacted(settings: Settings, parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return texts as redaction leaves them; as they are where it is not available."""
-    from memory_assets.install_key import load_install_key
-    from memory_assets.redaction import RedactionSettings, load_redactor
+    from memory_assets.recall.search.redacted_queries import redactor_of_queries
 
-    limits = RedactionSettings(
-        personal=settings.personal_data,
-        engine=settings.redaction_engine,
-        record_seconds=settings.record_seconds,
-    )
     with suppress(RedactionFailed, RedactionUnavailable):
-        redactor = load_redactor(limits, load_install_key())
+        redactor = redactor_of_queries(settings)
         return tuple(str(redactor.redact(part).text) for part in parts)
     return parts
 

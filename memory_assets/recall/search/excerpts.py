@@ -7,6 +7,7 @@ The weights were fitted on 198 questions: docs/retrieval.md, "Excerpts" (`benchm
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ _LEAST_SENTENCE = 12
 """Characters: "1." or "No." belongs to the sentence that follows."""
 
 _SENTENCE_END = re.compile(r"[.!?][\"')\]*_`]*\s+|[。！？]")
+_JOINTS = re.compile(r"([-_.]+)")
 _BETWEEN_WORDS = re.compile(r"([\s/\\`\"'“”‘’*()\[\]{}<>|=,;:!?…]+|\.(?=\s|$))")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DIGEST_LINE = re.compile(r"[A-Za-z_][\w.-]*(?: error)?: \S")
@@ -188,12 +190,21 @@ def answering_passage(passages: Sequence[Passage], query: str, most: int) -> int
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
     """Yield the words of a line and what stands between them, which add up to the line, with True
     for words that the question has, in whatever form they occur; words that merely ask, such as
-    "how", do not count."""
+    "how", do not count. Of a name that is joined of words only those are words here."""
     terms = query_terms(query)
     asked = {term for term, weight in terms.items() if weight == max(terms.values())}
-    for piece in _BETWEEN_WORDS.split(line):
-        if piece:
-            yield piece, not asked.isdisjoint(indexed_terms(piece))
+
+    def has(text: str) -> bool:
+        return not asked.isdisjoint(indexed_terms(text))
+
+    for piece in filter(None, _BETWEEN_WORDS.split(line)):
+        parts = _JOINTS.split(piece) if has(piece) else [piece]
+        marks = [has(part) for part in parts]
+        marks[1::2] = map(operator.and_, marks[:-1:2], marks[2::2])  # a joint of two of them
+        if any(marks):
+            yield from ((part, mark) for part, mark in zip(parts, marks, strict=True) if part)
+        else:
+            yield piece, has(piece)
 
 
 @lru_cache(maxsize=1_000)

@@ -54,12 +54,17 @@ def endpoint_for_queries(settings: Settings) -> RedactingEmbedder:
     note = noting(settings.data_dir / FILE_NAME, "search")
     key = settings.embedder_key
     embedder = load_embedder(settings.embedder, key=key, patient=False, note=note)
+    try:
+        return RedactingEmbedder(embedder, redactor_of_queries(settings))
+    except RedactionUnavailable as error:
+        raise EmbedderUnavailable(f"questions cannot be redacted: {error}") from None
+
+
+def redactor_of_queries(settings: Settings) -> Redactor:
+    """Return what redacts a question; raise `RedactionUnavailable` if there is none."""
     limits = RedactionSettings(
         personal=settings.personal_data,
         engine=settings.redaction_engine,
         record_seconds=settings.record_seconds,
     )
-    try:
-        return RedactingEmbedder(embedder, load_redactor(limits, load_install_key()))
-    except RedactionUnavailable as error:
-        raise EmbedderUnavailable(f"questions cannot be redacted: {error}") from None
+    return load_redactor(limits, load_install_key())

@@ -14,7 +14,7 @@ from memory_assets.chunking.digest import error_head
 from memory_assets.errors import NotFound
 from memory_assets.models import PLAN, RedactedRecord, Turn
 from memory_assets.recall.names import Named, id_named
-from memory_assets.recall.rows import answering_models, one_line, plain, rows_of
+from memory_assets.recall.rows import answering_models, iso, one_line, plain, rows_of
 from memory_assets.recall.sessions.records import as_diff, session_turns
 from memory_assets.recall.sessions.session import Item, session_items
 from memory_assets.stores.lake.schemas import (
@@ -197,14 +197,12 @@ class Conversations:
 
     def _shown(self, turn: Turn, beside: list[Item]) -> TurnShown:
         times = (record.timestamp for record in turn.records if record.timestamp is not None)
-        time = next(times, None)
-        moment = time.isoformat() if time is not None else None
         entries = entries_of(turn.records)
         for entry in entries:
             planned = entry.subject if entry.kind == "prompt" else ""
             if planned and self._stores.catalog.products.project_of(planned) is None:
                 entry.subject = ""
-        return TurnShown(turn.id, turn.turn_index, moment, entries, beside)
+        return TurnShown(turn.id, turn.turn_index, iso(next(times, None)), entries, beside)
 
     def _turn_of(self, named: Named) -> int | None:
         if named.parts.turn_index is not None or named.parts.kind not in _WITH_TURN:
@@ -227,7 +225,7 @@ def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:
     calls: dict[str, Entry] = {}
     for record in ordered:
         if record.agent_id not in own:
-            entry = Entry("subagent", record.seq, record.agent_id, _time(record), "")
+            entry = Entry("subagent", record.seq, record.agent_id, iso(record.timestamp), "")
             own.get(parents.get(str(record.agent_id)), own[None]).append(entry)
             own[record.agent_id] = entry.entries
         call = calls.get(record.tool_use_id) if record.kind in _OF_CALLS else None
@@ -244,7 +242,9 @@ def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:
 
 
 def _entry(record: RedactedRecord) -> Entry:
-    entry = Entry(record.kind, record.seq, record.agent_id, _time(record), "", record.subtype)
+    entry = Entry(
+        record.kind, record.seq, record.agent_id, iso(record.timestamp), "", record.subtype
+    )
     if record.kind == "tool_use":
         _ask(entry, record)
     elif record.kind == "tool_result":
@@ -281,7 +281,3 @@ def _subject(record: RedactedRecord) -> str:
         if line.startswith(_INPUT_FIELDS):
             return one_line(line.partition(":")[2])
     return ""
-
-
-def _time(record: RedactedRecord) -> str | None:
-    return record.timestamp.isoformat() if record.timestamp is not None else None

@@ -52,11 +52,13 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
         project, session_id = session_named(memory, asked.session)
         projects, asked = [project], replace(asked, session=session_id, machine=True, hidden=True)
     pinned = pins_by_session(memory)
-    matching = [row for row in _rows(memory, projects) if _passes(row, asked)]
+    every = counted_sessions(memory.catalog, projects)
+    agents = {(each.project, each.session_id): each.agent for each in every}
+    rows = _rows(memory, projects, agents, with_files=asked.file is not None)
+    matching = [row for row in rows if _passes(row, asked)]
     matching = [row for row in matching if not asked.pinned or _pin_key(row) in pinned]
     hidden = frozenset() if asked.hidden else memory.hidden.all()
     passing = [row for row in matching if (row["project"], row["session_id"]) not in hidden]
-    every = counted_sessions(memory.catalog, projects)
     of_persons = {(each.project, each.session_id) for each in every if each.whose == "persons"}
     listed = [
         row for row in passing if asked.machine or (row["project"], row["session_id"]) in of_persons
@@ -100,33 +102,63 @@ def _newest(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], int]:
     spans = sorted(spans, key=lambda span: (span[3] or "", span[1]), reverse=True)
     of_persons = sessions_of_persons(memory.catalog) - memory.hidden.all()
     listed = [span for span in spans if span[:2] in of_persons]
-    rows = (
-        (rows_of(memory.lake, SESSION_SUMMARIES, *span[:2], _SUMMARY_COLUMNS), span)
-        for span in listed[:most]
-    )
-    newest = [plain(each[0] if each else _of_turns(memory, *span)) for each, span in rows]
-    return newest, len(listed)
+    newest = [_told(memory, *span[:2], *map(_moment, span[2:])) for span in listed[:most]]
+    return [plain(each) for each in newest], len(listed)
 
 
-def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-    """Yield the summary of each session that has turns; where it has none, what its turns say."""
+def _rows(
+    memory: Searchable,
+    projects: Sequence[str] | None,
+    agents: Mapping[tuple[str, str], str],
+    *,
+    with_files: bool,
+) -> Iterator[dict[str, Any]]:
+    """Yield of each session that has turns what filters ask for: project, id, agent, beginning and
+    end, and `with_files` what it touched."""
     summarized: dict[str, dict[str, dict[str, Any]]] = {}
+    columns = ["session_id", "project", "agent", "started_at", "ended_at"]
+    columns += ["files_read", "files_modified"] if with_files else []
     spans = (span for each in projects or (None,) for span in memory.catalog.products.spans(each))
     for of_project, session_id, first, last in spans:
         if of_project not in summarized:
-            rows = memory.lake.read_partition(SESSION_SUMMARIES, of_project, _SUMMARY_COLUMNS)
-            summarized[of_project] = {row["session_id"]: row for row in rows.to_pylist()}
-        summary = summarized[of_project].get(session_id)
-        yield summary or _of_turns(memory, of_project, session_id, first, last)
+            rows = memory.lake.unordered(SESSION_SUMMARIES, of_project, columns)
+            summarized[of_project] = {row["session_id"]: row for row in rows}
+        times = _moment(first), _moment(last)
+        if (summary := summarized[of_project].get(session_id)) is not None:
+            yield summary
+        elif with_files:
+            yield _of_turns(memory, of_project, session_id, *times)
+        else:
+            agent = agents.get((of_project, session_id), "")
+            yield dict(zip(columns, (session_id, of_project, agent, *times), strict=True))
+
+
+def _moment(time: str | None) -> datetime | None:
+    return datetime.fromisoformat(time) if time else None
+
+
+def _told(
+    memory: Searchable,
+    project: str,
+    session_id: str,
+    started: datetime | None,
+    ended: datetime | None,
+) -> dict[str, Any]:
+    """Return the summary of a session, or what its turns say where it has none."""
+    rows = rows_of(memory.lake, SESSION_SUMMARIES, project, session_id, _SUMMARY_COLUMNS)
+    return rows[0] if rows else _of_turns(memory, project, session_id, started, ended)
 
 
 def _of_turns(
-    memory: Searchable, project: str, session_id: str, first: str | None, last: str | None
+    memory: Searchable,
+    project: str,
+    session_id: str,
+    started: datetime | None,
+    ended: datetime | None,
 ) -> dict[str, Any]:
     """Return what is known of a session that nobody says enough in for a summary."""
     columns = ["turn_id", "agent", "project_root", "files", "role", "text"]
     turns = rows_of(memory.lake, TURN_CHUNKS, project, session_id, columns)
-    started, ended = (datetime.fromisoformat(time) if time else None for time in (first, last))
     files = tuple(path for turn in turns for path in turn["files"])
     prompts = rows_of(memory.lake, USER_PROMPTS, project, session_id, ["turn_id"])
     return {
@@ -161,8 +193,9 @@ def _passes(row: Mapping[str, Any], asked: SessionsRequest) -> bool:
     return bool(touched_by((*row["files_modified"], *row["files_read"]), asked.file))
 
 
-def _described(memory: Searchable, row: Mapping[str, Any]) -> dict[str, Any]:
-    session_id = row["session_id"]
+def _described(memory: Searchable, listed: Mapping[str, Any]) -> dict[str, Any]:
+    session_id = listed["session_id"]
+    row = _told(memory, listed["project"], session_id, listed["started_at"], listed["ended_at"])
     records = rows_of(memory.lake, REDACTED_RECORDS, row["project"], session_id, ["model"])
     described = plain(row) | {
         "short_id": short_id(memory, session_id),

@@ -48,7 +48,17 @@ _LAST_TURNS = 2
 _TYPED = 2_000
 """Characters of a prompt from which on it is pasted rather than typed."""
 _PULL_REQUEST = re.compile(r"Pull request: (\S+?)[.,]?(?:\s|$)")
-_PUSH = re.compile(r"\bgit(?:\s+-[cC]\s+\S+|\s+--?\w\S*)*\s+push\b|\bgh\s+pr\s+create\b")
+_PUSH = re.compile(
+    r"\bgit(?:\s+-[cC]\s+\S+|\s+--?\w\S*)*\s+push\b|\b(?:gh\s+pr|glab\s+mr)\s+create\b"
+    r"|\bjj\s+git\s+push\b|\bgt\s+(?:submit|ss|stack\s+submit)\b|\bsl\s+(?:push|pr\s+submit)\b"
+    r"|\bspr\s+(?:diff|update)\b|\bghstack\b"
+)
+"""Commands that push, of Git, GitHub, GitLab, Jujutsu, Graphite, Sapling and tools for stacks."""
+_PUSHING_TOOLS = ("create_pull_request", "push_files", "create_merge_request")
+_MAY_PUSH = re.compile(
+    r"(?:^|[;&|\n]\s*)(?:[\w./:-]+ ){1,3}(?:push|submit|publish|release|ship|land|sync)\b"
+)
+"""Commands after which nobody can say that nothing was pushed (`make release`)."""
 _PLAN = "Open in the plan: "
 """What a summary puts before the open items of the agent's plan."""
 _CHECKING = re.compile(r"\b(?:tests?|pytest|build|lint|check|typecheck|tsc|make|cargo|vet)\b")
@@ -86,10 +96,12 @@ _ASKED = "The user asked once and for all:"
 @dataclass
 class _Ended:
     """How a session ended: the agent's last message, if it ended with one, the moments of its
-    successful pushes, and whether all of it is on record and no command has to do with commits."""
+    successful pushes, whether another command may have pushed, and whether all of it is on record
+    and no command has to do with commits."""
 
     closing: RedactedText | None
     pushes: list[datetime]
+    may_have_pushed: bool
     committed_nothing: bool
 
 
@@ -303,8 +315,8 @@ def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
         state = "pushed"
     elif any(each.branch == session.branch and each.ended.pushes for each in later):
         state = "pushed later"
-    elif session.ended.closing is not None:  # else its record may break off before
-        state = "not pushed in it"
+    elif session.ended.closing is not None and not session.ended.may_have_pushed:
+        state = "not pushed in it"  # else its record may break off before
     return f'{many} "{one_line(last["subject"], _TITLE)}"{f" ({state})" if state else ""}'
 
 
@@ -403,11 +415,12 @@ def _instructions(stores: Stores, sessions: Sequence[_Session]) -> Iterator[str]
 
 def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
     """Return how a session ended, by its records; those of subagents count for commands alone."""
-    columns = ["kind", "agent_id", "command", "timestamp", "tool_use_id", "is_error", "text"]
+    columns = ["kind", "agent_id", "tool_name", "command", "timestamp", "tool_use_id"]
+    columns += ["is_error", "text"]
     try:
         rows = stores.lake.read(REDACTED_RECORDS, project, session_id, columns)
     except NotFound:
-        return _Ended(None, [], committed_nothing=False)
+        return _Ended(None, [], may_have_pushed=False, committed_nothing=False)
     records = rows.drop_columns(["text"]).to_pylist()
     calls: set[str] = set()
     pushes: list[datetime] = []
@@ -415,7 +428,7 @@ def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
     commands = [record["command"] for record in records if record["kind"] == "tool_use"]
     for place, record in enumerate(records):
         kind, call, at = record["kind"], record["tool_use_id"], record["timestamp"] or _FIRST
-        if kind == "tool_use" and _PUSH.search(record["command"] or ""):
+        if kind == "tool_use" and _pushes(record):
             calls.add(call)
         elif kind == "tool_result" and call in calls and not record["is_error"]:
             pushes.append(at)
@@ -431,8 +444,14 @@ def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
     return _Ended(
         join("\n\n", closing) if closing else None,
         pushes,
+        any(_MAY_PUSH.search(each or "") and not _PUSH.search(each) for each in commands),
         is_known and not any("commit" in (command or "") for command in commands),
     )
+
+
+def _pushes(call: Mapping[str, Any]) -> bool:
+    tool = str(call["tool_name"] or "")
+    return tool.endswith(_PUSHING_TOOLS) or bool(_PUSH.search(call["command"] or ""))
 
 
 def _telling(text: str) -> set[str]:

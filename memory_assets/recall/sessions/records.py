@@ -18,7 +18,7 @@ from memory_assets.chunking import build_turns
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.recall.names import id_named
-from memory_assets.recall.rows import rows_of
+from memory_assets.recall.rows import iso, rows_of
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis import session_turns as analysed
@@ -187,7 +187,7 @@ def _entry(turn_id: str, record: RedactedRecord) -> dict[str, Any]:
         "agent_id": record.agent_id,
         "kind": record.kind,
         "subtype": record.subtype,
-        "time": record.timestamp.isoformat() if record.timestamp else None,
+        "time": iso(record.timestamp),
         "tool": str(record.tool_name),
         "is_error": record.is_error,
         "paths": [str(path) for path in record.paths],

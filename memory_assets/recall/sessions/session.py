@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.recall.names import session_named
-from memory_assets.recall.rows import LINE_CHARACTERS, not_made, one_line, plain, rows_of
+from memory_assets.recall.rows import LINE_CHARACTERS, iso, not_made, one_line, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.stores.lake.lake import Lake
@@ -74,7 +74,7 @@ class Item:
             "id": self.id,
             "kind": self.kind.rstrip("s") if self.kind != "summaries" else "summary",
             "turn_id": self.turn_id or None,
-            "time": self.time.isoformat() if self.time else None,
+            "time": iso(self.time),
             "text": self.text,
         }
 

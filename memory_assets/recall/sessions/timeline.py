@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.names import id_named, rows_of_commit, session_beginning, with_worktrees
-from memory_assets.recall.rows import not_made
+from memory_assets.recall.rows import iso, not_made
 from memory_assets.recall.sessions.session import Item, missing_kinds, session_items, session_title
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.requests.times import Reach, parse_time
@@ -67,7 +67,7 @@ class Timeline:
                 "given": self.anchor.given,
                 "kind": self.anchor.kind,
                 "id": self.anchor_id,
-                "time": self.anchor_time.isoformat() if self.anchor_time else None,
+                "time": iso(self.anchor_time),
                 "also": list(self.anchor.also),
             },
             "project": self.anchor.project,
@@ -100,16 +100,7 @@ def timeline(memory: Searchable, anchor: str | TimelineRequest, **arguments: Any
     """
     asked = anchor if isinstance(anchor, TimelineRequest) else TimelineRequest(anchor, **arguments)
     projects = memory.projects_named(asked.project) or []
-    found = _anchor_in(memory, asked.anchor, projects)
-    scope = asked.scope or ("project" if found.project else "all")
-    needed = {"session": found.session_id, "project": found.project, "all": ""}[scope]
-    if needed is None:
-        raise ConfigurationError(f"a time is in no {scope}; say which project, or scope all")
-    kinds = asked.kinds or ITEM_KINDS
-    wanted = tuple(kind for kind in ITEM_KINDS if kind in kinds)
-    full = asked.detail == "full"
-    window = _Window(memory, found, wanted, scope, projects, full=full)
-    return window.around(asked.before, asked.after)
+    return _Window(memory, _anchor_in(memory, asked.anchor, projects), asked, projects).shown()
 
 
 def _anchor_in(memory: Searchable, text: str, projects: Sequence[str]) -> Anchor:
@@ -136,32 +127,30 @@ class _Window:
     """The sessions in scope, read when they are needed."""
 
     def __init__(
-        self,
-        memory: Searchable,
-        anchor: Anchor,
-        kinds: tuple[str, ...],
-        scope: str,
-        projects: Sequence[str],
-        *,
-        full: bool,
+        self, memory: Searchable, anchor: Anchor, asked: TimelineRequest, projects: Sequence[str]
     ) -> None:
         self._memory, self._lake = memory, memory.lake
-        self._anchor = anchor
-        self._wanted = kinds
+        self._anchor, self._asked = anchor, asked
+        self._scope = asked.scope or ("project" if anchor.project else "all")
+        needed = {"session": anchor.session_id, "project": anchor.project, "all": ""}[self._scope]
+        if needed is None:
+            raise ConfigurationError(
+                f"a time is in no {self._scope}; say which project, or scope all"
+            )
+        kinds = asked.kinds or ITEM_KINDS
+        self._wanted = tuple(kind for kind in ITEM_KINDS if kind in kinds)
         own = anchor.item_kind
-        self._kinds = kinds if own is None or own in kinds else (*kinds, own)
-        self._scope = scope
-        self._full = full
+        self._kinds = self._wanted if own is None or own in kinds else (*self._wanted, own)
         self._loaded: dict[tuple[str, str], list[Item]] = {}
-        self._spans = _spans(memory, anchor, scope, projects)
+        self._spans = _spans(memory, anchor, self._scope, projects)
 
-    def around(self, before: Reach, after: Reach) -> Timeline:
+    def shown(self) -> Timeline:
         """Return the timeline; see `timeline`."""
         item = self._anchor_item()
         moment = item.at if item is not None else self._anchor.time or _FIRST
         middle: tuple[Any, ...] = item.order if item is not None else (moment,)
-        earlier, more_before = self._side(before, moment, middle, before=True)
-        later, more_after = self._side(after, moment, middle, before=False)
+        earlier, more_before = self._side(self._asked.before, moment, middle, before=True)
+        later, more_after = self._side(self._asked.after, moment, middle, before=False)
         chosen = [*earlier, *([item] if item is not None else []), *later]
         sides = (("before", more_before), ("after", more_after))
         return Timeline(
@@ -169,7 +158,7 @@ class _Window:
             anchor_time=moment if moment > _FIRST else None,
             anchor_id=item.id if item is not None else None,
             scope=self._scope,
-            detail="full" if self._full else "index",
+            detail=self._asked.detail,
             before=len(earlier),
             after=len(later),
             more=tuple(side for side, more in sides if more),
@@ -228,9 +217,8 @@ class _Window:
     def _items(self, project: str, session_id: str) -> list[Item]:
         key = (project, session_id)
         if key not in self._loaded:
-            self._loaded[key] = session_items(
-                self._lake, project, session_id, self._kinds, full=self._full
-            )
+            full = self._asked.detail == "full"
+            self._loaded[key] = session_items(self._lake, *key, self._kinds, full=full)
         return self._loaded[key]
 
     def _grouped(self, items: list[Item]) -> tuple[SessionPart, ...]:

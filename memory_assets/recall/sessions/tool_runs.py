@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.recall.names import listed_projects
-from memory_assets.recall.rows import one_line
+from memory_assets.recall.rows import iso, one_line
 from memory_assets.recall.sessions.records import calls_and_prompts, whole_session
 from memory_assets.recall.sessions.session import UNTIMED
 from memory_assets.requests.actions import HowRequest
@@ -164,8 +164,7 @@ class _ToolRun:
 
     @property
     def time(self) -> str | None:
-        at = self.run.record.timestamp
-        return at.isoformat() if at is not None else None
+        return iso(self.run.record.timestamp)
 
     @property
     def failure(self) -> Failure:

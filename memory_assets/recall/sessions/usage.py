@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.recall.names import listed_projects, short_id
 from memory_assets.recall.rows import rows_of
-from memory_assets.requests.questions import UsageRequest
+from memory_assets.requests.questions import UsageGroup, UsageRequest
 from memory_assets.session_analysis.usage import PRICES_OF
 from memory_assets.stores.catalog.session_counts import counted_sessions
 from memory_assets.stores.lake.lake import Lake
@@ -42,8 +42,16 @@ def usage_by_turn(lake: Lake, project: str, session_id: str) -> dict[int, dict[s
 
 
 def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
-    """Return what the turns that pass the filters took, as the JSON of `memory usage`: the whole,
-    and `by` model, project, agent, session or local day, the most expensive first, days in order.
+    """Return what the turns that pass the filters took, `by` what is asked for; see `usages`."""
+    return usages(memory, asked, [asked.by])[0]
+
+
+def usages(
+    memory: Searchable, asked: UsageRequest, groupings: Sequence[UsageGroup]
+) -> list[dict[str, Any]]:
+    """Return what the turns that pass the filters took, from one reading of the table, for each
+    grouping as the JSON of `memory usage`: the whole, and `by` model, project, agent, session or
+    local day, the most expensive first, days in order.
     `without_usage` has the number of sessions that do not say it; 0 if an agent or time is asked
     for.
 
@@ -56,25 +64,27 @@ def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
     every = whole["sessions"]
     if not (asked.agent or asked.since or asked.until):
         every = len(counted_sessions(memory.catalog, projects))
-    groups = _entries(rows, asked.by)
-    if asked.by == "session":
-        titles = memory.titles([(each["project"], each["name"]) for each in groups])
-        groups = [
-            {
-                **each,
-                "short_id": short_id(memory, each["name"]),
-                "title": titles.get(each["name"], ""),
-            }
-            for each in groups
-        ]
-    return {
-        "project": listed_projects(projects),
-        "by": asked.by,
-        "prices_of": PRICES_OF,
-        **whole,
-        "without_usage": every - whole["sessions"],
-        "groups": groups,
-    }
+    return [
+        {
+            "project": listed_projects(projects),
+            "by": by,
+            "prices_of": PRICES_OF,
+            **whole,
+            "without_usage": every - whole["sessions"],
+            "groups": _with_titles(memory, groups) if by == "session" else groups,
+        }
+        for by in groupings
+        for groups in [_entries(rows, by)]
+    ]
+
+
+def _with_titles(memory: Searchable, groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    titles = memory.titles([(each["project"], each["name"]) for each in groups])
+    return [
+        {**each, "short_id": short_id(memory, name), "title": titles.get(name, "")}
+        for each in groups
+        for name in [each["name"]]
+    ]
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,7 @@ def _entries(rows: Iterable[Mapping[str, Any]], by: str) -> list[dict[str, Any]]
 
 def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[str, Any]]:
     for name in projects or memory.lake.projects(SESSION_USAGE):
-        yield from memory.lake.read_partition(SESSION_USAGE, name, _COLUMNS).to_pylist()
+        yield from memory.lake.unordered(SESSION_USAGE, name, _COLUMNS)
 
 
 def _passes(row: Mapping[str, Any], asked: UsageRequest) -> bool:
@@ -156,17 +166,15 @@ def _named(row: Mapping[str, Any], by: str) -> dict[str, Any]:
 
 def _summed(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the sums of rows; `unpriced` has the tokens of models without a price by model."""
-    sums: Counter[str] = Counter()
+    rows = list(rows)
+    sums = {name: sum(row[name] for row in rows) for name in _SUMMED}
+    dollars = sum(row["dollars"] or 0.0 for row in rows)
     unpriced: Counter[str] = Counter()
-    dollars, sessions = 0.0, set[tuple[str, str]]()
     for row in rows:
-        sums.update({name: row[name] for name in _SUMMED})
-        sessions.add((row["project"], row["session_id"]))
-        dollars += row["dollars"] or 0.0
         if row["dollars"] is None:
             unpriced[row["model"]] += sum(row[name] for name in _TOKENS)
     return {
-        "sessions": len(sessions),
+        "sessions": len({(row["project"], row["session_id"]) for row in rows}),
         "tokens": sum(sums[name] for name in _TOKENS),
         **{name: sums[name] for name in _SUMMED},
         "seconds": round(sums["seconds"], 1),

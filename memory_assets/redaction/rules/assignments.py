@@ -147,7 +147,11 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     value = text[start:end]
     if ")" in after["close"] and values.is_checksum(text[max(first - 140, 0) : first], value):
         return None
-    if quoted and end - start >= _SHORTEST_TOKEN and (rest := _JOINED.match(text, end)):
+    if (
+        quoted
+        and (end - start >= _SHORTEST_TOKEN or kind is NameKind.PASSWORD)
+        and (rest := _JOINED.match(text, end))
+    ):
         end = rest.end()
         value = _JOINT.sub("", text[start:end])
     quoted = quoted or after["xml"] is not None or after["label"] is not None
@@ -224,7 +228,7 @@ def _is_header_value(name: str, separator: str | None, value: str) -> bool:
         and ("-" in name or name.lower() == "authorization")
         and len(value) >= _SHORTEST_TOKEN
         and spoken_password(value)
-        and not values.is_slug(value)
+        and not (values.is_slug(value) or values.is_joined(value))
     )
 
 
@@ -275,7 +279,10 @@ def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool
     if (
         not in_query
         and text.startswith(("pass", "Pass", "PASS"), position)
-        and (value.isalpha() or not (quoted or (text[position] != "P" and spoken_password(value))))
+        and (
+            (value.isalpha() and not values.is_joined(value))
+            or not (quoted or (text[position] != "P" and spoken_password(value)))
+        )
     ):
         return False
     return (
@@ -360,6 +367,8 @@ def _is_password(value: str, quoted: bool, following: str) -> bool:
         return True
     if following in ("(", "[", "{"):
         return False
+    if values.is_joined(value) and following != ".":
+        return True
     if values.is_code(value):
         return following != "." and is_generated(value, _LETTERS_BITS)
     if values.is_identifier_of_something(value) and not values.is_random(value):

@@ -208,13 +208,15 @@ def _is_cell(value: str, kind: NameKind) -> bool:
         return typed_password(value)
     if kind is NameKind.PASSWORD:
         return spoken_password(value) and (
-            is_generated(value, _ORDINARY)
+            values.is_joined(value)
+            or is_generated(value, _ORDINARY)
             or values.is_chosen(value)
             or values.is_worded(value, quoted=False)
             or (values.is_hex(value) and len(value) >= 16)
         )
     return typed_password(value) and (
         is_generated(value, _DRAWN)
+        or values.is_joined(value)
         or values.is_chosen(value)
         or values.is_worded(value, quoted=False)
         or (values.is_hex(value) and len(value) >= 20)

@@ -23,16 +23,18 @@ def memories_page(memory: Memory, request: Request) -> Response:
     from memory_assets.recall.agent_rows import memories
 
     problem, found = "", list[dict[str, Any]]()
+    given = given_arguments(request.query_params)
     try:
-        asked = MemoriesRequest.given("http", given_arguments(request.query_params))
+        asked = MemoriesRequest.given("http", given)
         found = memories(memory, asked)
     except MemoryAssetsError as error:
         if status_of(error)[0] >= 500:
             raise
         problem = str(error)
-    form = fields(MemoriesRequest, request.query_params)
-    shown = _shown(memory, found)
-    return page(request, "memories.html", fields=form, problem=problem, **shown)
+    shown = _shown(memory, found) | {"problem": problem}
+    shown["fields"] = fields(MemoriesRequest, request.query_params)
+    shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
+    return page(request, "memories.html", **shown)
 
 
 def memory_page(memory: Memory, request: Request) -> Response:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -46,13 +45,14 @@ def usage_page(memory: Memory, request: Request) -> Response:
 
 
 def _answers(memory: Memory, asked: UsageRequest, *, chosen: bool) -> Mapping[str, Any]:
-    by_day = memory.ask(replace(asked, by="day"))
+    from memory_assets.recall.sessions.usage import usages
+
+    wanted: list[UsageGroup] = [asked.by] if chosen else ["model", "project"]
+    by_day, *answers = usages(memory, asked, ["day", *wanted])
     days: Counter[date] = Counter()
     for entry in by_day["groups"]:
         if entry["name"]:
             days[date.fromisoformat(entry["name"])] += entry["tokens"]
-    wanted: list[UsageGroup] = [asked.by] if chosen else ["model", "project"]
-    answers = [memory.ask(replace(asked, by=by)) for by in wanted]
     return {
         "answer": answers[0],
         "answers": answers,

@@ -8,13 +8,16 @@ from pathlib import Path
 
 from memory_assets.errors import StoreMismatch
 from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
-from memory_assets.stores.files.sqlite import SqliteStore, open_shared
+from memory_assets.stores.files.sqlite import IN_MEMORY, SqliteStore, open_shared
 
+_OF_0_3_0 = 17
+"""The `user_version` of the last version that wrote files of single sessions to the lake."""
 _REMEDY = "If it is damaged, move it away and run `memory ingest`: the lake is adopted."
 
 
 class CatalogConnection(SqliteStore):
-    """One SQLite file, brought to the present schema when it is opened.
+    """One SQLite file, brought to the present schema when it is opened, and the lake beside it to
+    the present files.
 
     Raises:
         StoreBusy, StoreError: it cannot be used.
@@ -34,19 +37,29 @@ class CatalogConnection(SqliteStore):
             )
         if self.value("PRAGMA user_version") < len(MIGRATIONS):
             with self.transaction():
-                for statement in MIGRATIONS[self.value("PRAGMA user_version") :]:
+                version = self.value("PRAGMA user_version")
+                for statement in MIGRATIONS[version:]:
                     connection.execute(statement)
                 if self.value("SELECT state FROM identities") == "unkeyed":
                     raise StoreMismatch(
                         f"{path} was made by version 0.1.0, whose memories are not read any more. "
                         "Move the data directory away and run `memory ingest`."
                     )
+                if version <= _OF_0_3_0 and path != IN_MEMORY:
+                    _move_into_segments(path.with_name("lake"))
                 connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def state(self) -> tuple[int, int]:
         """Return what changes when this connection or another one writes."""
         with self.lock:
             return int(self.value("PRAGMA data_version")), self.connection.total_changes
+
+
+def _move_into_segments(lake: Path) -> None:
+    if lake.is_dir():
+        from memory_assets.stores.lake.lake import Lake
+
+        Lake(lake).tidy_all()
 
 
 class CatalogPart:

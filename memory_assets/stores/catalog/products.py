@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
@@ -34,6 +35,10 @@ _PUT = (
     f"INSERT OR REPLACE INTO products ({', '.join(_COLUMNS)})"
     f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
 )
+_OF_TURNS = (
+    "FROM products INDEXED BY products_of_turns WHERE stage IN ('turn_chunks', 'redacted_records')"
+)
+"""Sessions with records by their ids. Without its name the index is not used."""
 _RELEASE = (
     "DELETE FROM quarantine"
     " WHERE project = :project AND session_id = :session_id AND stage = :stage"
@@ -63,10 +68,16 @@ class Quarantine(CatalogPart):
         """Take a session out of quarantine at a stage, if it is there."""
         self._connection.delete("quarantine", project=project, session_id=session_id, stage=stage)
 
-    def entries(self, project: str | None = None) -> list[Quarantined]:
-        """Return the sessions held back, of one project or of all."""
-        rows = self._connection.select("quarantine", order="project, session_id", project=project)
+    def entries(self, project: str | None = None, stage: str | None = None) -> list[Quarantined]:
+        """Return the sessions held back, of one project or of all, at one stage or at any."""
+        rows = self._connection.select(
+            "quarantine", order="project, session_id", project=project, stage=stage
+        )
         return [Quarantined(**dict(row)) for row in rows]
+
+    def inputs(self, project: str, stage: str) -> dict[str, str]:
+        """Return the sessions held back at a stage, with the input hash that failed."""
+        return {entry.session_id: entry.input_hash for entry in self.entries(project, stage)}
 
 
 class Products(CatalogPart):
@@ -243,12 +254,22 @@ class Products(CatalogPart):
     def sessions_beginning(self, text: str) -> dict[str, str]:
         """Return the project of each session with records whose id begins with a text."""
         rows = self._connection.rows(
-            "SELECT session_id, project FROM products WHERE"
-            " stage IN ('turn_chunks', 'redacted_records') AND substr(session_id, 1, ?) = ?",
-            len(text),
+            f"SELECT session_id, project {_OF_TURNS} AND session_id >= ? AND session_id < ?",
             text,
+            f"{text}{chr(sys.maxunicode)}",
         )
         return {str(row["session_id"]): str(row["project"]) for row in rows}
+
+    def sessions_beside(self, session_id: str) -> list[str]:
+        """Return the sessions with records whose ids come right before and after one in order; ""
+        where none does."""
+        return [
+            str(self._connection.value(f"SELECT {which} {_OF_TURNS} AND {side}", session_id) or "")
+            for which, side in (
+                ("MAX(session_id)", "session_id < ?"),
+                ("MIN(session_id)", "session_id > ?"),
+            )
+        ]
 
     def spans(
         self,

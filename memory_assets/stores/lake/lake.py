@@ -16,35 +16,34 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 
-from memory_assets.errors import NotFound
+from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.redacted_text import RedactedText
-from memory_assets.stores.lake.parquet_files import OUTPUT_HASH, FileFacts, Footer, SessionRows
+from memory_assets.stores.lake.parquet_files import SessionRows
 from memory_assets.stores.lake.partition import (
     NAME,
     SEGMENT_BYTES,
     Partition,
-    Small,
     encoded,
     reading,
 )
 from memory_assets.stores.lake.rows import (
-    arrow_batches,
+    ArrowRows,
+    FileFacts,
+    arrow_rows,
     redacted_columns,
     rows_from_arrow,
     texts_from_arrow,
     texts_of,
 )
-from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, Table
+from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, TABLES, Table
 from memory_assets.stores.lake.segments import HASHED, SegmentCache
 
 if TYPE_CHECKING:
@@ -110,24 +109,20 @@ class Lake:
         session_id: str,
         rows: Iterable[Any],
         *,
-        footer: Footer = dict,
+        footer: Mapping[str, str] | None = None,
         extra: Mapping[str, Sequence[object]] | None = None,
     ) -> FileFacts:
-        """Replace a session's rows by `rows` (instances of the table's model), in a segment of its
-        own.
-
-        Rows are consumed and written a batch at a time, so memory stays flat however
-        long the session. `extra` fills the table's written columns; what `footer` returns
-        after the last row is kept as Parquet metadata. The new file is complete before it
-        takes the old one's place; without any rows the old one is removed.
+        """Replace a session's rows by `rows` (as `arrow_rows` takes them), in a segment of its own.
+        The new file is complete before it takes the old one's place; without any rows the old one
+        is removed.
 
         Raises:
             TypeError: a text is not redacted.
             StoreError: the directory cannot be written; the old file is untouched.
         """
-        content = blake2b(digest_size=16)
-        parts = arrow_batches(table, rows, extra or {}, content)
-        return self.partition(table, project).write(session_id, parts, footer, content)
+        made = arrow_rows(table, rows, footer=footer, extra=extra)
+        size = self.partition(table, project).publish({session_id: made})
+        return dataclasses.replace(made.facts, bytes=size)
 
     def read(
         self,
@@ -226,12 +221,17 @@ class Lake:
         table: Table,
         project: str,
         among: list[str],
-        pick: Callable[[pa.Table], pa.Array[Any]],
+        pick: Callable[[pa.Table], pa.Array[Any]] | None,
         columns: list[str] | None = None,
     ) -> list[pa.Table]:
         """Return the rows of a project that `pick` chooses, file by file and so much faster than
         session by session; see `Partition.select`."""
         return self.partition(table, project).select(among, pick, columns)
+
+    def unordered(self, table: Table, project: str, columns: list[str]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of all sessions of a project, in no order."""
+        for part in self.select(table, project, [], None, columns):
+            yield from part.to_pylist()
 
     def delete(self, table: Table, project: str, *session_ids: str) -> None:
         """Remove the rows of sessions in one table, if there are any."""
@@ -241,6 +241,19 @@ class Lake:
         """Remove sessions from every table that has a directory here, and what killed writers
         left; return how many files had them."""
         return sum(each.remove(session_ids) for each in self._partitions_of(project))
+
+    def tidy(self, project: str) -> None:
+        """Finish what killed writers of a project left undone, and move what earlier versions
+        wrote to where it is now."""
+        for partition in self._partitions_of(project):
+            partition.tidy()
+
+    def tidy_all(self) -> None:
+        """Do so for all projects; a damaged file is left to the next writer, who names it."""
+        for table in TABLES.values():
+            for project in self.projects(table):
+                with suppress(DamagedFile):
+                    self.partition(table, project).tidy()
 
     def remove_leftovers(self, project: str) -> None:
         """Remove what killed writers of a project left."""
@@ -270,9 +283,8 @@ class Lake:
     ) -> None:
         """Replace the footer of a session; its rows stay as they are."""
         with self.opened(table, project, session_id) as rows:
-            self.partition(table, project).write(
-                session_id, rows.parts(0, None), lambda: footer, footer["output_hash"]
-            )
+            amended = ArrowRows(list(rows.parts()), footer, rows.facts)
+        self.partition(table, project).publish({session_id: amended})
 
 
 @lru_cache(maxsize=1024)  # asked for some 200 times for one more turn
@@ -310,55 +322,13 @@ _MOST_SECONDS = 5.0
 """Time after which collected sessions are published, so that an interruption loses little work."""
 
 
-@dataclass(frozen=True)
-class ArrowRows:
-    """A session's rows of a table as they are to be written, with their footer; the bytes of
-    `facts` are those in memory."""
-
-    parts: Sequence[pa.Table]
-    footer: Mapping[str, str]
-    facts: FileFacts
-
-
-class Unwritten:
-    """Keeps the rows that a session has in some tables."""
-
-    def __init__(self) -> None:
-        self.rows: dict[Table, ArrowRows] = {}
-
-    def write(
-        self,
-        table: Table,
-        session_id: str,
-        rows: Iterable[Any],
-        *,
-        footer: Footer = dict,
-        extra: Mapping[str, Sequence[object]] | None = None,
-    ) -> FileFacts:
-        """Replace a session's rows by `rows`, as `Lake.write` does; `put` says when.
-
-        Raises:
-            TypeError, StoreError: as `Lake.write` does.
-        """
-        content = blake2b(digest_size=16)
-        parts = list(arrow_batches(table, rows, extra or {}, content))
-        size = sum(part.nbytes for part in parts)
-        facts = FileFacts(sum(map(len, parts)), size, content.hexdigest())
-        return self.put(table, session_id, ArrowRows(parts, footer(), facts))
-
-    def put(self, table: Table, session_id: str, rows: ArrowRows) -> FileFacts:
-        """Keep a session's rows."""
-        self.rows[table] = rows
-        return rows.facts
-
-
-class Batch(Unwritten):
+class Batch:
     """Writes sessions of one project to some tables. `full` when it should be published."""
 
     def __init__(self, lake: Lake, project: str, *tables: Table) -> None:
         self._lake = lake
         self._project = project
-        self._collected: dict[Table, dict[str, Small]] = {table: {} for table in tables}
+        self._collected: dict[Table, dict[str, ArrowRows]] = {table: {} for table in tables}
         self._bytes = 0
         self._since = 0.0
         for table in tables:
@@ -372,12 +342,12 @@ class Batch(Unwritten):
 
     def put(self, table: Table, session_id: str, rows: ArrowRows) -> FileFacts:
         """Replace a session's rows: now, if there are many, else when the batch is published. The
-        bytes of a session that is collected are those in memory."""
-        facts, footer = rows.facts, {**rows.footer, OUTPUT_HASH: rows.facts.output_hash}
+        bytes of a session that is collected are those in memory, and 0 if it has no rows."""
+        facts = rows.facts
         if facts.bytes > SMALL_SESSION_BYTES:
-            partition = self._lake.partition(table, self._project)
-            return partition.write(session_id, rows.parts, lambda: footer, facts.output_hash)
-        self._collected[table][session_id] = (rows.parts, footer)
+            size = self._lake.partition(table, self._project).publish({session_id: rows})
+            return dataclasses.replace(facts, bytes=size)
+        self._collected[table][session_id] = rows
         self._since = self._since if self._bytes else time.monotonic()
         self._bytes += facts.bytes
         return facts
@@ -398,7 +368,7 @@ class Batch(Unwritten):
         for table, sessions in self._collected.items():
             if sessions:
                 size = self._lake.partition(table, self._project).publish(sessions)
-                held = {name: _bytes(small) for name, small in sessions.items()}
+                held = {name: rows.facts.bytes for name, rows in sessions.items()}
                 total = max(sum(held.values()), 1)
                 sizes |= {(table.name, name): size * own // total for name, own in held.items()}
                 sessions.clear()
@@ -409,7 +379,3 @@ class Batch(Unwritten):
         """Pack small segments together, if there are many."""
         for table in self._collected:
             self._lake.partition(table, self._project).compact()
-
-
-def _bytes(small: Small) -> int:
-    return sum(part.nbytes for part in small[0])

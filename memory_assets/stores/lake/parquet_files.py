@@ -14,12 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from memory_assets.stores.lake.rows import conformed, regrouped
+from memory_assets.stores.lake.rows import FileFacts, conformed, regrouped
 
-Footer = Callable[[], Mapping[str, str]]
-"""Returns a file's footer metadata; called after the last row."""
-
-OUTPUT_HASH = "output_hash"
 STAGING = re.compile(r"\.?(?P<of>.+\.parquet)\.\d+\.staging")
 """A file that is being written. Programs that read a directory of Parquet files skip names that
 begin with a dot; former versions wrote them without."""
@@ -29,15 +25,6 @@ _LONG = _VECTORS | {"text"}
 
 ReadGroup = Callable[[int, list[str] | None], pa.Table]
 """Takes the number of a row group, and columns (None: all); returns its rows."""
-
-
-@dataclass(frozen=True)
-class FileFacts:
-    """Rows of a file, its bytes on disk, and a hash of its content."""
-
-    rows: int
-    bytes: int
-    output_hash: str
 
 
 @dataclass(frozen=True)
@@ -76,31 +63,21 @@ class Extent:
 
 @dataclass(frozen=True)
 class SessionRows:
-    """The rows of a session in a file or in several, as one. `path` is the file to name in
-    errors."""
+    """The rows of a session in the file at `path`."""
 
     path: Path
-    extents: Sequence[Extent]
+    extent: Extent
     facts: FileFacts
     footer: Mapping[str, str]
 
     def read(self, columns: list[str] | None = None) -> pa.Table:
         """Return the rows."""
-        parts = list(self.parts(0, None, columns))
-        if parts:
-            return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
-        empty = self.extents[0].metadata.schema.to_arrow_schema().empty_table()
-        return bare(empty if columns is None else empty.select(columns))
+        parts = list(self.parts(columns))
+        return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
 
-    def parts(
-        self, start: int, end: int | None, columns: list[str] | None = None
-    ) -> Iterator[pa.Table]:
-        """Yield rows `start` to `end` (None: the last) in order, a row group at a time."""
-        before = 0
-        for extent in self.extents:
-            until = extent.rows if end is None else end - before
-            yield from extent.slices(start - before, until, columns)
-            before += extent.rows
+    def parts(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
+        """Yield the rows in order, a row group at a time."""
+        return self.extent.slices(0, self.extent.rows, columns)
 
 
 @contextmanager
@@ -113,18 +90,16 @@ def staged(path: Path) -> Iterator[Path]:
         staging.unlink(missing_ok=True)
 
 
-def write_file(path: Path, schema: pa.Schema, parts: Iterable[pa.Table], footer: Footer) -> int:
-    """Write rows to a Parquet file, down to the disk, and return their number; `footer` is called
-    after the last row."""
-    rows = 0
+def write_file(
+    path: Path, schema: pa.Schema, parts: Iterable[pa.Table], footer: Mapping[str, str]
+) -> None:
+    """Write rows to a Parquet file, down to the disk."""
     with pq.ParquetWriter(path, schema, **_encoding(schema)) as writer:
         for part in regrouped(conformed(part, schema) for part in parts):
             writer.write_table(part)
-            rows += len(part)
-        writer.add_key_value_metadata(dict(footer()))
+        writer.add_key_value_metadata(dict(footer))
     with path.open("rb") as file:
         os.fsync(file.fileno())
-    return rows
 
 
 @cache

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -23,25 +22,17 @@ import pyarrow as pa
 from memory_assets.errors import DamagedFile, StoreError, environment
 from memory_assets.stores.files.shared import REPLICA_FILE, replace_text
 from memory_assets.stores.lake import segments
-from memory_assets.stores.lake.parquet_files import (
-    OUTPUT_HASH,
-    STAGING,
-    Extent,
-    FileFacts,
-    Footer,
-    SessionRows,
-)
+from memory_assets.stores.lake.parquet_files import STAGING, Extent, SessionRows
+from memory_assets.stores.lake.rows import OUTPUT_HASH, ArrowRows
 from memory_assets.stores.lake.schemas import Table
 from memory_assets.stores.lake.segments import (
     HASHED,
-    SUFFIX,
     TAIL_SUFFIX,
     Entry,
     Identity,
     Packed,
     Segment,
     SegmentCache,
-    tail_path,
 )
 
 SEGMENT_BYTES = 4 << 20
@@ -58,9 +49,7 @@ _BEGINNING = 60
 _DEVICE = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)")
 _CUT_ESCAPE = re.compile(r"%[0-9A-F]?$")
 _TRIES = 10
-
-Small = tuple[Sequence[pa.Table], Mapping[str, str]]
-"""The rows of a small session, and its footer."""
+_Answer = TypeVar("_Answer")
 
 
 class Partition:
@@ -77,15 +66,9 @@ class Partition:
         return {session_id: entry.stamp for session_id, entry in self._entries().items()}
 
     def output_hashes(self) -> dict[str, str]:
-        """Return the output hash of each session's rows, without those that were appended."""
+        """Return the output hash of each session's rows."""
         entries = self._entries().items()
         return {session_id: entry.footer.get(OUTPUT_HASH, "") for session_id, entry in entries}
-
-    def output_hash(self, session_id: str) -> str:
-        """Return the output hash of a session's rows, "" if it has none."""
-        with ExitStack() as files, suppress(FileNotFoundError):
-            return self.open_rows(session_id, files).facts.output_hash
-        return ""
 
     def changed(self) -> int:
         """Return when a file was added or removed last, in nanoseconds since 1970."""
@@ -94,17 +77,29 @@ class Partition:
         return 0
 
     def _entries(self) -> dict[str, Entry]:
+        def of_all(held: Sequence[Segment], files: ExitStack) -> dict[str, Entry]:
+            entries: dict[str, Entry] = {}
+            for segment in held:
+                entries = {**segment.entries, **entries}
+            return entries
+
+        return self._of_one_state(of_all)
+
+    def _of_one_state(self, read: Callable[[Sequence[Segment], ExitStack], _Answer]) -> _Answer:
+        """Return what is read of all segments, newest first, while no session moved between them;
+        the stack closes what they are read from."""
         for _ in range(_TRIES):
             state = self._state()
-            entries: dict[str, Entry] = {}
-            try:
-                for segment in map(self._segment, state[1]):
-                    entries = {**segment.entries, **entries}
-            except FileNotFoundError:
-                continue
-            if state == self._state():  # no session moved meanwhile
-                return entries
+            with ExitStack() as files, suppress(FileNotFoundError):
+                answer = read([self._segment(place) for place in state[1]], files)
+                if state == self._state():
+                    return answer
         raise StoreError(f"{self.directory} keeps changing; try again")
+
+    def _state(self) -> tuple[int, list[tuple[Path, Identity]]]:
+        """Return the segments, newest first, and when one was added or removed last: a directory
+        that is listed meanwhile may seem to lack both the old and the new one."""
+        return self.changed(), segments.listed(self.directory)
 
     def file(self, session_id: str) -> Path | None:
         """Return the file that has a session's rows, None if it has none."""
@@ -120,8 +115,8 @@ class Partition:
             DamagedFile: a segment that may have them is not readable.
         """
         before = None
-        for attempt in range(_TRIES):
-            state = self._state(known=not attempt)
+        for _ in range(_TRIES):
+            state = self._state()
             try:
                 for place in state[1]:
                     segment = self._segment(place)
@@ -137,90 +132,62 @@ class Partition:
     def select(
         self,
         among: list[str],
-        pick: Callable[[pa.Table], pa.Array[Any]],
+        pick: Callable[[pa.Table], pa.Array[Any]] | None,
         columns: list[str] | None = None,
     ) -> list[pa.Table]:
         """Return rows of all sessions, in no order: those whose numbers `pick` returns of each row
-        group. It is given the columns `among`; all `columns` are read of groups with such rows."""
-        for _ in range(_TRIES):
-            with ExitStack() as files, suppress(FileNotFoundError):
-                tables = []
-                for extent in self._extents(files):
+        group (None: all). It is given the columns `among`; all `columns` are read of groups with
+        such rows."""
+
+        def picked(held: Sequence[Segment], files: ExitStack) -> list[pa.Table]:
+            tables = []
+            for path, extent in self._extents(held, files):
+                with reading(path, self._project):
                     for start, end in extent.spans():
-                        numbers = pick(next(extent.slices(start, end, among)))
-                        if len(numbers):
+                        if pick is None:
+                            tables.append(next(extent.slices(start, end, columns)))
+                        elif len(numbers := pick(next(extent.slices(start, end, among)))):
                             rows = next(extent.slices(start, end, columns))
                             tables.append(rows.take(numbers))
-                return tables
-        raise StoreError(f"{self.directory} keeps changing; try again")
+            return tables
+
+        return self._of_one_state(picked)
 
     def read(self, columns: list[str] | None = None) -> list[pa.Table]:
         """Return the rows of all sessions, in the order of their ids; each file is opened once."""
-        for _ in range(_TRIES):
-            state = self._state()
+
+        def of_all(held: Sequence[Segment], files: ExitStack) -> list[pa.Table]:
             parts: dict[str, list[pa.Table]] = {}
-            with ExitStack() as files, suppress(FileNotFoundError):
-                for segment in map(self._segment, state[1]):
-                    with reading(segment.path, self._project):
-                        for session_id, rows in self._sessions_of(segment, files, columns):
-                            parts.setdefault(session_id, rows)
-                if state == self._state():  # no session moved meanwhile
-                    return [part for session_id in sorted(parts) for part in parts[session_id]]
-        raise StoreError(f"{self.directory} keeps changing; try again")
+            for segment in held:
+                with reading(segment.path, self._project):
+                    whole = self._cache.extent(segment, 0, segment.metadata.num_rows, files)
+                    for session_id, entry in segment.entries.items():
+                        rows = whole.slices(entry.first, entry.first + entry.rows, columns)
+                        parts.setdefault(session_id, list(rows))
+            return [part for session_id in sorted(parts) for part in parts[session_id]]
 
-    def _sessions_of(
-        self, segment: Segment, files: ExitStack, columns: list[str] | None
-    ) -> Iterator[tuple[str, list[pa.Table]]]:
-        """Yield the sessions of a segment with their rows."""
-        if tail_path(segment.path).exists():
-            for session_id in segment.entries:
-                rows = self._cache.rows(segment, session_id, files)
-                yield session_id, list(rows.parts(0, None, columns))
-            return
-        whole = self._cache.extent(segment, 0, segment.metadata.num_rows, files)
-        for session_id, entry in segment.entries.items():
-            yield session_id, list(whole.slices(entry.first, entry.first + entry.rows, columns))
+        return self._of_one_state(of_all)
 
-    def _extents(self, files: ExitStack) -> Iterator[Extent]:
-        """Yield the rows of all sessions, those of a file together where nothing is being moved."""
-        held = [self._segment(place) for place in self._state()[1]]
-        untidy = (self.directory / _UNTIDY).exists()
-        if untidy or any(tail_path(segment.path).exists() for segment in held):
-            for session_id in self.stamps():
-                yield from self.open_rows(session_id, files).extents
-            return
+    def _extents(self, held: Sequence[Segment], files: ExitStack) -> Iterator[tuple[Path, Extent]]:
+        """Yield the rows of all sessions with the file that they are in, those of a file together
+        as far as no newer one has them."""
+        newer: set[str] = set()
         for segment in held:
-            with reading(segment.path, self._project):
-                yield self._cache.extent(segment, 0, segment.metadata.num_rows, files)
+            for begin, end in segments.runs_without(segment, newer):
+                with reading(segment.path, self._project):
+                    extent = self._cache.extent(segment, begin, end - begin, files)
+                yield segment.path, extent
+            newer |= segment.entries.keys()
 
-    def write(
-        self,
-        session_id: str,
-        parts: Iterable[pa.Table],
-        footer: Footer,
-        content: blake2b | str,
-    ) -> FileFacts:
-        """Replace the rows of a session by these, in a segment of its own. `content` is looked at,
-        and `footer` called, after the last row."""
-
-        def output_hash() -> str:
-            return content if isinstance(content, str) else content.hexdigest()
-
-        def whole() -> Mapping[str, str]:
-            return {**footer(), OUTPUT_HASH: output_hash()}
-
-        rows, size = self._replace([session_id], [Packed(session_id, _new_stamp(), whole, parts)])
-        return FileFacts(rows, size, output_hash())
-
-    def publish(self, sessions: Mapping[str, Small]) -> int:
-        """Replace the rows of several small sessions by those in one new segment; a session
-        without rows is removed. Return the segment's bytes."""
+    def publish(self, sessions: Mapping[str, ArrowRows]) -> int:
+        """Replace the rows of sessions by those in one new segment; a session without rows is
+        removed. Return the segment's bytes."""
         packed = [
-            Packed(name, _new_stamp(), partial(dict, footer), parts)
-            for name, (parts, footer) in sorted(sessions.items())
-            if parts
+            Packed(name, _new_stamp(), rows.footer, rows.parts)
+            for name, rows in sorted(sessions.items())
+            if rows.parts
         ]
-        return self._replace(sessions.keys(), packed)[1]
+        return self._replace(sessions.keys(), packed)
 
     def remove(self, session_ids: Collection[str]) -> int:
         """Remove sessions, and what killed writers left; return how many files had them."""
@@ -246,13 +213,21 @@ class Partition:
             self._replace({packed.session_id for packed in moved}, moved)
 
     def tidy(self) -> None:
-        """Finish what a killed writer left undone, if there was one: then every row is in one
-        file."""
-        if (self.directory / _UNTIDY).exists():
+        """Finish what a killed writer left undone, if there was one, and move what versions up to
+        0.3.0 wrote into segments: then every row is in one of them."""
+        if self._is_untidy():
             with self._changing(self.directory):
                 pass
 
+    def _is_untidy(self) -> bool:
+        return (self.directory / _UNTIDY).exists() or bool(segments.own_files(self.directory))
+
     def _tidy(self) -> None:
+        for own in segments.own_files(self.directory):
+            with reading(own, self._project):
+                schema, session = segments.own_session(own, _new_stamp())
+            segments.write(segments.next_path(self.directory), schema, [session])
+            own.unlink()
         self._remove_leftovers()
         elsewhere: set[str] = set()
         for place in segments.listed(self.directory):
@@ -260,14 +235,16 @@ class Partition:
             self._rewrite(segment, elsewhere)
             elsewhere |= segment.entries.keys()
 
-    def _replace(self, session_ids: Collection[str], packed: Sequence[Packed]) -> tuple[int, int]:
-        """Replace the rows of sessions by those in a new segment; return its rows and bytes."""
+    def _replace(self, session_ids: Collection[str], packed: Sequence[Packed]) -> int:
+        """Replace the rows of sessions by those in a new segment; return its bytes."""
+        size = 0
         with self._changing(self.directory):
             path = segments.next_path(self.directory)
-            with writing(path, self._project):
-                written = segments.write(path, self._table.schema, packed)
+            if packed:
+                with writing(path, self._project):
+                    size = segments.write(path, self._table.schema, packed)
             self._drop_from_segments(set(session_ids), but=path)
-        return written
+        return size
 
     def _drop_from_segments(self, session_ids: Set[str], but: Path | None = None) -> int:
         """Rewrite the segments that list any of these sessions without them; return how many."""
@@ -280,7 +257,6 @@ class Partition:
             return False
         if segment.entries.keys() <= without:
             segment.path.unlink()
-            tail_path(segment.path).unlink(missing_ok=True)
             return True
         segments.drop(segment, without, self._cache)
         return True
@@ -289,8 +265,8 @@ class Partition:
         entry = segment.entries[session_id]
         with ExitStack() as files:
             rows = self._cache.rows(segment, session_id, files)
-            parts = list(rows.parts(0, None))
-        return Packed(session_id, entry.stamp, partial(dict, rows.footer), parts)
+            parts = list(rows.parts())
+        return Packed(session_id, entry.stamp, rows.footer, parts)
 
     def _all_packed(self, place: tuple[Path, Identity]) -> list[Packed]:
         """Return the sessions of a segment; none if it has other columns."""
@@ -308,9 +284,10 @@ class Partition:
             if HASHED in self.directory.name and not (self.directory / NAME).exists():
                 replace_text(self.directory / NAME, self._project)
             mark = self.directory / _UNTIDY
-            if mark.exists():
-                self._tidy()
+            untidy = self._is_untidy()
             mark.touch()
+            if untidy:
+                self._tidy()
             try:
                 yield
             except Exception:
@@ -320,21 +297,15 @@ class Partition:
                 raise
             mark.unlink()
 
-    def _state(self, *, known: bool = False) -> tuple[int, list[tuple[Path, Identity]]]:
-        """Return when a file was added or removed last, and the segments, newest first."""
-        return self._cache.listing(self.directory, known=known)
-
     def _segment(self, place: tuple[Path, Identity]) -> Segment:
         with reading(place[0], self._project):
             return self._cache.segment(*place)
 
     def _remove_leftovers(self) -> None:
-        """Remove unfinished files, and tails whose session was removed."""
-        names = {path.name for path in self.directory.iterdir()}
-        for name in names:
-            base = name.removesuffix(TAIL_SUFFIX) + SUFFIX
-            if STAGING.fullmatch(name) or (name.endswith(TAIL_SUFFIX) and base not in names):
-                (self.directory / name).unlink()
+        """Remove unfinished files, and tails whose base was moved or removed."""
+        for path in self.directory.iterdir():
+            if STAGING.fullmatch(path.name) or path.name.endswith(TAIL_SUFFIX):
+                path.unlink()
 
 
 @contextmanager

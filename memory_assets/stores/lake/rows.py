@@ -21,6 +21,29 @@ _STREAM = pa.ipc.IpcWriteOptions()
 """The defaults; without them Arrow asks the environment each time."""
 
 
+OUTPUT_HASH = "output_hash"
+"""Names the hash of a session's rows in their footer."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FileFacts:
+    """Rows of a file, its bytes on disk, and a hash of its content."""
+
+    rows: int
+    bytes: int
+    output_hash: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ArrowRows:
+    """A session's rows of a table as they are to be written, with their footer; the bytes of
+    `facts` are those in memory."""
+
+    parts: Sequence[pa.Table]
+    footer: Mapping[str, str]
+    facts: FileFacts
+
+
 @dataclasses.dataclass(frozen=True)
 class Stored:
     """Rows that the lake has already, so that they are redacted, as Arrow has them."""
@@ -28,22 +51,28 @@ class Stored:
     rows: pa.Table
 
 
-def arrow_batches(
+def arrow_rows(
     table: Table,
     rows: Iterable[Any],
-    extra: Mapping[str, Sequence[object]],
-    content: blake2b,
-) -> Iterator[pa.Table]:
-    """Yield rows as Arrow tables of `BATCH_ROWS`, and add what they hold to the hash `content`.
-    Rows are instances of the table's model, or `Stored`.
+    *,
+    footer: Mapping[str, str] | None = None,
+    extra: Mapping[str, Sequence[object]] | None = None,
+) -> ArrowRows:
+    """Return rows (instances of the table's model, or `Stored`) in Arrow tables of `BATCH_ROWS`.
+    `extra` fills the table's written columns; `footer` is kept as Parquet metadata.
 
     Raises:
         TypeError: a text is not redacted.
     """
-    for part in regrouped(_parts(table, rows, extra)):
+    content = blake2b(digest_size=16)
+    parts: list[pa.Table] = []
+    for part in regrouped(_parts(table, rows, extra or {})):
         whole = part.combine_chunks()  # equal rows give equal bytes, however they came here
         _add_content(content, table, whole)
-        yield whole
+        parts.append(whole)
+    size = sum(part.nbytes for part in parts)
+    facts = FileFacts(sum(map(len, parts)), size, content.hexdigest())
+    return ArrowRows(parts, {**(footer or {}), OUTPUT_HASH: facts.output_hash}, facts)
 
 
 def _parts(

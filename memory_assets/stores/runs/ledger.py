@@ -19,7 +19,13 @@ from typing import Any
 
 from memory_assets.stores.files.sqlite import IN_MEMORY, SqliteStore, compact, open_shared
 from memory_assets.stores.runs.events import AssetEvent, Evaluation, from_json, to_json
-from memory_assets.stores.runs.names import INGEST_BATCH, INGEST_JOB, PRUNE_JOB, RECORD_JOB
+from memory_assets.stores.runs.names import (
+    INGEST_BATCH,
+    INGEST_JOB,
+    PRUNE_JOB,
+    RECHECK_JOB,
+    RECORD_JOB,
+)
 
 FILE_NAME = "lineage.db"
 """Where in the data directory the ledger is."""
@@ -208,14 +214,15 @@ class RunLedger(SqliteStore):
 
     def last_runs(self) -> dict[str, Any]:
         """Return the last runs that ended and the failed ones of a week, newest first; without
-        those that Dagster keeps its own records by."""
+        those that Dagster keeps its own records by. The last one is what was asked for, and not the
+        look for known secrets that follows it."""
         since = iso_time(time.time() - _DAYS * 86_400)
         newest = f"SELECT {_OF_RUN} FROM runs WHERE ended_at > ? AND status LIKE ?"
         newest += f" AND job NOT IN ('{RECORD_JOB}', '{PRUNE_JOB}') ORDER BY ended_at DESC"
         last = [EndedRun(*row) for row in self.tuples(f"{newest} LIMIT {_LISTED}", "", "%")]
         failed = [EndedRun(*row) for row in self.tuples(newest, since, FAILURE)]
         return {
-            "last": _shown(last[0]) if last else None,
+            "last": _shown(min(last, key=lambda run: run.job == RECHECK_JOB)) if last else None,
             "ended": [_shown(run) for run in last],
             "failed_in_7_days": len(failed),
             "failed": [_shown(run) for run in failed[:_LISTED]],

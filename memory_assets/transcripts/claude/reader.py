@@ -72,6 +72,9 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut(
         "user.toolUseResult.originalFileContents", "1.0.111", "a file before an edit that is kept"
     ),
+    LeftOut("user.toolUseResult.original_file", "2.1.218", "a file before an edit that is kept"),
+    LeftOut("user.toolUseResult.updated_file", "2.1.218", "a file after an edit that is kept"),
+    LeftOut("user.toolUseResult.notebook_path", "2.1.218", _COPIES),
     LeftOut("user.toolUseResult.*.originalFile", "2.1.22", "a file before an edit that is kept"),
     LeftOut("user.toolUseResult.structuredPatch", "1.0.98", _COPIES),
     LeftOut("user.toolUseResult.*.structuredPatch", "2.1.12", _COPIES),
@@ -92,6 +95,8 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("attachment.attachment.hook_additional_context", "2.1.101", _HOOKS),
     LeftOut("attachment.attachment.hook_system_message", "2.1.101", _HOOKS),
     LeftOut("attachment.attachment.hook_non_blocking_error", "2.1.119", _HOOKS),
+    LeftOut("attachment.attachment.hook_cancelled", "2.1.143", _HOOKS),
+    LeftOut("attachment.attachment.async_hook_response", "2.1.177", _HOOKS),
     LeftOut("system.stop_hook_summary", "2.0.64", _HOOKS),
     LeftOut("system.microcompact_boundary", "2.1.14", _NOTICE),
     LeftOut("system.informational", "2.1.119", _NOTICE),
@@ -105,6 +110,10 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "InputValidationError:",
     ),
     LeftOut("user.toolUseResult.filePath", "2.0.75", _COPIES),
+    LeftOut("user.toolUseResult.update", "2.1.218", _COPIES),
+    LeftOut("user.mcpMeta.structuredContent", "2.1.63", _COPIES),
+    LeftOut("assistant.requestId", "2.1.220", _IDS),
+    LeftOut("last-prompt.lastPrompt", "2.1.139", "the beginning of a prompt that is kept"),
     LeftOut("user.toolUseResult.url", "2.1.9", _COPIES),
     LeftOut("user.toolUseResult.create", "2.0.75", _COPIES),
     LeftOut("user.toolUseResult.gitOperation", "2.1.179", _COPIES),
@@ -158,7 +167,7 @@ class ClaudeCodeReader(Reader):
 
     left_out = LEFT_OUT
     agent = "claude-code"
-    version = "7"
+    version = "8"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a typed record that names its session, parent or leaf."""

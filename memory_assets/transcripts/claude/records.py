@@ -103,7 +103,8 @@ ATTACHMENT_NOISE = names(
     "nested_memory relevant_memories diagnostics command_permissions auto_mode auto_mode_exit "
     "opened_file_in_ide date_change goal_status plan_mode plan_mode_exit plan_mode_reentry "
     "plan_file_reference directory already_read_file compact_file_reference invoked_skills "
-    "task_status output_style ultra_effort total_tokens_reminder token_usage budget_usd "
+    "task_status output_style ultra_effort ultra_effort_enter total_tokens_reminder token_usage "
+    "budget_usd "
     "async_hook_response mcp_resource agent_mention critical_system_reminder compaction_reminder "
     "context_efficiency companion_intro verify_plan_reminder structured_output max_turns_reached"
 )

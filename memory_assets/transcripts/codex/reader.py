@@ -49,6 +49,8 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("response_item.payload.reasoning.encrypted_content", "0.34.0", "encrypted thoughts"),
     LeftOut("response_item.payload.*.id", "0.142.0", _IDS),
     LeftOut("response_item.payload.message.*.content.input_image", "0.126.0-alpha.8", _PIXELS),
+    LeftOut("response_item.payload.*.output.input_image", "0.140.0-alpha.2", _PIXELS),
+    LeftOut("event_msg.payload.user_message.local_images", "0.142.3", _PIXELS),
     LeftOut(_TYPED, "0.126.0-alpha.8", _FRAMES, "<image name="),
     LeftOut(_TYPED, "0.126.0-alpha.8", _FRAMES, "</image>"),
     *(
@@ -81,6 +83,11 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("turn_context.payload.sandbox_policy", "0.144.0-alpha.4", "a setting of the session"),
     LeftOut("turn_context.payload.developer_instructions", "0.126.0-alpha.8", _INSTRUCTIONS),
     LeftOut("turn_context.payload.collaboration_mode.settings", "0.118.0", _INSTRUCTIONS),
+    LeftOut(
+        "event_msg.payload.thread_settings_applied.thread_settings.collaboration_mode.settings",
+        "0.144.1",
+        _INSTRUCTIONS,
+    ),
 )
 """By path of keys."""
 
@@ -106,7 +113,7 @@ class CodexReader(Reader):
 
     left_out = LEFT_OUT
     agent = "codex"
-    version = "8"
+    version = "9"
     session = CodexSession
 
     def sniff(self, head: bytes) -> bool:

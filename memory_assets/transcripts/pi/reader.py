@@ -28,6 +28,8 @@ _SIGNATURE = "signature of a thought or a call"
 _IDS = "ids of the program's interface to the model"
 _FORKED = "the file of the session that it was forked from"
 _FILES = "a file that is on disk; its name is kept"
+_SHOWN = "an output as it is shown"
+_EDIT = "an edit as a diff; the call is kept"
 
 LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("message.message.assistant.content.thinking.thinkingSignature", "v1", _SIGNATURE),
@@ -43,7 +45,12 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("message.message.bashExecution.fullOutputPath", "v1", _FILES),
     LeftOut("session.branchedFrom", "v1", _FORKED),
     LeftOut("session.parentSession", "v3", _FORKED),
-    LeftOut("message.message.toolResult.details.diff", "v1", "an edit as a diff; the call is kept"),
+    LeftOut("message.message.toolResult.details.diff", "v1", _EDIT),
+    LeftOut("message.message.toolResult.details.patch", "v3", _EDIT),
+    LeftOut("message.message.toolResult.details.truncation.content", "v3", _SHOWN),
+    LeftOut("message.message.toolResult.content.image.data", "v3", "pixels of an image"),
+    LeftOut("message.message.assistant.diagnostics", "v3", "a failed request, tried again"),
+    LeftOut("custom_message.details.action", "v3", "what an extension did"),
 )
 """By path of keys."""
 
@@ -60,7 +67,7 @@ class PiReader(Reader):
 
     left_out = LEFT_OUT
     agent = "pi"
-    version = "6"
+    version = "7"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a session header or an entry with a message in it."""

@@ -18,6 +18,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_assets.models import ABANDONED, Record
+from memory_assets.transcripts.account import MIN_LEAF
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import blocks_of
@@ -53,6 +54,8 @@ SUMMARIES = {
 }
 INJECTED_ROLES = frozenset({"custom", "hookMessage", "system", "developer"})
 _KNOWN_PARENTS = 4_096
+_SHOWN_ELSEWHERE = frozenset({"patch", "diff", "truncation", "command"})
+"""Keys of a result's details that repeat the call or the result."""
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 _SESSION_IN_PATH = re.compile(r"_([0-9A-Za-z-]+)\.jsonl$")
 _SKILL = re.compile(r'<skill name="([^"\n]*)"[^>]*>.*?</skill>\s*', re.DOTALL)
@@ -183,7 +186,7 @@ class PiSession(Session):
         return self._answered(
             frame,
             _call_id(message.get("toolCallId")),
-            content_text(message.get("content")),
+            _with_details(content_text(message.get("content")), message.get("details")),
             Call(text_field(message, "toolName")),
             is_error=message.get("isError") is True,
         )
@@ -205,7 +208,7 @@ class PiSession(Session):
             text = text_field(entry, "summary")
             return self._one(frame, "summary", text, SUMMARIES[name])
         if name == "custom_message":
-            text = content_text(entry.get("content"))
+            text = _with_details(content_text(entry.get("content")), entry.get("details"))
             return self._one(frame, "system", text, "injected")
         if name == "session_info":
             title = text_field(entry, "name")
@@ -214,6 +217,22 @@ class PiSession(Session):
             self._name = mark(title)
             return self._one(frame, "title", title, "session-name")
         return self._unknown(name)
+
+
+def _with_details(text: str, details: Any) -> str:
+    """Return a text with what the details beside it say more, such as subagents' reports: each
+    extension has keys of its own."""
+    told: list[str] = []
+    waiting = [details]
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, list):
+            waiting += value
+        elif isinstance(value, dict):
+            waiting += [each for key, each in value.items() if key not in _SHOWN_ELSEWHERE]
+        elif isinstance(value, str) and len(value) >= MIN_LEAF and value not in text:
+            told.append(value)
+    return "\n".join(filter(None, [text, *dict.fromkeys(told)]))
 
 
 def prompt_text(text: str) -> str:

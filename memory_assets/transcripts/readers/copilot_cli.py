@@ -22,6 +22,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import (
     count_field,
+    from_json,
     object_field,
     objects_in,
     parse_time,
@@ -49,6 +50,7 @@ _STATE = "session-state"
 _HOOK = "hook"
 _INSTRUCTIONS = "instructions"
 _SHOWN = "a call or a result as it is shown"
+_IDS = "ids of the program's interface to the model"
 _DROPPED = {
     **dict.fromkeys(("hook.start", "hook.end"), _HOOK),
     "system.message": _INSTRUCTIONS,
@@ -58,6 +60,7 @@ _DROPPED = {
             *("session.model_change", "session.mode_changed", "session.permissions_changed"),
             *("session.compaction_start", "session.truncation"),
             *("session.idle", "session.usage_info", "session.context_changed"),
+            *("session.usage_checkpoint", "session.workspace_file_changed"),
             *("subagent.started", "subagent.completed", "subagent.selected", "subagent.failed"),
             *("permission.requested", "permission.completed", "skill.invoked"),
         ),
@@ -120,6 +123,8 @@ class CopilotSession(Session):
             subtype, text = _NOTICES[name], text_field(data, "message")
             failed = subtype == "api-error"
             return self._one(frame, "system", text, subtype, is_error=failed)
+        if name == "session.task_complete":
+            return self._one(frame, "assistant_text", text_field(data, "summary"))
         if name == "system.notification":
             return self._said(frame, authored(text_field(data, "content"), Origin("machine")))
         if name == "abort":
@@ -186,9 +191,10 @@ class CopilotSession(Session):
         call_id = safe_id(call.get("toolCallId"))
         if call_id and self._met(f"call {call_id}"):
             return []
-        arguments = call.get("arguments")
+        given = call.get("arguments")
+        arguments = from_json(given) if isinstance(given, str) else given
         made = Call.of_block({"name": call.get(named), "arguments": arguments}, "arguments")
-        return [self._called(frame, call_id, made, render_input(arguments))]
+        return [self._called(frame, call_id, made, render_input(arguments or given))]
 
     def _tool_result(self, data: JsonObject, frame: Frame) -> Record:
         result, error = object_field(data, "result"), object_field(data, "error")
@@ -201,7 +207,7 @@ class CopilotCliReader(Reader):
     """Reads the sessions of GitHub Copilot CLI."""
 
     agent = "copilot-cli"
-    version = "2"
+    version = "3"
     session = CopilotSession
     left_out = (
         LeftOut("", "1.0.64-1", "what the user's own hooks got", dropped=_HOOK),
@@ -215,7 +221,12 @@ class CopilotCliReader(Reader):
         LeftOut(
             "*.data.toolRequests.function.intentionSummary", "1.0.64-3", "a call as it is shown"
         ),
-        LeftOut("*.data.apiCallId", "1.0.64-1", "ids of the program's interface to the model"),
+        LeftOut("*.data.apiCallId", "1.0.64-1", _IDS),
+        LeftOut("*.data.clientRequestId", "1.0.74", _IDS),
+        LeftOut("*.data.shellToolInfo", "1.0.74", "paths in a command, which is kept"),
+        LeftOut("*.data.agentDescription", "1.0.74", "what a subagent is for, by its file"),
+        LeftOut("*.data.checkpointPath", "1.0.74", "the program's own copy of a summary"),
+        LeftOut("*.data.source", "1.0.74", "what inserted a text"),
     )
 
     def sniff(self, head: bytes) -> bool:

@@ -17,6 +17,8 @@ from memory_assets.transcripts.lines import JsonObject
 
 _OF_HOMES = ("auth.json", "storage", "opencode.db", "kilo.db")
 _UNREADABLE = "unreadable"
+_DEPTH = 2
+"""How many directories may stand between a root and what was exported below it."""
 _EXPORTED = "ses_"
 """Part of the name that OpenCode gives to an exported session."""
 
@@ -28,7 +30,7 @@ def session_files(walk: Walk, root: Path) -> Iterator[Path]:
     if tree.is_dir():
         yield from (Path(entry.path) for entry, *_ in walk.transcripts(tree, 1, (".json",)))
     elif not any((root / name).exists() for name in _OF_HOMES):
-        for entry, *_ in walk.transcripts(root, 0, (".json",)):
+        for entry, *_ in walk.transcripts(root, _DEPTH, (".json",)):
             if _EXPORTED in entry.name:
                 yield Path(entry.path)
 

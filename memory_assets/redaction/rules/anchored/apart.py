@@ -55,6 +55,11 @@ def _is_key(value: str) -> bool:
     return len(set(value)) >= 10
 
 
+def _announced(value: str) -> bool:
+    """Return True if `value`, alone below words that announce a secret, is drawn or a UUID."""
+    return drawn_value(value) or values.is_uuid(value)
+
+
 def _all_drawn(value: str) -> bool:
     """Return True if all of `value`, a list between blanks, were drawn."""
     return all(map(drawn_value, re.split(r"[\s\"',;|]+", value)))
@@ -99,7 +104,7 @@ APART: tuple[AnchoredRule, ...] = (
            r"(?=[ \t]*(?:\r?\n|$))",
            f"The {word} was reset.\nNew value: {FILL[:12]}\n")
       for word in ("password", "passphrase", "secret", "token", "key")),
-    *(rule("announced-secret", word, drawn_value,
+    *(rule("announced-secret", word, _announced,
            rf"(?i){word}s?\b[^\n:=]{{0,60}}\b(?:once|again|now|copy|safe|securely|store|save"
            rf"|below|follows)\b[^\n]{{0,100}}"
            + _ALONE, f"Copy your {word} now:\n{FILL[:20]}\n")
@@ -134,10 +139,6 @@ APART: tuple[AnchoredRule, ...] = (
            rf"(?:value|string|data|payload)\s?[=:]\s?{_TYPED}",
            f'set_{noun}(name="app", value="{FILL[:12]}")')
       for noun in ("secret", "password", "credential")),
-    rule("paired-secret", '"type"', mixed_password,
-         r"\"type\":[ ]?\"password\",[^{}]{0,200}?\"(?:value|text|default|answer|content)\""
-         r"\s?:\s?\"(?P<secret>[^\"\n]{4,400})\"",
-         '{"type": "password", "value": "' + FILL[:12] + '"}'),
     *(rule("announced-secret", word, likely_password,
            rf"(?i){word}\b[^\n:=]{{0,40}}\b{_CREATED}\b[^\n]{{0,40}}\r?\n"
            r"(?:[^\n]{0,100}\n){0,4}?[ \t]{0,12}(?:value|token|secret|key|password)"
@@ -197,15 +198,18 @@ APART: tuple[AnchoredRule, ...] = (
            f'({form} app-password "{FILL[:12]}")')
       for form in ("setq", "def", "defvar", "defparameter", "define")),
     *(rule("login-password", name, likely_password,
-           rf"(?i)(?<![a-z]){name}\"?[ ]?[:=][ ]?[\[(]\s{{0,4}}{_USER}[\"']?,\s{{0,24}}"
-           r"[\"']?(?P<secret>[^\s\"',\])]{4,100})[\"']?\s{0,24}[\])]",
+           rf"(?i)(?<![a-z]){name}\"?[ ]?[:=][ ]?(?:[\[({{]\s{{0,8}})?[\[(]\s{{0,4}}{_USER}"
+           r"[\"']?,\s{0,24}[\"']?(?P<secret>[^\s\"',\])]{4,100})[\"']?\s{0,24}[\])]",
            f"{name}: [app, {FILL[:12]}]")
-      for name in ("auth", "basic", "login", "credentials")),
+      for name in ("auth", "basic", "login", "credentials", "users", "accounts")),
     *(rule("login-password", f"{name}:\n", likely_password,
            rf"(?i)(?<![a-z]){name}:\r?\n[ \t]{{0,12}}- [\"']?[\w.@+-]{{1,60}}[\"']?\r?\n"
            r"[ \t]{0,12}- [\"']?(?P<secret>[^\s\"']{4,100})[\"']?(?=\s|$)",
            f"{name}:\n  - app\n  - {FILL[:12]}\n")
       for name in ("auth", "basic", "login", "credentials")),
+    rule("named-secret", "_pass ", likely_password,
+         r"(?i)(?<=[a-z])_pass [\"']?(?P<secret>[^\s\"'`,;|<>=]{5,100})(?=[\"'\s]|$)",
+         "http_proxy_pass " + FILL[:12]),
     rule("named-secret", "_pw", typed_password,
          r"(?i)_pw[\"']?\]?[ ]?(?:=>|[=:])[ ]?[\"']?(?P<secret>[^\s\"'`,;|<>=]{4,100})",
          "APP_PW=harborwalnut"),
@@ -222,9 +226,12 @@ APART: tuple[AnchoredRule, ...] = (
     rule("set-password", "crypt('", typed_password,
          r"(?<!\w)crypt\('(?P<secret>[^'\n]{4,100})', ?gen_salt",
          "SELECT crypt('" + FILL[:12] + "', gen_salt('bf'))"),
-    rule("paired-secret", "name: ", likely_password,
-         rf"(?i)name: [\"']?[\w.-]{{0,40}}(?:{_TELLING}|pass)[\"']?\r?\n[ \t]{{1,24}}value: "
-         r"[\"']?(?P<secret>[^\s\"']{4,400})", "- Name: DB_PASS\n  Value: " + FILL[:12]),
+    *(rule("paired-secret", f"{key}: ", likely_password,
+           rf"(?i){key}: [\"']?[\w.-]{{0,40}}(?:{_TELLING}|pass)[\"']?\r?\n"
+           r"(?:[ \t]{0,24}\w{1,20}: [^\n]{0,60}\n){0,2}?[ \t]{0,24}"
+           r"(?:value|data|content|default): "
+           r"[\"']?(?P<secret>[^\s\"']{4,400})", f"- {key}: DB_PASS\n  Value: " + FILL[:12])
+      for key in ("name", "key", "id")),
     *(rule("paired-secret", word, likely_password,
            rf"(?i){word}(?P<quote>[\"']),(?:[ ]|\r?\n\s{{0,24}})(?P=quote)"
            r"(?P<secret>[^\"'\n]{4,100})(?P=quote)(?:\]|,?\r?\n)",
@@ -235,9 +242,6 @@ APART: tuple[AnchoredRule, ...] = (
            r"\(\s{0,4}[bru]?[\"'](?P<secret>[0-9A-Za-z+/_-]{32,400}={0,2})[\"']",
            f'app_{name} = bytes.fromhex("{HEX}")')
       for name in ("key", "secret", "seed")),
-    rule("cookie", "s%3a", drawn_value,
-         r"(?i)s%3a(?P<secret>[\w-]{16,80}\.[\w%+/]{20,100})",
-         f"connect.sid=s%3A{FILL[:32]}.{FILL[:43]}"),
     *(rule("named-secret", f"{name}_code", drawn_value,
            rf"(?i){name}_code(?:=|: )[\"']?(?P<secret>[A-Za-z0-9-]{{10,100}})(?=[\s\"',;]|$)",
            f"APP_{name}_code={FILL[:16]}")

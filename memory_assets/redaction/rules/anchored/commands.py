@@ -159,12 +159,9 @@ COMMANDS: tuple[AnchoredRule, ...] = (
          rf"password-file=<\((?:echo|printf)(?: -n)? {_SECRET}",
          "--password-file=<(echo " + FILL[:12] + ")"),
     rule("command-secret", "assword:", typed_password,
-         r"(?i)assword:\*?\\?[\"'}]{1,2};?\s{1,12}(?:exp_)?send(?: --)? \\?[\"']"
+         r"(?i)assword:\*?\\?[\"'}]{1,2};?\s{1,12}(?:\{\s{1,12})?(?:exp_)?send(?: --)? \\?[\"']"
          r"(?P<secret>[^\"'\\\n]{4,100})", 'expect "assword:"; send "' + FILL[:12] + '\\r"'),
     *POSITIONS,
-    rule("command-secret", "secret set ", typed_password,
-         r"secret set [^\n]{1,120}?(?:--body|-b|--value)[ =]" + _ARGUMENT,
-         'gh secret set APP --body "' + FILL[:20] + '"'),
     rule("command-secret", "secrets set ", typed_password, r"secrets set [\w.-]{1,60}=" + _ARGUMENT,
          "fly secrets set APP=" + FILL[:20]),
     rule("command-secret", "create secret generic ", mixed_password,
@@ -195,12 +192,6 @@ COMMANDS: tuple[AnchoredRule, ...] = (
            r"(?P<secret>[A-Za-z0-9+/]{16,400}={0,2})(?=\s|$)",
            f"$ {program} -p app.key\n{HEX[:32]}\n")
       for program in ("xxd", "base64")),
-    rule("command-secret", ":_auth", any_value,
-         r"(?i):_auth(?:token)?[ =][\"']?(?P<secret>[\w.+/=-]{16,400})",
-         "npm config set //registry.example.com/:_authToken " + FILL[:32]),
-    rule("command-secret", "git config", mixed_password,
-         r"git config [^\n]{0,80}?(?i:password|token|secret)\w{0,12} " + _ARGUMENT,
-         "git config --global app.password " + FILL[:20]),
     *(rule("command-secret", anchor, _drawn_argument,
            rf"(?i){before}{_ANY_ARGUMENT}", f"{sample}{FILL[:20]}")
       for anchor, before, sample in (

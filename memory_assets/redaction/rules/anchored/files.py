@@ -60,11 +60,6 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("paired-secret", "password><value>", typed_password,
          r"(?i)password><value>(?P<secret>[^<\n]{4,400})</value>",
          "<AdministratorPassword><Value>" + FILL[:12] + "</Value>"),
-    *(rule("paired-secret", f'{key}"', quoted_password,
-           rf"(?i){key}\"\s{{0,4}}:\s{{0,4}}\"[\w.-]{{0,40}}{_TELLING}\"\s{{0,4}},"
-           r"\s{0,24}\"\w{0,12}value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"",
-           f'[{{"{key}": "password", "value": "{FILL[:12]}"}}]')
-      for key in ("key", "name")),
     rule("paired-secret", 'value"', quoted_password,
          r"(?i)value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"\s{0,4},\s{0,24}"
          rf"\"\w{{0,12}}(?:key|name)\"\s{{0,4}}:\s{{0,4}}\"[\w.-]{{0,40}}{_TELLING}[\w-]{{0,4}}\"",
@@ -133,7 +128,7 @@ FILES: tuple[AnchoredRule, ...] = (
            f'{name}Password "{FILL[:12]}"')
       for name in ("store", "key")),
     rule("sql-password", "identified ", typed_password,
-         r"(?i)identified (?:with [\w\"']{1,40} )?(?:by|as) (?:password )?"
+         r"(?i)identified (?:with [\w\"']{1,40} )?(?:by|as)\s{1,12}(?:-> {0,8})?(?:password )?"
          r"'(?P<secret>[^'\n]{4,200})'", "ALTER USER app IDENTIFIED BY '" + FILL[:12] + "';"),
     rule("host-login", ":", strong_value,
          r"(?<=\w)(?<!mailto)(?<!acct)(?<!sip)(?<!xmpp):(?P<secret>[^\s:@\"'`/<>(){}]{6,80})"
@@ -204,37 +199,17 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("password-hash", "pbkdf2_sha", key_material,
          r"(?P<secret>pbkdf2_sha\d{1,3}\$\d{2,9}\$[^\s$\"']{1,64}\$[\w./+-]{20,100}={0,2})",
          "pbkdf2_sha256$260000$" + FILL[:22] + "$" + FILL[:43] + "="),
-    *(rule("password-hash", f"{{{mark.lower()}", key_material,
-           rf"(?i)\{{{mark}\d{{0,3}}\}}(?P<secret>[A-Za-z0-9+/]{{24,140}}={{0,2}})",
-           f"userPassword: {{{mark}}}{FILL[:32]}")
-      for mark in ("SSHA", "SMD5")),
     rule("windows-hash", ":::", key_material, r"(?P<secret>[0-9a-fA-F]{32}:[0-9a-fA-F]{32}):::",
          f"app:500:{HEX[:32]}:{HEX[8:40]}:::", 65),
     *(rule("device-password", f"{word} 7 ", lambda value: any(map(str.isdigit, value)),
            rf"(?i){word} 7 (?P<secret>[0-9a-f]{{8,80}})(?!\w)",
            f"username app {word} 7 0822455D0A16{HEX[:6].upper()}")
       for word in ("password", "key", "secret")),
-    *(rule("device-password", f"{kind}-server key ", mixed_password,
-           rf"{kind}-server key (?:[0-9] )?(?P<secret>\S{{6,100}})",
-           f"{kind}-server key {FILL[:14]}")
-      for kind in ("tacacs", "radius")),
     rule("device-password", "snmp-server community ", mixed_password,
          r"snmp-server community (?P<secret>\S{4,64})",
          "snmp-server community " + FILL[:12] + " RO"),
-    rule("signed-url", "x-amz-signature=", key_material,
-         r"(?i)x-amz-signature=(?P<secret>[0-9a-f]{64})", "https://x/k?X-Amz-Signature=" + HEX),
-    rule("signed-url", "&signature=", lambda value: "%" in value or random_value(value),
-         r"(?i)&signature=(?P<secret>[\w%+/-]{20,400}={0,2})",
-         "https://x/k?AWSAccessKeyId=x&Signature=" + FILL[:26] + "%3D&Expires=1"),
-    rule("telegram-url", "telegram.org/", values.is_plausible_token,
-         r"telegram\.org/(?:file/)?bot(?P<secret>\d{6,12}:[\w-]{30,40})",
-         "https://api.telegram.org/bot8812345678:AA" + FILL[:33] + "/sendMessage"),
     rule("slack-token", "xoxd-", values.is_plausible_token,
          r"(?P<secret>xoxd-[\w%+/-]{30,400}={0,2})", "xoxd-" + FILL + "%2B" + FILL[:20]),
-    *(rule(name, mark.lower(), random_value,
-           rf"(?<![A-Za-z0-9+/])(?P<secret>{mark}[A-Za-z0-9+/_-]{{100,1000}}={{0,2}})",
-           mark + FILL * 3)
-      for name, mark in (("aws-bedrock-key", "ABSK"), ("1password-token", "ops_eyJ"))),
     *(rule("listed-secret", f'"{name}"', any_value,
            rf'(?i)"{name}"\s{{0,4}}:\s{{0,8}}\[\s{{0,40}}\{{[^{{}}\[\]]{{0,200}}?"value"\s{{0,4}}:\s{{0,4}}"'
            r'(?P<secret>[^"\n]{4,400}|[^\]]{4,4000}?)(?="\s{0,40}\}\s{0,40}\])',

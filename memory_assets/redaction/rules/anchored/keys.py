@@ -86,7 +86,4 @@ PRIVATE_KEYS: tuple[AnchoredRule, ...] = (
     *(rule("recovery-phrase", word, _words_of_a_phrase, rf"(?i:{word})" + _MNEMONIC,
            f"{word}: " + "ocean zebra vault magic ladder kitten " * 2 + "jungle")
       for word in ("phrase", "mnemonic")),
-    rule("recovery-codes", "recovery codes", key_material,
-         rf"(?i:recovery codes):?\s{{1,8}}(?P<secret>(?:{_CODE}\s{{1,4}}){{1,20}}{_CODE})",
-         "Recovery codes:\n3608e-932ca\n33e23-2c4fe\nac062-f57c0"),
 )  # fmt: skip

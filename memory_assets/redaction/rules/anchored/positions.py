@@ -54,8 +54,11 @@ def _is_stored(value: str) -> bool:
 
 
 def _argument_of_client(value: str) -> bool:
-    """Return True if `value`, the last argument of a client's constructor, was drawn."""
-    return strong_value(value) and argument_password(value) and is_generated(value, _INSTALLED_BITS)
+    """Return True if `value`, the last argument of a client's constructor, was drawn or is words in
+    one."""
+    return values.is_joined(value) or (
+        strong_value(value) and argument_password(value) and is_generated(value, _INSTALLED_BITS)
+    )
 
 
 POSITIONS: tuple[AnchoredRule, ...] = (
@@ -74,7 +77,12 @@ POSITIONS: tuple[AnchoredRule, ...] = (
     *(rule("command-secret", anchor, typed_password,
            rf"(?i)(?<![\w-]){anchor}[^\n|;&<]{{0,100}}<<< ?{_VALUE}",
            f"docker {anchor}create db - <<< {FILL[:12]}")
-      for anchor in ("secret ", "secrets ", "pass ", "passwd ", "credential ")),
+      for anchor in ("secret ", "secrets ", "pass ", "passwd ", "credential ", "secret-tool ",
+                     "cryptsetup ")),
+    *(rule("command-secret", anchor, typed_password,
+           rf"(?i){anchor}[ =][\"']?(?:echo|printf)(?: -n)? {_VALUE}",
+           f"restic --{anchor} 'echo {FILL[:12]}'")
+      for anchor in ("password-command", "password_command", "askpass_command")),
     *(rule("command-secret", anchor, accept, rf"(?i){before}{_VALUE}", f"{sample}{FILL[:16]}")
       for anchor, before, accept, sample in (
           ("alias set ", rf"\balias set {_WORD} https?://{_WORD} {_WORD} ", typed_password,

@@ -67,9 +67,6 @@ PRINTED: tuple[AnchoredRule, ...] = (
            rf"(?:[\"']?(?:text|value|input|content|keys)[\"']?\s?[:=]\s?|{_OF_EVENT[:-1]})){_TYPED}",
            f"get('{anchor}').fill('{FILL[:12]}')")
       for anchor, word in (("pass", "pass(?:word|wd)?"), ("pwd", "pwd"))),
-    rule("set-password", "input password", likely_password,
-         r"(?i)input password(?:[ ]{2,40}|\t)\S{1,80}(?:[ ]{2,40}|\t)(?P<secret>\S{4,100})(?=\s|$)",
-         "Input Password    id=pw    " + FILL[:12]),
     rule("set-password", 'password"', _is_typed,
          r"(?i)password\" (?:with|as|to) \"(?P<secret>[^\"\n]{4,100})\"",
          'I fill in "Password" with "' + FILL[:12] + '"'),

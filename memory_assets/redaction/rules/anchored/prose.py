@@ -66,10 +66,9 @@ def _announced_key(value: str) -> bool:
 
 
 def _are_codes(value: str) -> bool:
-    """Return True if all of `value`, a list of codes, have digits and some have letters."""
-    return all(map(values.has_digit, value.replace(",", " ").split())) and any(
-        map(str.isalpha, value)
-    )
+    """Return True if of `value`, a list of codes, two thirds have digits and some have letters."""
+    codes = value.replace(",", " ").split()
+    return 3 * sum(map(values.has_digit, codes)) >= 2 * len(codes) and any(map(str.isalpha, value))
 
 
 _WORDS = (
@@ -170,8 +169,9 @@ PROSE: tuple[AnchoredRule, ...] = (
            f"{anchor}{FILL[:24]}")
       for anchor in ("sk=", "sk:", "ak=", "ak:")),
     rule("pin", "pin", str.isdigit,
-         r"(?:(?<![A-Za-z])PIN|(?i:(?<![a-z])pin[- ]?code))(?i: (?:is|code|ist|was|to))?"
-         r"[ ]?[:=]?[ ]?[\"'`]?(?P<secret>\d{4,8})(?![\d\w%-]|\.\d)", "PIN: 90210"),
+         r"(?:(?:(?<![A-Za-z])PIN|(?i:(?<![a-z])pin[- ]?code))(?i: (?:is|code|ist|was|to))?"
+         r"[ ]?[:=]?[ ]?|(?i:(?<![a-z])pin[\"']?[ ]?[:=][ ]?))[\"'`]?(?P<secret>\d{4,8})"
+         r"(?![\d\w%-]|\.\d)", "PIN: 90210"),
     rule("spoken-password", "password is", spoken_password,
          rf"(?i)password is(?: now| set to)?:?\s{{1,3}}{_BARE}", "The password is " + FILL[:12]),
     *(rule("spoken-secret", f"{word} is", drawn_or_chosen,
@@ -194,9 +194,6 @@ PROSE: tuple[AnchoredRule, ...] = (
          r"(?i)user(?:name)?: ?[\w.@-]{1,60}\r?\n[ \t]{0,20}pass(?:word|wd)?: ?"
          r"(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=\s|$)",
          "Username: admin\nPassword: " + FILL[:12]),
-    rule("form-password", "username=", typed_password,
-         r"(?i)username=[^&\s\"'<>]{1,80}&password=(?P<secret>[^&\s\"'<>\\]{4,100})",
-         "username=app&password=" + FILL[:12] + "&submit=1"),
     *(rule("spoken-secret", f"{word} (", drawn_or_chosen,
            rf"(?i){word} \((?P<secret>[^\s()\"'`,]{{8,200}})\)", f"the GitLab {word} ({FILL[:24]})")
       for word in ("pat", "token", "key", "secret")),

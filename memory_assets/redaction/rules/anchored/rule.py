@@ -118,7 +118,10 @@ def argument_password(value: str) -> bool:
 
 
 def mixed_password(value: str) -> bool:
-    """Return True if `value` is a password that is no word: it has digits or looks random."""
+    """Return True if `value` is a password that is no word: it has digits, looks random or is words
+    in one."""
+    if values.is_joined(value):
+        return any_value(value) and not values.is_placeholder(value)
     return typed_password(value) and (
         (values.has_digit(value) and any(map(str.isalpha, value)))
         or values.is_scrambled(value)
@@ -163,11 +166,12 @@ def drawn_or_chosen(value: str) -> bool:
 
 def likely_password(value: str) -> bool:
     """Return True if `value`, where a password stands, has the form of a chosen one, if only a word
-    and a number, or looks drawn."""
+    and a number or several words in one, or looks drawn."""
     return (
         mixed_password(value)
         and (
-            values.is_worded(value, quoted=False)
+            values.is_joined(value)
+            or values.is_worded(value, quoted=False)
             or values.is_hyphenated(value)
             or values.is_signed(value)
             or values.is_chosen(value)

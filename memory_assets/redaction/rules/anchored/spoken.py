@@ -45,7 +45,7 @@ _IS = (
     r"(?:[ ](?:is|was|are|be|becomes?|stays?|remains?|ist|war|lautet|es|est|é|è|jest|je)"
     rf"{_ADVERB}{{0,2}}[ ]"
     r"|[ ](?:set|changed|changing|reset|rotated|updated|switched|back|moved|password|it)[ ]to[ ]"
-    r"|[ ]?(?:=>|->|→|~>)[ ]?|[ ]=[ ]|:[ ])"
+    r"|[ ]?(?:=>|->|→|~>)[ ]?|[ ]=[ ]|[ ]?:[ ])"
 )
 """A sign or a verb between what has a value and the value."""
 _NO_OTHER = (
@@ -60,6 +60,11 @@ _NUMBER = r"(?P<secret>\d{4,10})(?![\w%-]|[.,:]\d)"
 def _is_code(value: str) -> bool:
     """Return True if `value`, where a code for emergencies stands, mixes letters and digits."""
     return mixed_password(value) and any(map(str.isalpha, value))
+
+
+def _is_pin(value: str) -> bool:
+    """Return True if `value`, digits, does not count up or repeat one, as examples do."""
+    return value not in "01234567890123" and len(set(value)) > 1
 
 
 def _from_and_to(value: str) -> bool:
@@ -88,9 +93,11 @@ SPOKEN: tuple[AnchoredRule, ...] = (
          rf"(?i)password from [\"'`]?(?P<secret>[^\s\"'`]{{5,60}} to [^\s\"'`]{{5,60}}?){_END}",
          f"password from {FILL[:12]} to {FILL[12:24]}"),
     *(rule("spoken-password", f"{word} ", likely_password,
-           rf"(?i){word} (?:with|as|using) [\w.@+-]{{1,60}}(?:[ ](?:and|with)[ ]|,[ ]|[ ]?/[ ]?)"
+           rf"(?i){word} (?:with|as|using) [\w.@+-]{{1,60}}"
+           r"(?:[ ](?:and|with|using)[ ]|,[ ]|[ ]?/[ ]?)"
            rf"(?:pass(?:word)? )?{_VALUE}", f"{word} with app and {FILL[:12]}")
-      for word in ("log in", "login", "sign in", "logged in", "connect", "authenticate")),
+      for word in ("log in", "login", "sign in", "logged in", "connect", "authenticate", "ssh in",
+                   "ssh into it", "get in")),
     *(rule("spoken-password", anchor, likely_password, rf"(?i)(?<![a-z]){word} {_VALUE}",
            f"{word} {FILL[:12]}")
       for anchor, word in (("contrase?a ", "contraseña"), ("mot de passe ", "mot de passe"),
@@ -111,10 +118,6 @@ SPOKEN: tuple[AnchoredRule, ...] = (
     *(rule("spoken-password", f"{word} pass ", likely_password,
            rf"(?i)(?<![a-z]){word} pass {_VALUE}", f"ops {word} pass {FILL[:12]}")
       for word in ("and", "with", "requires", "needs", "the", "my", "new", "old")),
-    *(rule("spoken-password", f"{word} ", likely_password,
-           rf"(?i){word} (?:has been|had been|was|is|got) (?:reset|changed|set|rotated) "
-           rf"(?:back )?to:? {_VALUE}", f"your {word} has been reset to {FILL[:12]}")
-      for word in ("password", "passphrase", "passcode")),
     *(rule("spoken-password", word, likely_password,
            rf"(?i)(?<![\w.-]){word}(?: is| with| as|:)[ ][\"'`]?[\w.@+-]{{1,40}}[ ]?[:/][ ]?"
            + _VALUE,
@@ -138,12 +141,13 @@ SPOKEN: tuple[AnchoredRule, ...] = (
           ("palavra-passe", "palavra-passe(?::| é)", "palavra-passe:"),
           ("clave es", "clave es", "clave es"))),
     *(rule("spoken-password", f"{verb} ", likely_password,
-           rf"(?i)(?<![a-z]){verb} (?:it |them |this |the \w{{1,12}} )?with (?:the )?"
+           rf"(?i)(?<![a-z]){verb} (?:it |them |this |the (?:\w{{1,12}} ){{1,3}})?with (?:the )?"
            rf"(?:password )?{_VALUE}",
            f"{verb} with {FILL[:12]}")
       for verb in ("unlock", "encrypted", "password-protected", "decrypt")),
     rule("spoken-password", "password? ", likely_password,
-         rf"(?i)password\? (?:it.?s|its|that.?s|is|it is) {_VALUE}", "password? It's " + FILL[:12]),
+         rf"(?i)password\? (?:(?:it.?s|its|that.?s|is|it is) )?{_VALUE}",
+         "password? It's " + FILL[:12]),
     rule("spoken-password", "password ", likely_password,
          r"(?i)(?<![\w-])password (?:[a-z]{1,12} ){1,4}"
          r"\([\"'`]?(?P<secret>[^\s()\"'`,]{5,60})[\"'`]?\)",
@@ -160,14 +164,44 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            rf"(?i){re.escape(sign)} pass (?:is )?{_VALUE}", f"wifi is Home{sign} pass {FILL[:12]}")
       for sign in ",;/("),
     *(rule("spoken-password", f"{word}:", likely_password,
-           rf"(?i){word}: ?[\"'`]?[\w.@+-]{{1,60}}[ ](?:and|with)[ ]{_VALUE}",
+           rf"(?i){word}: ?[\"'`]?[\w.@+-]{{1,60}}(?:[ ](?:and|with)|,)[ ]{_VALUE}",
            f"admin {word}: app and {FILL[:12]}")
       for word in ("creds", "credentials", "login")),
     *(rule("spoken-password", word, likely_password,
-           rf"(?i){word}\b[^\n:/]{{0,60}}[ ](?:are|is|were)[ ][\"'`]?[\w.@+-]{{1,60}}[ ]?[:/][ ]?"
-           + _VALUE,
+           rf"(?i){word}\b[^\n:/]{{0,60}}[ ](?:are|is|were)[ ][\"'`]?[\w.@+-]{{1,60}}"
+           rf"(?:[ ]?[:/][ ]?|[ ]and[ ]){_VALUE}",
            f"the {word} of it are app:{FILL[:12]}")
       for word in ("creds", "credentials", "login", "panel", "console")),
+    *(rule("spoken-password", word, likely_password,
+           rf"(?i){word}\b[^\n]{{0,80}}\b(?:use|try) [\w.@+-]{{1,40}} (?:with|and|/) {_VALUE}",
+           f"its {word}: use app with {FILL[:12]}")
+      for word in ("creds", "credentials", "login")),
+    *(rule("spoken-password", word, likely_password,
+           rf"(?i)(?<![\w-]){word}s?(?:[ ][\w'’-]{{1,16}}){{1,6}}, {_VALUE}(?=[.!]?(?:\n|$))",
+           f"the same {word} for all of them, {FILL[:12]}.")
+      for word in ("password", "passphrase", "passcode")),
+    *(rule("spoken-password", word, likely_password,
+           rf"(?i)(?<![\w-]){word}[^\n.;]{{0,80}}\bnew (?:one|value|{word})(?: is|:) {_VALUE}",
+           f"the old {word} was x, the new one is {FILL[:12]}")
+      for word in ("password", "passphrase", "passcode", "pw")),
+    *(rule("spoken-password", word, likely_password,
+           rf"(?i){word}\w{{0,8}}[\"')\]]{{0,3}}[^\n]{{0,80}}?\b"
+           rf"(?:falls? back to|defaults? to|default is|or else) {_VALUE}",
+           f'{word}") // falls back to "{FILL[:12]}"')
+      for word in ("pass", "password", "pwd")),
+    *(rule("spoken-secret", word, drawn_or_chosen,
+           rf"(?i)(?<![a-z]){word}\b[^\n]{{0,80}}(?:here it is|here you go|this is it|reads|voici"
+           rf"|(?<=[(,;.] )it(?:['’]s| is)|(?<=[(])it(?:['’]s| is)|still works| here)[: ]{{1,2}}"
+           r"[\"'`]?(?P<secret>[^\s\"'`<>(){}\[\],;]{12,400}?)(?=[.,;:!?)]{0,2}(?:[\s\"'`]|$))",
+           f"the {word} in it (it is {FILL[:24]})")
+      for word in ("token", "key", "secret", "code", "jwt", "pat")),
+    *(rule("spoken-password", f"{word} question", likely_password,
+           rf"(?i){word} question.?s? answer[^\n.:]{{0,60}}(?: is|:) {_VALUE}",
+           f"{word} question's answer is {FILL[:12]}") for word in ("secret", "security")),
+    *(rule("pin", f"{verb} ", _is_pin,
+           rf"(?i)(?<![\w-]){verb} [\"'`]?(?P<secret>\d{{6,8}})[\"'`]? (?:when|at|in|for|as|into)\b"
+           r"[^\n.]{0,40}\b(?:authenticator|2fa|mfa|otp|totp|verification|one-time|pin|code)\b",
+           f"{verb} 902104 when the authenticator asks") for verb in ("type", "enter", "use")),
     *(rule("spoken-password", f"{verb} ", likely_password,
            rf"(?i)(?<![\w-]){verb} [\"'`]?(?P<secret>[^\s\"'`<>(){{}}\[\],;|&=]{{5,60}})"
            rf"[\"'`]? {link}"
@@ -252,10 +286,12 @@ SPOKEN: tuple[AnchoredRule, ...] = (
     *(rule("spoken-password", f"{verb} ", likely_password,
            rf"(?i)(?<![\w-]){verb} (?:it |them |us )?[\"'`]?"
            r"(?P<secret>[^\s\"'`<>(){}\[\],;|&=:]{5,60})[\"'`]? (?:for|as|to be) "
-           r"(?:[\w'’-]{1,16} ){0,4}(?:password|passphrase|passcode|pw|pass)\b",
+           r"(?:[\w'’-]{1,16} ){0,4}(?:password|passphrase|passcode|pw|pass|router|wi-?fi|nas"
+           r"|sudo|keepass)\b",
            f"{verb} {FILL[:12]} as its password")
       for verb in ("picked", "chose", "set", "gave", "used", "using", "put", "made", "kept", "with",
-                   "typed", "took", "reused", "want", "choose", "pick", "give", "keep", "need")),
+                   "typed", "took", "reused", "want", "choose", "pick", "give", "keep", "need",
+                   "settled on", "agreed on", "went with", "use", "try", "uses", "from")),
     *(rule("spoken-password", f"{verb} ", drawn_or_chosen,
            rf"(?i){verb} (?:to [\w ]{{1,30}} )?(?:as [\w.@-]{{1,40}} )?(?:with|using|via) "
            rf"(?:[\w.@-]{{1,40}} (?:and|/) )?{_VALUE}",
@@ -272,7 +308,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            r"[\"'`]?(?P<secret>[^\s\"'`<>(){}\[\],;]{12,400}?)(?=[.,;:!?)]{0,2}(?:[\s\"'`]|$))",
            f"the {word} (1 of 3) for it is {FILL[:24]}")
       for word in ("api key", "access key", "secret key", "private key", "unseal key", "token",
-                   "secret", "license key", "deploy key", "auth key", "account key", "master key")),
+                   "secret", "jeton", "license key", "deploy key", "auth key", "account key", "master key")),
     *(rule("spoken-password", f"{sign} with {sign}", values.is_signed,
            rf"(?i)(?<=[\w.-]){sign} (?:with|and|/) {sign}(?P<secret>[^\s\"'`]{{6,60}}){sign}",
            f"as {sign}app{sign} with {sign}{FILL[:6]}!{FILL[6:12]}{sign}")
@@ -282,15 +318,17 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            rf"(?:{_IS}|[ ]){_VALUE}",
            f"{word} is Home and the key is {FILL[:12]}")
       for word in ("wi-fi", "wifi", "wlan", "ssid", "hotspot")),
-    *(rule("pin", word, str.isdigit,
-           rf"(?i)(?<![a-z]){word}(?:[ ][a-z'’]{{1,12}}){{0,5}}?[\"']?(?:{_IS}|[ ])"
+    *(rule("pin", word, _is_pin,
+           rf"(?i)(?<![a-z]){word}(?:[ ][a-z'’]{{1,12}}){{0,5}}?[\"']?(?:{_IS}|[ ]|=)"
            rf"[\"'`]?{_NUMBER}",
            f"the {word} is 902104")
-      for word in ("passcode", "door code", "gate code", "alarm code", "unlock code", "unlock_pin",
+      for word in ("otp", "totp", "pairing code", "verification code", "one-time code", "2fa code",
+                   "mfa code", "authenticator code", "login code", "puk",
+                   "passcode", "door code", "gate code", "alarm code", "unlock code", "unlock_pin",
                    "access code", "security code", "keypad code", "safe code", "pin code")),
-    rule("pin", "pin", str.isdigit,
-         rf"(?i)(?<![\w-])pin(?:[ ][a-z'’]{{1,12}}){{1,6}} (?:is|was) [\"'`]?{_NUMBER}",
-         "the PIN for the card is 902104"),
+    rule("pin", "pin", _is_pin,
+         rf"(?i)(?<![\w-])pin(?:[ ][\w'’-]{{1,16}}){{1,6}} (?:is|was|ist|war|est|es) "
+         rf"[\"'`]?{_NUMBER}", "the PIN for the card is 902104"),
     *(rule("recovery-codes", word, _is_code,
            rf"(?i)(?<![a-z]){word}[^\n.;:]{{0,40}}?\bcode(?:{_IS}|[ ])[\"'`]?"
            r"(?P<secret>[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,4})(?![\w-])",

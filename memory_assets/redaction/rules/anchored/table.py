@@ -24,7 +24,6 @@ from memory_assets.redaction.rules.anchored.rule import (
     any_value,
     key_material,
     quoted_password,
-    random_value,
     rule,
     spoken_password,
     token_value,
@@ -84,13 +83,6 @@ CALLS: tuple[AnchoredRule, ...] = (
            rf"(?i)password{quote},[^\n]{{0,100}}?\bdefault\s?=\s?{_SECRET}",
            f"add_argument({quote}--password{quote}, default={quote}{FILL[:12]}{quote})")
       for quote in "\"'"),
-    rule("token-call", "access_token(", random_value,
-         rf"(?i)access_token\(\s{{0,8}}{_QUOTED},\s{{0,8}}[\"'](?P<secret>[\w.-]{{20,200}})[\"']",
-         'auth.set_access_token("app", "' + FILL[:45] + '")'),
-    rule("aws-key-pair", "akia",
-         lambda value: values.is_plausible_token(value) and "EXAMPLE" not in value,
-         r"AKIA[A-Z0-9]{16}[\"']?[\s,;:|]{1,4}[\"']?(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
-         'client("AKIA' + FILL[:16].upper() + '", "' + FILL[:40] + '")'),
     rule("environment-default", "env.", quoted_password,
          r"(?i)env\.\w{0,60}(?:pass|pwd|secret|token|key|phrase)\w{0,24}\s?(?:\|\||\?\?)\s?"
          + _SECRET, "process.env.APP_SECRET || '" + FILL[:20] + "'"),
@@ -125,9 +117,6 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
          r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:bearer|token|api-?key|jwt|key)"
          r"[ ]{1,4}(?P<secret>[\w.~+/-]{6,400}={0,2})(?=[\s\"'\\]|$)",
          "Authorization: Token " + FILL[:7]),
-    rule("authorization-header", "authorization", key_material,
-         r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:ntlm|negotiate|kerberos)[ ]{1,4}"
-         r"(?P<secret>[A-Za-z0-9+/]{20,8000}={0,2})", "Authorization: NTLM " + FILL[:40]),
     rule("header-value", "x-", _is_certain_credential,
          r"(?i)(?<![\w/.-])x-(?![\w-]{0,40}?(?:id|trace|span|b3|request|cache|etag|nonce|hash|digest"
          r"|checksum|version|rev|build|commit|served|timer|runtime|content|frame|forwarded|cf|sha\d*"
@@ -149,12 +138,6 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     rule("azure-account-key", "accountkey", values.is_mixed,
          r"(?i:accountkey)\s{0,4}[=:]\s{0,4}[\"']?(?P<secret>[A-Za-z0-9+/]{20,120}={0,2})",
          "AccountKey=" + FILL[:43] + FILL[:43] + "=="),
-    rule("shared-access-key", "sharedaccess", token_value,
-         r"(?i:sharedaccess(?:key|secret))(?:value)?\s{0,4}=\s{0,4}(?P<secret>[A-Za-z0-9+/]{20,120}={0,2})",
-         "Endpoint=sb://x;SharedAccessKey=" + FILL[:43] + "="),
-    rule("shared-access-signature", "sig=", lambda value: "%" in value or values.is_random(value),
-         r"sig=(?P<secret>[A-Za-z0-9%+/_-]{40,90}={0,2})",
-         "?sv=2022-11-02&sig=" + FILL[:40] + "%3D"),
     *(rule(f"azure-{service}-marked-key", mark.lower(), values.is_plausible_token,
            rf"(?P<secret>[A-Za-z0-9+/]{{{before}}}{re.escape(mark)}[A-Za-z0-9+/]{{{after}}}={{0,2}})(?![\w+/])",
            FILL[:before] + FILL[: max(before - 60, 0)] + mark + FILL[:after], before)
@@ -180,9 +163,6 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     rule("vault-unseal-key", "unseal", token_value,
          r"(?i)unseal(?: key(?: \d)?:)?\s{1,4}(?P<secret>[A-Za-z0-9+/]{43,64}={0,2})",
          "vault operator unseal " + FILL[:44]),
-    rule("initial-password", "following password", token_value,
-         r"(?i)following password[\w ]{0,40}:?\s{1,24}(?P<secret>[0-9a-f]{32})\b",
-         "use the following password to proceed to installation:\n\n" + HEX[:32]),
     rule("spoken-password", "password is", any_value,
          r"(?i)password is(?: now| set to)?:?\s{1,3}\\?([\"'`])(?P<secret>[^\s\"'`\\]{4,80})\\?\1",
          "The default password is '" + FILL[:12] + "'"),

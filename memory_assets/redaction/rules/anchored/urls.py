@@ -113,9 +113,6 @@ URLS: tuple[AnchoredRule, ...] = (
            r"(?P<secret>[^\s&\"'<>`\\]{4,100})(?=[&\s\"'<`\\]|$)",
            f"user=app{anchor}word={FILL[:12]}")
       for anchor, name in (("&pass", "pass"), ("&user[pass", "pass"), ("&user%5bpass", "pass"))),
-    rule("url-password", "&pwd=", login_password,
-         r"(?i)(?<=[\w%.+-])&pwd=(?P<secret>[^\s&\"'<>`\\]{4,100})(?=[&\s\"'<`\\]|$)",
-         "user=app&pwd=" + FILL[:12]),
     *(rule("url-password", anchor, login_password,
            rf"{re.escape(anchor)}[^\"'\n]{{0,80}}[\"']\s?{call}\s{{0,4}}"
            r"(?:[\"'][^\"'\n]{1,60}[\"']|[\w.]{1,40}),\s{0,4}[\"'](?P<secret>[^\"'\n]{4,100})[\"']",

@@ -23,7 +23,7 @@ _BEGINNINGS = words(
 )
 """Beginnings of words that mean a password and little else, in several languages and spellings."""
 _STRONG_WORDS = words("requirepass pw pwd mdp has?o haslo heslo senha creds")
-_WEAK_WORDS = words("login logins log-in credentials clave parola")
+_WEAK_WORDS = words("login logins log-in credentials secrets clave parola")
 _WEAK_PHRASES = ("log in as", "mot de passe", "mots de passe", "parola d'ordine")
 KEYWORDS = tuple(
     [(word.encode(), False) for word in _BEGINNINGS]
@@ -68,7 +68,7 @@ _MOST_OTHERS = 2
 _STOP = re.compile(r"[.;!?。](?=\s|$)|\n")
 _WORD = re.compile(r"\w+")
 _ASSIGNED = re.compile(
-    r"(?i)(?:[:=：]|->|=>|→|\b(?:is|was|are|to|ist|lautet|est|es|é|è|to|jest|är|er)"
+    r"(?i)(?:[:=：]|->|=>|→|\b(?:is|was|are|being|to|ist|lautet|auf|est|devient|es|é|è|à|to|jest|är|er)"
     r"(?: (?:still|now|currently|just|again|really|noch|jetzt|ahora|toujours))?)"
     r"[ \t]{0,4}[\"'`*]{0,3}$"
 )
@@ -79,15 +79,16 @@ _OF_ANOTHER = re.compile(
 )
 """What precedes a value that another name has."""
 _NEXT_LINE = re.compile(
-    r"(?:[^\n]{0,40}?(?:[:=?] ?|<<-?\\?[\"']?\w{1,20}[\"']?|\"{3}|'{3}|[|>][+-]?|\\))?[ \t]{0,4}"
-    r"\r?\n"
+    r"(?:[^\n]{0,40}?(?:(?P<asked>\?)|[:=] ?|<<-?\\?[\"']?\w{1,20}[\"']?|\"{3}|'{3}|[|>][+-]?|\\))?"
+    r"[ \t]{0,4}\r?\n"
     r"(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}[ \t>*-]{0,24}"
-    r"(?:(?:[Aa]nswer|A|[Uu]ser|[Hh]uman|[Rr]eply|[Rr]esponse|Me|You|[Aa]ssistant):[ ]{1,2})?"
+    r"(?:(?:[Aa]nswer|A|[Uu]ser|[Hh]uman|[Rr]eply|[Rr]esponse|Me|You|[Aa]ssistant"
+    r"|(?(asked)[A-Za-z][\w.-]{0,20}|A)):[ ]{1,2}(?:(?:it|that)(?:['’]?s| is)\s{1,6})?)?"
     r"[`\"']{0,3}"
     r"(?P<value>[^\s\"'`<>,;|&]{5,100})[`\"']{0,3}[ \t]{0,8}\\?(?=\r?\n|$)"
 )
 _BELOW = re.compile(
-    r"(?: [A-Za-z'-]{1,16}){1,6}\r?\n"
+    r"(?: [A-Za-z'-]{1,16}){1,6}:?\r?\n(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}"
     r"[ \t]{0,8}(?P<value>[^\s\"'`<>,;|&]{8,100})[ \t]{0,8}(?=\r?\n|$)"
 )
 """A few words more, and the value alone on the next line."""
@@ -126,6 +127,8 @@ _FEW_WORDS = 2.0
 _LONG_WORD = 8
 _SHORTEST_HEX = 16
 _CLASS_BITS = 3.0
+_JOINED_BITS = -3.0
+"""Bits of words in one, which names of products are as well."""
 
 
 def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, int]]:
@@ -135,7 +138,7 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
     if keyword is None:
         return []
     near = list(_near(text, keyword))
-    if _DIGIT.search(text, keyword.end(), keyword.end() + REACH) is None:
+    if _MARKED.search(text, keyword.end(), keyword.end() + REACH) is None:
         return near
     strong = _STRONG_BITS if keyword["strong"] else 0.0
     one = _one_mention(text, keyword.end(), strong)
@@ -143,7 +146,8 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
     if one and strong and one[1] >= listed:
         several = _PLURAL.search(keyword.group()) is not None
         mentions += _list_after(text, one[1], several=several)
-    return [*near, *mentions, *_pairs(text, keyword.end(), strong)]
+    listed_bits = strong or _STRONG_BITS * (keyword.group().lower() == "secrets")
+    return [*near, *mentions, *_pairs(text, keyword.end(), listed_bits)]
 
 
 def _near(text: str, keyword: re.Match[str]) -> Iterator[tuple[int, int]]:
@@ -154,7 +158,7 @@ def _near(text: str, keyword: re.Match[str]) -> Iterator[tuple[int, int]]:
     first = max(text.rfind("\n", max(start - _AROUND, 0), start) + 1, start - _AROUND, 0)
     last = text.find("\n", end, end + _AROUND)
     last = min(end + _AROUND, len(text)) if last < 0 else last
-    if _DIGIT.search(text, first, last) is None:
+    if _MARKED.search(text, first, last) is None:
         return
     for found in _NEAR.finditer(text, first, last):
         at, to = found.span()
@@ -162,7 +166,7 @@ def _near(text: str, keyword: re.Match[str]) -> Iterator[tuple[int, int]]:
             continue  # `the app01 password`
         signs = _SIGNS_AT_END.match(text, to)
         value = found.group() + (signs.group() if signs else "")
-        chosen = values.is_signed(value) or values.is_chosen(value)
+        chosen = values.is_signed(value) or values.is_chosen(value) or _is_joined_by_sign(value)
         if not (keyword["strong"] or chosen or text[end:at].strip(" :\"'`")):
             continue  # a user
         announced = at > start and bool(keyword["strong"])
@@ -170,6 +174,11 @@ def _near(text: str, keyword: re.Match[str]) -> Iterator[tuple[int, int]]:
             text, max(at - 20, 0), at
         ):
             yield at, at + len(value)
+
+
+def _is_joined_by_sign(value: str) -> bool:
+    """Return True if `value` is words with a sign of passwords between them."""
+    return not value.isalpha() and "-" not in value and "." not in value and values.is_joined(value)
 
 
 def _looks_chosen(value: str, *, announced: bool = True) -> bool:
@@ -212,7 +221,11 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
         if _MARKED.search(value) is None or (score := _score(value)) + _MOST_BITS < _BITS:
             continue
         link = _link(text[start : found.start()], bool(strong))
-        if _WORD_AND_NUMBER.match(value) and not (strong and link >= _least_link(value)):
+        if (
+            not values.is_joined(value)
+            and _WORD_AND_NUMBER.match(value)
+            and not (strong and link >= _least_link(value))
+        ):
             continue
         if score + strong + link >= _BITS:
             rest = _AFTER_SIGN.match(text, found.start() + len(value))
@@ -285,6 +298,8 @@ def _score(value: str) -> float:
     """Return the bits for `value` itself; far below zero if it can be no password."""
     if values.is_hex(value):
         return 0.0 if len(value) >= _SHORTEST_HEX and not value.isdecimal() else _NEVER
+    if values.is_joined(value):
+        return 0.0 if _is_joined_by_sign(value) else _JOINED_BITS
     if _NOT_CHOSEN.search(value) or not spoken_password(value) or not is_generated(value, _NEVER):
         return _NEVER
     classes = sum(any(map(kind, value)) for kind in (str.islower, str.isupper, str.isdigit))
