@@ -164,7 +164,11 @@ _QUESTION = Phrase(
     r"\?|^\W*(?:how|what|why|which|where|who|when|can|is|are|does|do|did|should|could|explain|"
     r"investigate|check|look (?:at|into)|analy[sz]e|review|compare|research|find out|debug)\b"
 )
-_TELL_ME = Phrase(r"(?:^|[.!>\n])[ \"'(]*(?:so |and |but |hm+,? )*(?:how|what|why|which|who)\b")
+_TELL_ME = Phrase(
+    r"(?:^|[.!>\n])[ \"'(]*(?:so |and |but |hm+,? )*"
+    r"(?:how|what|why|which|who|(?:can you |please )?(?:explain|tell me)|is (?:there|it|this)|"
+    r"are (?:there|they)|does|do we|should (?:we|i))\b"
+)
 _GLOB = re.compile(r"^\*|\*\*/|/\*")
 _QUERY = re.compile(r"^(?:query|url): (.{4,120})$", re.MULTILINE)
 _DESCRIPTION = re.compile(r"^description: (.{4,120})$", re.MULTILINE)

@@ -256,6 +256,21 @@ def test_an_earlier_question_is_answered_too(script: Make, question: str) -> Non
 
 
 @pytest.mark.parametrize(
+    "question",
+    ["does the gate know a ship?", "Please explain how it knows one", "is there a flag?"],
+)
+def test_a_question_is_answered_where_something_was_done_besides(
+    script: Make, question: str
+) -> None:
+    """What the person asks to be told, not what asks for work."""
+    session = (
+        script().prompt("paint the gate").touch("Edit", "gate.py").say("Painted the gate red.")
+    )
+    told = session.prompt(question).say("The gate knows a ship by its flag.")
+    assert told.summary().learned == "The gate knows a ship by its flag."
+
+
+@pytest.mark.parametrize(
     ("said", "completed"),
     [
         ("Lamp - Replaced the wick by a wire.", "Lamp - Replaced the wick by a wire."),
