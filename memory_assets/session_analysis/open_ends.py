@@ -32,7 +32,7 @@ _OPEN = Phrase(
     r"^\W*remaining\b|\bremaining\W*$|\bremains? (?:to be|open)\b|"
     r"\b(?:outstanding|unresolved|left to do|still (?:to do|open|missing|todo|pending)|is pending|"
     r"are pending|what's left|to be done|needs? (?:your|manual|a human)|blocked (?:on|by)|"
-    r"waiting (?:on|for)|say the word|when you're ready|"
+    r"(?<!while )(?<!when )waiting (?:on|for)|say the word|when you're ready|"
     r"ready (?:to|for) (?:commit|push|merge|deploy|review)|follow-?ups?|not yet)\b|"
     r"\bto-?dos?\b(?=\W*(?::|$)| (?:is|are|remain\w*|left|for the)\b)|"
     r"\b(?:still|currently) (?:fails?|failing|broken|needs?)\b|"

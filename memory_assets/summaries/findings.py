@@ -166,9 +166,9 @@ _QUESTION = Phrase(
 )
 _TELL_ME = Phrase(
     r"(?:^|[.!>\n])[ \"'(]*(?:so |and |but |hm+,? )*"
-    r"(?:how|what|why|which|who|(?:can you |please )?(?:explain|tell me)|is (?:there|it|this)|"
-    r"are (?:there|they)|does|do we|should (?:we|i))\b"
+    r"(?:how|what|why|which|who|(?:can you |please )?(?:explain|tell me))\b"
 )
+"""Not what is answered by yes or no: what a later turn builds makes a no untrue."""
 _GLOB = re.compile(r"^\*|\*\*/|/\*")
 _QUERY = re.compile(r"^(?:query|url): (.{4,120})$", re.MULTILINE)
 _DESCRIPTION = re.compile(r"^description: (.{4,120})$", re.MULTILINE)

@@ -100,6 +100,16 @@ def test_that_nothing_was_committed_is_told_only_where_it_is_known(
     assert "Changed damper.py" in text and ("(no commit in it)" in text) is is_known
 
 
+def test_the_last_session_is_told_though_nothing_came_of_it(tmp_path: Path) -> None:
+    """It is the one that the next goes on with, if it has a topic and was more than a question."""
+    worked = Worked(tmp_path)
+    worked.session("a", commit("Fix the damper"), cwd=HERE)
+    talk = [Call(text=text) for text in ("Plan how the glaze gets its colours", "and then?", "ok")]
+    worked.session("b", *talk, Call(said="There are six steps."), cwd=HERE, days=1)
+    text = lines_of(worked)
+    assert "[0000000b]" in text and "[0000000a]" in text
+
+
 def test_what_was_left_open_is_told_in_its_own_words(tmp_path: Path) -> None:
     """With day and session; not what stands in an earlier message, nor what the agent only
     announces."""

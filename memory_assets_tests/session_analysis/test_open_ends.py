@@ -50,6 +50,7 @@ def test_what_is_left_to_do_is_open(sentence: str) -> None:
         "Which would you like next?",
         "What should I do then?",
         "The TODO app lists its items.",
+        "A pulsing light while waiting for the lock.",
         "cfd9454: the review follow-ups, a comment and two cases.",
         "The local settings do not need to be committed, so they are not yet.",
         "It parses to-do lists in Markdown.",

@@ -256,18 +256,23 @@ def test_an_earlier_question_is_answered_too(script: Make, question: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["does the gate know a ship?", "Please explain how it knows one", "is there a flag?"],
+    ("question", "is_told"),
+    [
+        ("Please explain how it knows one", True),
+        ("can you tell me how it knows a ship?", True),
+        ("does the gate know a ship?", False),
+        ("is there a flag?", False),
+    ],
 )
 def test_a_question_is_answered_where_something_was_done_besides(
-    script: Make, question: str
+    script: Make, question: str, is_told: bool
 ) -> None:
-    """What the person asks to be told, not what asks for work."""
+    """What the person asks to be told, not what asks for work; yes and no are for a moment."""
     session = (
         script().prompt("paint the gate").touch("Edit", "gate.py").say("Painted the gate red.")
     )
     told = session.prompt(question).say("The gate knows a ship by its flag.")
-    assert told.summary().learned == "The gate knows a ship by its flag."
+    assert (told.summary().learned == "The gate knows a ship by its flag.") is is_told
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,9 @@ def _together(lines: Sequence[_Line]) -> list[str]:
 
 def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
     """Yield the lines of each kind in turn, of each kind the newest first."""
-    worth = [each for each in sessions if each.did_something]
+    worth = [
+        each for each in sessions if each.did_something or (each is sessions[0] and each.has_topic)
+    ]
     worth = worth or [each for each in sessions if each.has_topic]
     kinds = {
         _DID: (_told(each, sessions) for each in worth[:_SESSIONS]),
