@@ -66,16 +66,17 @@ _AGREES = Phrase(
     r"\W*(?:(?:yes|yeah|yep|yup|ok(?:ay)?|sure|please|great|perfect|agreed|do it|"
     r"go ahead|go for it|sounds good|that sounds \w+|do (?:that|this|so)|"
     r"let'?s do (?:it|that|this)|fix (?:it|that)|"
-    r"implement (?:it|that)|lets? (?:go|get this going))\b[\s,.!]*(?:(?:and|please|with) )*)+"
-    r"(?!.*(?:\?|\b(?:but|except|not|n't|instead|can|also|rather|first|commit|push|why|how|what)\b)).*"
+    r"implement (?:it|that)|lets? (?:go|get this going)|thanks|thank you)\b[\s,.!]*"
+    r"(?:(?:and|please|with) )*)+(?:(?:as|like) (?!if\b)[^?]*)?"
 )
 _LONGEST_AGREEMENT = 60
 _PROPOSES = Phrase(
     r"\W*(?:so,? )?(?:(?:do you )?want me to|would you like(?: me)? to|should i|shall i)"
     r"(?: (?:also|now|just|immediately|go ahead and|proceed with|proceed to))* "
     r"(?!proceed|continue|commit|push|merge|run|test|check|verify|investigate|look|walk|show|explain|"
-    r"start|help|try|review|open|restart|kill|create (?:a |the )?(?:pr|pull|issue|branch|commit|"
-    r"task)|draft|write up|search|do\b|go\b|work on|begin|install|re-?apply|rerun|fix the)"
+    r"start|help|try|review|open|leave|keep|restart|kill|"
+    r"create (?:a |the )?(?:pr|pull|issue|branch|commit|task)|draft|write up|search|do\b|go\b|"
+    r"work on|begin|install|re-?apply|rerun|fix the)"
     r"(?P<what>(?:(?!,? or (?:do you|would you|should|keep|leave|prefer|are you|is )).){20,240}?)"
     r"(?: (?:now|for you|instead|next|too))*"
     r"(?:,? or (?:do you|would you|should|keep|leave|prefer|are you|is ).*)?\?$"

@@ -152,6 +152,29 @@ def test_whatever_is_written_killed_and_repeated_everybody_reads_what_was_meant(
             assert not [name for name in _files(lake) if not name.endswith(".parquet")]
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_who_reads_a_project_does_not_wait_for_a_writer(
+    lake: Lake, rows: Rows, whole: bool
+) -> None:
+    """Though a session is published with each row group that is read: open files stay."""
+    for name in "ab":
+        _publish(lake, {name: _prompts(rows, f"{name}1", f"{name}2")})
+    written: list[str] = []
+
+    def pick(group: pa.Table) -> pa.Array[Any]:
+        written.append(f"new{len(written)}")
+        _publish(lake, {written[-1]: _prompts(rows, written[-1])})
+        return pa.array(range(len(group)))
+
+    columns = ["id"]
+    if whole:
+        lake.read_partition(USER_PROMPTS, "p", columns)  # what is listed is known
+    parts = lake.select(USER_PROMPTS, "p", columns, pick, columns)
+    told = sorted(str(each) for part in parts for each in part["id"].to_pylist())
+    assert told == ["a1", "a2", "b1", "b2"]
+    assert len(written) == 2
+
+
 def test_small_sessions_are_in_one_file_and_long_ones_in_their_own(
     lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:

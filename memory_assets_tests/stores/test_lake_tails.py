@@ -101,6 +101,18 @@ def test_a_damaged_tail_is_an_error_that_names_the_remedy(lake: Lake) -> None:
         _ids(lake)
 
 
+def test_a_damaged_file_hides_no_other_session(lake: Lake, rows: Rows) -> None:
+    """What sorts after it is moved all the same; it is named each time until it is mended."""
+    damaged = _write(lake, "a", _prompts(rows, "x"))
+    damaged.write_bytes(b"x" * 100)
+    for _ in range(2):
+        with pytest.raises(DamagedFile, match=r"a\.parquet is damaged"):
+            lake.tidy("p")
+    assert lake.sessions(USER_PROMPTS, "p") == ["s"]
+    damaged.unlink()
+    assert _ids(lake) == ["a", "b", "new"]
+
+
 def test_a_name_that_is_too_long_for_a_file_is_in_its_footer(lake: Lake, rows: Rows) -> None:
     """So the session is listed by its whole name."""
     name = "x/" * 2_000

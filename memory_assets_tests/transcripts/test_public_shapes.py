@@ -58,6 +58,12 @@ def test_a_command_and_what_aider_repeats_of_it_are_one_prompt(
     assert prompts == ["why two?", f"{command} and now?"]
 
 
+def test_lines_without_the_programs_blanks_are_a_persons_too(tmp_path: Path) -> None:
+    """As editors and old versions leave them, whatever an answer's line ends in."""
+    text = "#### Retry.\n\nSee foo #### bar  \n\n#### Yes\n\nYes\n\n#### Yes\n\nDone.\n"
+    assert _asked_in_aider(tmp_path, text)[0] == ["Retry.", "Yes", "Yes"]
+
+
 def test_a_person_may_paste_a_part_of_an_answer(tmp_path: Path) -> None:
     """Only what begins as an answer does is the program's."""
     pasted = "First `retry.py`.\n\nThen the tests.\nWhy both?"
@@ -83,6 +89,15 @@ def test_what_a_model_thought_is_no_part_of_its_answer_to_aider(
     [source] = discover({"aider": (tmp_path,)})
     records = read_session(source.path, source=source)
     assert [each.text for each in records if each.kind == "thinking"] == ["A retry?"]
+
+
+def test_an_answer_may_speak_of_the_marks_of_thoughts(tmp_path: Path) -> None:
+    """Only a line that is one ends a thought."""
+    said = "The parser stops at `</think>` and shows the rest."
+    _asked_in_aider(tmp_path, f"{_typed('Where?')}{said}\n")
+    [source] = discover({"aider": (tmp_path,)})
+    records = read_session(source.path, source=source)
+    assert [each.text for each in records if each.kind == "assistant_text"] == [said]
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,14 @@ _TYPED = 2_000
 """Characters of a prompt from which on it is pasted rather than typed."""
 _PULL_REQUEST = re.compile(r"Pull request: (\S+?)[.,]?(?:\s|$)")
 _PUSH = re.compile(
-    r"\bgit(?:\s+-[cC]\s+\S+|\s+--?\w\S*)*\s+push\b|\b(?:gh\s+pr|glab\s+mr)\s+create\b"
+    r"\bgit(?:\s+-[cC]\s+(?!-)\S+|\s+(?!-[cC]\s)--?\w\S*)*\s+push\b|\b(?:gh\s+pr|glab\s+mr)\s+create\b"
     r"|\bjj\s+git\s+push\b|\bgt\s+(?:submit|ss|stack\s+submit)\b|\bsl\s+(?:push|pr\s+submit)\b"
     r"|\bspr\s+(?:diff|update)\b|\bghstack\b"
 )
 """Commands that push, of Git, GitHub, GitLab, Jujutsu, Graphite, Sapling and tools for stacks."""
 _PUSHING_TOOLS = ("create_pull_request", "push_files", "create_merge_request")
 _MAY_PUSH = re.compile(
-    r"(?:^|[;&|\n]\s*)(?:[\w./:-]+ ){1,3}(?:push|submit|publish|release|ship|land|sync)\b"
+    r"(?:^|[;&|\n][ \t]{0,40})(?:[\w./:-]+ ){1,3}(?:push|submit|publish|release|ship|land|sync)\b"
 )
 """Commands after which nobody can say that nothing was pushed (`make release`)."""
 _PLAN = "Open in the plan: "

@@ -50,6 +50,7 @@ _DEVICE = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)")
 _CUT_ESCAPE = re.compile(r"%[0-9A-F]?$")
 _TRIES = 10
 _Answer = TypeVar("_Answer")
+_Opened = TypeVar("_Opened")
 
 
 class Partition:
@@ -77,29 +78,29 @@ class Partition:
         return 0
 
     def _entries(self) -> dict[str, Entry]:
-        def of_all(held: Sequence[Segment], files: ExitStack) -> dict[str, Entry]:
-            entries: dict[str, Entry] = {}
-            for segment in held:
-                entries = {**segment.entries, **entries}
-            return entries
+        return self._of_one_state(lambda held, files: held, _all_entries)
 
-        return self._of_one_state(of_all)
-
-    def _of_one_state(self, read: Callable[[Sequence[Segment], ExitStack], _Answer]) -> _Answer:
-        """Return what is read of all segments, newest first, while no session moved between them;
-        the stack closes what they are read from."""
+    def _of_one_state(
+        self,
+        opened: Callable[[Sequence[Segment], ExitStack], _Opened],
+        read: Callable[[_Opened], _Answer],
+    ) -> _Answer:
+        """Return what is read of what is `opened` of all segments, newest first, while no session
+        moved between them: files stay readable once they are open, so that nobody who writes
+        meanwhile matters to what is read. The stack closes them."""
         for _ in range(_TRIES):
             state = self._state()
             with ExitStack() as files, suppress(FileNotFoundError):
-                answer = read([self._segment(place) for place in state[1]], files)
+                sources = opened([self._segment(place) for place in state[1]], files)
                 if state == self._state():
-                    return answer
+                    return read(sources)
         raise StoreError(f"{self.directory} keeps changing; try again")
 
-    def _state(self) -> tuple[int, list[tuple[Path, Identity]]]:
-        """Return the segments, newest first, and when one was added or removed last: a directory
-        that is listed meanwhile may seem to lack both the old and the new one."""
-        return self.changed(), segments.listed(self.directory)
+    def _state(self, *, known: bool = False) -> tuple[int, list[tuple[Path, Identity]]]:
+        """Return when a segment was added or removed last, and the segments, newest first: a
+        directory that is listed meanwhile may seem to lack both the old and the new one. `known`:
+        those of the last listing, if nothing was since."""
+        return self._cache.listing(self.directory, known=known)
 
     def file(self, session_id: str) -> Path | None:
         """Return the file that has a session's rows, None if it has none."""
@@ -115,8 +116,8 @@ class Partition:
             DamagedFile: a segment that may have them is not readable.
         """
         before = None
-        for _ in range(_TRIES):
-            state = self._state()
+        for attempt in range(_TRIES):
+            state = self._state(known=not attempt)
             try:
                 for place in state[1]:
                     segment = self._segment(place)
@@ -139,9 +140,9 @@ class Partition:
         group (None: all). It is given the columns `among`; all `columns` are read of groups with
         such rows."""
 
-        def picked(held: Sequence[Segment], files: ExitStack) -> list[pa.Table]:
+        def picked(extents: Sequence[tuple[Path, Extent]]) -> list[pa.Table]:
             tables = []
-            for path, extent in self._extents(held, files):
+            for path, extent in extents:
                 with reading(path, self._project):
                     for start, end in extent.spans():
                         if pick is None:
@@ -151,22 +152,29 @@ class Partition:
                             tables.append(rows.take(numbers))
             return tables
 
-        return self._of_one_state(picked)
+        return self._of_one_state(lambda held, files: [*self._extents(held, files)], picked)
 
     def read(self, columns: list[str] | None = None) -> list[pa.Table]:
         """Return the rows of all sessions, in the order of their ids; each file is opened once."""
 
-        def of_all(held: Sequence[Segment], files: ExitStack) -> list[pa.Table]:
-            parts: dict[str, list[pa.Table]] = {}
+        def opened(held: Sequence[Segment], files: ExitStack) -> list[tuple[Segment, Extent]]:
+            wholes = []
             for segment in held:
                 with reading(segment.path, self._project):
                     whole = self._cache.extent(segment, 0, segment.metadata.num_rows, files)
+                wholes.append((segment, whole))
+            return wholes
+
+        def of_all(wholes: Sequence[tuple[Segment, Extent]]) -> list[pa.Table]:
+            parts: dict[str, list[pa.Table]] = {}
+            for segment, whole in wholes:
+                with reading(segment.path, self._project):
                     for session_id, entry in segment.entries.items():
                         rows = whole.slices(entry.first, entry.first + entry.rows, columns)
                         parts.setdefault(session_id, list(rows))
             return [part for session_id in sorted(parts) for part in parts[session_id]]
 
-        return self._of_one_state(of_all)
+        return self._of_one_state(opened, of_all)
 
     def _extents(self, held: Sequence[Segment], files: ExitStack) -> Iterator[tuple[Path, Extent]]:
         """Yield the rows of all sessions with the file that they are in, those of a file together
@@ -223,11 +231,18 @@ class Partition:
         return (self.directory / _UNTIDY).exists() or bool(segments.own_files(self.directory))
 
     def _tidy(self) -> None:
+        damaged: DamagedFile | None = None
         for own in segments.own_files(self.directory):
-            with reading(own, self._project):
-                schema, session = segments.own_session(own, _new_stamp())
+            try:
+                with reading(own, self._project):
+                    schema, session = segments.own_session(own, _new_stamp())
+            except DamagedFile as error:  # the others are moved all the same
+                damaged = damaged or error
+                continue
             segments.write(segments.next_path(self.directory), schema, [session])
             own.unlink()
+        if damaged is not None:
+            raise damaged
         self._remove_leftovers()
         elsewhere: set[str] = set()
         for place in segments.listed(self.directory):
@@ -334,6 +349,14 @@ def writing(path: Path, project: str) -> Iterator[None]:
             f"cannot write {path}: {error.strerror or type(error).__name__}. "
             "Free space or correct the permissions, then run the ingest again."
         ) from error
+
+
+def _all_entries(held: Sequence[Segment]) -> dict[str, Entry]:
+    """Return the entry of each session in segments, newest first."""
+    entries: dict[str, Entry] = {}
+    for segment in held:
+        entries = {**segment.entries, **entries}
+    return entries
 
 
 def _damaged(path: Path, project: str, error: Exception) -> DamagedFile:

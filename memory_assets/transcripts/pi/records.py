@@ -13,7 +13,7 @@ made by forks keep all of these.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from datetime import datetime
 from typing import Any
 
@@ -223,9 +223,9 @@ def _with_details(text: str, details: Any) -> str:
     """Return a text with what the details beside it say more, such as subagents' reports: each
     extension has keys of its own."""
     told: list[str] = []
-    waiting = [details]
+    waiting = deque([details])
     while waiting:
-        value = waiting.pop(0)
+        value = waiting.popleft()
         if isinstance(value, list):
             waiting += value
         elif isinstance(value, dict):

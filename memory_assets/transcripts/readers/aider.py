@@ -36,19 +36,22 @@ from memory_assets.transcripts.stored_session import StoredSession
 _FILE = ".aider.chat.history.md"
 _START = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\n]*\n?", re.M)
 _USER, _OUTPUT = re.compile(r"####(?: |$)"), re.compile(r">(?: |$)")
-_TYPED = re.compile(r"####(?: [^\n]*)?  \r?$", re.M)
+_TYPED = re.compile(r"^####(?: [^\n]*)?  \r?$", re.M)
 """A line of the user as the program writes it, which tells it from a heading in an answer."""
 _ASKING = re.compile(r"/(?:ask|code|architect)\s+(?=\S)")
 """Commands behind which a person asks for something."""
 _THOUGHT = re.compile(
-    r"(?:<think[^>\n]*>|-+\s+► \*\*THINKING\*\*)?(.*?)(?:</think[^>\n]*>|-+\s+► \*\*ANSWER\*\*)",
-    re.DOTALL,
+    r"(?:<think[^>\n]*>|-+\s+► \*\*THINKING\*\*)?(.*?)"
+    r"^(?:</think[^>\n]*>\s*$|-+\s+► \*\*ANSWER\*\*)",
+    re.DOTALL | re.MULTILINE,
 )
 """What a model thought before its answer, as it marks it or as the program does."""
 _CONFIRMED = re.compile(r"[^\n]*\(Y\)es/\(N\)o[^\n]*: \w*|<blank>")
 """An answer to a question of the program's; a line that was left empty."""
 _MARKED = re.compile(r'Find the "AI" comments below[^\n]*(?:\n[^\n]+)*\n\n+')
 """What the program asks where a comment in a file ends in `AI!`; these lines follow."""
+_SHORTEST_PLAN = 60
+"""Characters: a person may well type what a shorter answer said."""
 _MODEL = re.compile(r"(?:Main model|Model): (\S+)")
 _EDITED = re.compile(r"Applied edit to (\S.*)")
 _TOKENS = re.compile(r"Tokens: (\S{1,20}) sent, (?:[^\n]{0,200}, )?(\S{1,20}) received")
@@ -186,8 +189,9 @@ def _blocks_of(text: str) -> list[_Block]:
             blocks.append((kind, block))
         lines.clear()
 
-    user = _TYPED if _TYPED.search(text) else _USER
-    for line in text.split("\n"):
+    written = text.split("\n")
+    user = _TYPED if _TYPED.match(next(filter(_USER.match, written), "")) else _USER
+    for line in written:
         own = "user" if user.match(line) else "output" if _OUTPUT.match(line) else "answer"
         if own == "answer" and not line.strip() and kind != "answer":
             if kind == "user":
@@ -213,7 +217,11 @@ def _with_the_programs_own(blocks: list[_Block]) -> Iterator[_Block]:
             asking = _ASKING.match(text)
             if asking and ("user", text[asking.end() :]) == (*blocks, ("", ""))[place + 1]:
                 kind = "command"
-            elif lines[0] in openings and sum(map(answered.__contains__, lines)) > 0.9 * len(lines):
+            elif (
+                len(text) > _SHORTEST_PLAN
+                and lines[0] in openings
+                and sum(map(answered.__contains__, lines)) > 0.9 * len(lines)
+            ):
                 kind = "plan"
             openings, answered = set(), set()
         else:  # lines of an answer that begin with `>` look like the program's

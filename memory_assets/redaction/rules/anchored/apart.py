@@ -201,14 +201,20 @@ APART: tuple[AnchoredRule, ...] = (
            rf"(?i)(?<![a-z]){name}\"?[ ]?[:=][ ]?(?:[\[({{]\s{{0,8}})?[\[(]\s{{0,4}}{_USER}"
            r"[\"']?,\s{0,24}[\"']?(?P<secret>[^\s\"',\])]{4,100})[\"']?\s{0,24}[\])]",
            f"{name}: [app, {FILL[:12]}]")
-      for name in ("auth", "basic", "login", "credentials", "users", "accounts")),
+      for name in ("auth", "basic", "login", "credentials")),
+    *(rule("login-password", name, likely_password,
+           rf"(?i)(?<![a-z]){name}\"?[ ]?[:=][ ]?[\[({{]\s{{0,8}}[\[(]\s{{0,4}}{_USER}"
+           r"[\"']?,\s{0,24}[\"']?(?P<secret>[^\s\"',\])]{4,100})[\"']?\s{0,24}[\])]",
+           f"{name}: [[app, {FILL[:12]}]]")
+      for name in ("users", "accounts")),
     *(rule("login-password", f"{name}:\n", likely_password,
            rf"(?i)(?<![a-z]){name}:\r?\n[ \t]{{0,12}}- [\"']?[\w.@+-]{{1,60}}[\"']?\r?\n"
            r"[ \t]{0,12}- [\"']?(?P<secret>[^\s\"']{4,100})[\"']?(?=\s|$)",
            f"{name}:\n  - app\n  - {FILL[:12]}\n")
       for name in ("auth", "basic", "login", "credentials")),
     rule("named-secret", "_pass ", likely_password,
-         r"(?i)(?<=[a-z])_pass [\"']?(?P<secret>[^\s\"'`,;|<>=]{5,100})(?=[\"'\s]|$)",
+         r"(?i)(?:(?<=proxy)|(?<=smtp)|(?<=user)|(?<=root)|(?<=admin)|(?<=mail)|(?<=auth)|(?<=db))"
+         r"_pass [\"']?(?P<secret>[^\s\"'`,;|<>=]{5,100})(?=[\"'\s]|$)",
          "http_proxy_pass " + FILL[:12]),
     rule("named-secret", "_pw", typed_password,
          r"(?i)_pw[\"']?\]?[ ]?(?:=>|[=:])[ ]?[\"']?(?P<secret>[^\s\"'`,;|<>=]{4,100})",

@@ -170,7 +170,8 @@ PROSE: tuple[AnchoredRule, ...] = (
       for anchor in ("sk=", "sk:", "ak=", "ak:")),
     rule("pin", "pin", str.isdigit,
          r"(?:(?:(?<![A-Za-z])PIN|(?i:(?<![a-z])pin[- ]?code))(?i: (?:is|code|ist|was|to))?"
-         r"[ ]?[:=]?[ ]?|(?i:(?<![a-z])pin[\"']?[ ]?[:=][ ]?))[\"'`]?(?P<secret>\d{4,8})"
+         r"[ ]?[:=]?[ ]?|(?i:(?<![a-z_])pin[\"']?[ ]?[:=][ ]?)(?=[\"'`]|\d{6}(?!\d)))"
+         r"[\"'`]?(?P<secret>\d{4,8})"
          r"(?![\d\w%-]|\.\d)", "PIN: 90210"),
     rule("spoken-password", "password is", spoken_password,
          rf"(?i)password is(?: now| set to)?:?\s{{1,3}}{_BARE}", "The password is " + FILL[:12]),

@@ -185,7 +185,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            f"the old {word} was x, the new one is {FILL[:12]}")
       for word in ("password", "passphrase", "passcode", "pw")),
     *(rule("spoken-password", word, likely_password,
-           rf"(?i){word}\w{{0,8}}[\"')\]]{{0,3}}[^\n]{{0,80}}?\b"
+           rf"(?i)(?<![a-z]){word}\w{{0,8}}[\"')\]]{{0,3}}[^\n]{{0,80}}?\b"
            rf"(?:falls? back to|defaults? to|default is|or else) {_VALUE}",
            f'{word}") // falls back to "{FILL[:12]}"')
       for word in ("pass", "password", "pwd")),
@@ -291,7 +291,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            f"{verb} {FILL[:12]} as its password")
       for verb in ("picked", "chose", "set", "gave", "used", "using", "put", "made", "kept", "with",
                    "typed", "took", "reused", "want", "choose", "pick", "give", "keep", "need",
-                   "settled on", "agreed on", "went with", "use", "try", "uses", "from")),
+                   "settled on", "agreed on", "went with", "use", "try", "uses")),
     *(rule("spoken-password", f"{verb} ", drawn_or_chosen,
            rf"(?i){verb} (?:to [\w ]{{1,30}} )?(?:as [\w.@-]{{1,40}} )?(?:with|using|via) "
            rf"(?:[\w.@-]{{1,40}} (?:and|/) )?{_VALUE}",
@@ -333,7 +333,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
                    "passcode", "door code", "gate code", "alarm code", "unlock code", "unlock_pin",
                    "access code", "security code", "keypad code", "safe code", "pin code")),
     rule("pin", "pin", _is_pin,
-         rf"(?i)(?<![\w-])pin(?:[ ][\w'’-]{{1,16}}){{1,6}} (?:is|was|ist|war|est|es) "
+         rf"(?i)(?<![\w-])pin(?:[ ][a-z'’-]{{1,16}}){{1,6}} (?:is|was|ist|war|est|es) "
          rf"[\"'`]?{_NUMBER}", "the PIN for the card is 902104"),
     *(rule("recovery-codes", word, _is_code,
            rf"(?i)(?<![a-z]){word}[^\n.;:]{{0,40}}?\bcode(?:{_IS}|[ ])[\"'`]?"

@@ -61,6 +61,7 @@ CONTEXT_FORMATS: tuple[tuple[str, ...], ...] = (
     ("jfrog-key", "jfrog artifactory", "{a:73}", "{a:64}", "{a:60,80}"),
     ("quay-token", "quay", "{a:40}", "{u:64}", "{a:80}"),
     ("docker-hub-token", "docker dockerhub", "{h:36,40}"),
+    ("anaconda-token", "anaconda conda", "an-{uuid}"),
     ("codacy-token", "codacy", "{h:32}", "{a:20}"),
     ("codeclimate-token", "codeclimate code_climate cc_test", "{h:64}", "{h:40}"),
     ("travis-token", "travis", "{w:22}", "{a:20,22}"),
