@@ -5,6 +5,7 @@ where a condition would know a partition, and ask for a second run of it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from numpy.typing import NDArray
 
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.plan.plan import project_fingerprint
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.pipeline.tables.turn_chunks import CHUNKED, PROMPTED
 from memory_assets.recall.memory import Memory
+from memory_assets.settings import load_settings
 from memory_assets_tests.pipeline.conftest import INDEXES, SampleMemory
 
 LANTERN = "-home-mara-code-lantern"
@@ -29,6 +33,17 @@ def new_chunker(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(vars(derived), "code_version", "next")
     for module in ("pipeline.stage.components", "chunking.chunks"):
         monkeypatch.setattr(f"memory_assets.{module}.CHUNKER_VERSION", "next")
+
+
+def test_a_damaged_note_of_versions_is_written_anew(tmp_path: Path) -> None:
+    """It is for `memory status` alone, and stops no ingest."""
+    components = Components(load_settings(data_dir=tmp_path, embedder="none"))
+    note_versions(components)
+    noted = tmp_path / "versions.json"
+    whole = noted.read_bytes()
+    noted.write_bytes(whole.replace(b"m", b"\xed", 1))
+    note_versions(components)
+    assert noted.read_bytes() == whole
 
 
 def _files_of(memory: SampleMemory, table: str) -> dict[str, int]:

@@ -35,6 +35,6 @@ def note_versions(components: Components) -> None:
     path = components.data_dir / VERSIONS_FILE
     text = json.dumps(present_versions(components), indent=2)
     with contextlib.suppress(OSError):
-        if not path.exists() or path.read_text() != text:
+        if not path.exists() or path.read_bytes() != text.encode():
             components.data_dir.mkdir(parents=True, exist_ok=True)
             replace_text(path, text)
