@@ -69,8 +69,8 @@ class AgentCalls:
         short: Callable[[str], str] = str,
     ) -> dict[str, Any]:
         """Return a context as JSON: its text, tokens and budget, and what was left out. `work` are
-        lines on what was done in the projects before; `short` shortens ids of
-        sessions and turns."""
+        lines on what was done in the projects before; `short` shortens ids of sessions and
+        turns."""
         from memory_assets.agent_memory.context import ContextBuilder
 
         settings = self.engines.settings

@@ -36,7 +36,8 @@ def forget_lost_rows(
 ) -> None:
     """Forget the products of these projects, and of those in the lake, whose rows are not there as
     they were made. Costs a stat for each table of a project; where a file was added or removed
-    since the last call, or of all if that is asked for `thoroughly`, the footers are read."""
+    since the last call, or of all if that is asked for `thoroughly`, what a killed writer left is
+    finished and the footers are read."""
     catalog, lake = components.catalog, components.lake
     for entry in catalog.quarantine.entries():
         if entry.reason == _GONE and lake.file(REDACTED_RECORDS, entry.project, entry.session_id):

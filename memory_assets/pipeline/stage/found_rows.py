@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.lake.schemas import Table
@@ -10,8 +11,8 @@ from memory_assets.stores.lake.schemas import Table
 
 class FoundRows:
     """The `rows` of each session of a table that a check found right, in this process and in its
-    present state; `pending` are the others. `sessions` has what the state of each depends on beside
-    its rows, `more` what all depend on."""
+    present state; `pending` are the others. `beside` has what the state of each session depends on
+    apart from its rows, `more` what all depend on."""
 
     def __init__(
         self,
@@ -19,12 +20,11 @@ class FoundRows:
         project: str,
         table: Table,
         check: str,
-        sessions: Mapping[str, object] | None = None,
+        beside: Mapping[str, object] = MappingProxyType({}),
         more: object = None,
     ) -> None:
         self._components, self._key = components, (project, check)
         stamps = components.lake.partition(table, project).stamps()
-        beside = sessions or {}
         self._states = {
             name: hash((more, stamps.get(name), beside.get(name)))
             for name in stamps.keys() | beside.keys()

@@ -50,7 +50,7 @@ _SUFFIX = ".parquet"
 TAIL_SUFFIX = ".tail.parquet"
 _GENERATION, _TAIL_OF, _KEEP = "generation", "tail_of", "keep"
 _OF_THE_FILE = frozenset({"ARROW:schema", _GENERATION, _TAIL_OF, _KEEP, "cut"})
-"""In the footers of own files, what says nothing of the session."""
+"""In the footers of files of 0.3.0, what says nothing of the session."""
 SEGMENT = re.compile(r"segment\+(?P<number>\d+)\.parquet")
 HASHED = "@"
 """In a name of which only the beginning is left, before a hash; it is encoded in all others."""
@@ -225,7 +225,7 @@ def next_path(directory: Path) -> Path:
 
 
 def write(path: Path, schema: pa.Schema, sessions: Sequence[Packed]) -> int:
-    """Replace the segment at `path` by one of these sessions; return its bytes."""
+    """Write a segment of these sessions to `path`, which is a new one; return its bytes."""
     directory = [
         _listed_as(each.session_id, sum(map(len, each.parts)), each.stamp, each.footer)
         for each in sessions
