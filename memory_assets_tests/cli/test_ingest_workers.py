@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from contextlib import closing
 from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -18,7 +22,7 @@ from memory_assets.pipeline.ingest.steps import Made
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pool import worker_count
+from memory_assets.pipeline.stage.pool import interrupt_waits, worker_count
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma.files import has_database
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
@@ -81,6 +85,21 @@ def test_an_interrupt_ends_the_processes_and_their_run(settings: Settings) -> No
     for project in PROJECTS:
         assert components.lake.sessions(TURN_CHUNKS, project)
         assert not [each for each in verify_project(components, project) if each.failed]
+
+
+def test_an_interrupt_leaves_no_process_half_started() -> None:
+    """It waits until the process is there, though another thread receives it."""
+    ended = Event()
+    other = Thread(target=ended.wait)
+    other.start()
+    is_started = False
+    with pytest.raises(KeyboardInterrupt), interrupt_waits():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+        is_started = True
+    ended.set()
+    other.join()
+    assert is_started
 
 
 def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settings) -> None:

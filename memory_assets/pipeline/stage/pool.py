@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import chain
 from multiprocessing import Pipe, get_context, parent_process
 from multiprocessing.connection import Connection, wait
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import Any, ParamSpec, TypeVar
 
 from memory_assets.errors import ProcessEnded
@@ -81,16 +81,34 @@ class Processes(ProcessPoolExecutor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a function in one of the processes, which are started as they are needed."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # they inherit it
-        try:
+        with interrupt_waits():
             return super().submit(fn, *args, **kwargs)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes."""
         self.until_closed.close()
         super().shutdown(wait, cancel_futures=cancel_futures)
+
+
+@contextmanager
+def interrupt_waits() -> Iterator[None]:
+    """Hold an interrupt back until the end. Processes that are started within inherit that it is
+    blocked. The handler waits, too: another thread may receive the interrupt, and it runs in the
+    main one, where it would leave a process half started, which then prints a traceback."""
+    interrupts = list[int]()
+    is_main = current_thread() is main_thread()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    handler = signal.getsignal(signal.SIGINT)
+    if is_main:
+        signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    try:
+        yield
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number in interrupts[:1]:
+            signal.raise_signal(number)
 
 
 def _end_with(until_closed: Connection[Any, Any]) -> None:
