@@ -22,6 +22,7 @@ from memory_assets.transcripts.account import MIN_LEAF
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import blocks_of
+from memory_assets.transcripts.enclosed import replaced
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
@@ -58,8 +59,8 @@ _SHOWN_ELSEWHERE = frozenset({"patch", "diff", "truncation", "command"})
 """Keys of a result's details that repeat the call or the result."""
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 _SESSION_IN_PATH = re.compile(r"_([0-9A-Za-z-]+)\.jsonl$")
-_SKILL = re.compile(r'<skill name="([^"\n]*)"[^>]*>.*?</skill>\s*', re.DOTALL)
-_FILE = re.compile(r'<file name="([^"\n]*)">.*?</file>', re.DOTALL)
+_SKILL = re.compile(r'<(skill) name="([^"\n]*)"[^>]*>')
+_FILE = re.compile(r'<(file) name="([^"\n]*)">')
 
 
 class PiSession(Session):
@@ -237,8 +238,8 @@ def _with_details(text: str, details: Any) -> str:
 
 def prompt_text(text: str) -> str:
     """Return the typed text, without the skills and files that Pi inserts for their names."""
-    text = _FILE.sub(lambda found: f"@{found.group(1)}", text)
-    text = _SKILL.sub(lambda found: f"/skill:{found.group(1)} ", text)
+    text = replaced(text, _FILE, lambda opening: f"@{opening.group(2)}")
+    text = replaced(text, _SKILL, lambda opening: f"/skill:{opening.group(2)} ", blanks=True)
     return text.strip()
 
 
