@@ -48,6 +48,7 @@ class IngestProgress:
             for name in projects
         )
         self._taken_in = dict.fromkeys(projects, 0)
+        self._since = 0.0
         self._begin(WORDS)
 
     def advance(self, project: str, table: str, number: int, count: int) -> None:
@@ -93,9 +94,9 @@ class IngestProgress:
 
     def _begin(self, part: Pass) -> None:
         self._part, self._since = part, 0.0
-        self._shares = dict[tuple[str, str], float]()
+        self._shares: dict[tuple[str, str], float] = {}
         of_pass = {SUMMARIES: self._sessions, VECTORS: self._passages, WORDS: self._bytes}[part]
-        self._weights = {
+        self._weights: dict[tuple[str, str], int] = {
             (project, table): weight
             for project in self._projects
             for table, weight in of_pass(project).items()
