@@ -29,7 +29,7 @@ TEXT_LIMIT = 880
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-14"
+    summarizer_id = "extractive-15"
     """Changes with every change of a heuristic."""
     reason = ""
 
