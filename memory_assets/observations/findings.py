@@ -85,7 +85,7 @@ _UNSURE = Phrase(
     r"let me|i'll|i'm|i'd|i (?:need|can|want|have to))\b"
     r"|\b(?:isn't|aren't|not) (?:running|up|available|found|responding)\b|\bno such file\b"
     r"|可能|也许|大概|应该|还没|かもしれ|でしょう|と思|ください|しておく|必要があ"
-    r"|(?:して|し|み|き|り|い|え)(?:ます|ました)。?$"
+    r"|(?:し|み|き|り|い|え|め|け)(?:ます|ました)。?$"
 )
 """Guesses, opinions, what went as it was to, and what is of the moment."""
 _GRAVE = Phrase(

@@ -80,6 +80,11 @@ _ONCE_AND_FOR_ALL = Phrase(
     r"|(?<!that )(?<!this )(?<!it )\b(?:must|should) (?:never|always) [a-z]"
     r"|\bwe (?:explicitly |really |definitely )?(?:don't|do not|never) want (?!to\b)[a-z]"
     r"|\bwe (?:need to |should |must )?(?:also )?(?:need to )?make sure (?:that )?all [a-z]"
+    r"|(?:^|[,;:(.] ?|\b(?:but|and|however),? )(?:please )?(?:don't|dont|do not) "
+    r"(?:commit|push|publish|share|edit|use) (?!it\b|this\b|that\b|these\b)[a-z]"
+    r"|\bi (?:only want|don't want to (?:use|pay)|dont want to (?:use|pay)) [a-z]"
+    r"|(?:不要|别(?!人|的|处)|禁止)(?!.*[吗么？])|(?:使わ|し|せ)ないで"
+    r"|^\W*bitte .{0,60}\b(?:nicht|keine?n?)\b"
 )
 _NOT_STANDING = Phrase(
     r"\b(?:can|could|would|should|why|how|what|when did|did) "
