@@ -41,10 +41,10 @@ def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
     monkeypatch.setattr(chunk, "chunk_turn", fails_for_one)
     for session in (memory.flaky, memory.fork):
         memory.append(session, "one more thing", "done")
-    shown: list[tuple[str, int, int]] = []
+    shown: list[tuple[str, str, int, int]] = []
     memory.components.progress = lambda *place: shown.append(place)
     memory.run(projects=[memory.harbor])
-    of_chunks = [place for table, *place in shown if table == "turn_chunks"]
+    of_chunks = [place for _, table, *place in shown if table == "turn_chunks"]
     assert of_chunks == [[number, len(of_chunks)] for number in range(len(of_chunks))] != []
     held = memory.components.catalog.quarantine.entries()
     assert {(entry.session_id, entry.stage) for entry in held} == {(memory.flaky, "turn_chunks")}

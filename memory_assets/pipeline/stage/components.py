@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _DAY_SECONDS = 86_400
-Progress = Callable[[str, int, int], None]
-"""Called with a table, the number of a session and how many there are, before each is made."""
+Progress = Callable[[str, str, int, int], None]
+"""Called with a project, a table, the number of a session and how many there are, before each is
+made."""
 Enough = Callable[[int], bool]
 """Whether a stage that has made so many sessions is to leave the others to the next run."""
 
@@ -55,7 +56,7 @@ class Components(Engines):
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         super().__init__(settings, clock)
-        self.progress: Progress = lambda table, number, count: None
+        self.progress: Progress = lambda project, table, number, count: None
         self.enough: Enough = lambda made: False
 
     def for_run(
