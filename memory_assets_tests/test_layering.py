@@ -50,7 +50,14 @@ DOMAIN = {
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
     "chunking": {"models", "errors", "redacted_text", "path_spelling", "keywords"},
-    "session_analysis": {"models", "errors", "redacted_text", "path_spelling", "tool_names"},
+    "session_analysis": {
+        "models",
+        "errors",
+        "redacted_text",
+        "path_spelling",
+        "tool_names",
+        "writing_systems",
+    },
     "keywords": {"writing_systems"},
     "writing_systems": set(),
     "embedding": {"errors", "redacted_text", "http"},

@@ -176,11 +176,11 @@ def _all_runs(session: SessionTurns) -> Sequence[Run]:
             run = _run(turn, record, calls.ended(record), calls)
             if run is not None:
                 runs.append(replace(run, changes=changes))
-            changes += _may_change(record)
+            changes += may_change(record)
     return runs
 
 
-def _may_change(record: RedactedRecord) -> bool:
+def may_change(record: RedactedRecord) -> bool:
     """Return True for a call that changes files, or a command that may change what others run on:
     not one that checks, shows or searches."""
     if record.kind != "tool_use":

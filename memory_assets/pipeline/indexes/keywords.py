@@ -264,7 +264,7 @@ class _Batch:
         existing = products.of_project(stage, self._project) if expected else {}
         archive: Mapping[str, Product] = {}
         for number, (session_id, expected_hash) in enumerate(expected.items()):
-            self._components.progress(stage, number, len(expected))
+            self._components.progress(self._project, stage, number, len(expected))
             product = existing.get(session_id)
             if product is not None and product.input_hash == expected_hash:
                 self.products.append(product)
