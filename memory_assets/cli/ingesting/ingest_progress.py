@@ -31,6 +31,13 @@ class IngestProgress:
     """Hears of the sessions (`advance`) and steps (`note`) of an ingest of some projects; as a
     string, it says how far it is. `sources` are their transcripts, `clock` returns seconds."""
 
+    _part: Pass
+    _since: float
+    """When the first session of the pass had been done, 0 before."""
+    _shares: dict[tuple[str, str], float]
+    _weights: dict[tuple[str, str], int]
+    """By project and table: what there is to do, and how much of it is done."""
+
     def __init__(
         self,
         components: Components,
@@ -93,7 +100,7 @@ class IngestProgress:
 
     def _begin(self, part: Pass) -> None:
         self._part, self._since = part, 0.0
-        self._shares = dict[tuple[str, str], float]()
+        self._shares = {}
         of_pass = {SUMMARIES: self._sessions, VECTORS: self._passages, WORDS: self._bytes}[part]
         self._weights = {
             (project, table): weight
