@@ -69,7 +69,7 @@ _FORBIDS = Phrase(
     r"(?:(?:please |ever )?(?:do not|don't|dont|never|must not|mustn't) (?!worry|know|think|forget|"
     r"mind|see|have|understand|care|get|like|need|skip|bother|just)\w+ \w+"
     r"|(?:i|we) (?:really |only |still )?(?:don't|dont|do not|never) (?:want|use|ship|allow|"
-    r"support|push|store|need) (?!you\b|it\b|that\b|this\b)\w+"
+    r"support|push|store) (?!you\b|it\b|that\b|this\b)\w+"
     r"|(?:bitte )?(?:niemals|nie|immer) \w+)"
     r"|\b(?:must|should) (?:not|never|always|only)\b(?! be \w+ing)"
     r"|^\W*(?:also )?only \w+ (?!if you).* (?:if|when|while|where)\b"

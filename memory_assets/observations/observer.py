@@ -81,7 +81,9 @@ def _found_by_the_way(
             if not any(
                 alike(words, other)
                 for moment, other in told
-                if moment.anchor.kind == "tool_result" or turn in moment.turns
+                if moment.anchor.kind == "tool_result"
+                or turn in moment.turns
+                or (moment.type == "discovery" and moment.turns[-1].turn_index < turn.turn_index)
             ):
                 yield _found(turn, of_message)
     for turn in session.turns[-1:]:
