@@ -105,7 +105,8 @@ _NO_FINDING = Phrase(
     r"|\bissue is (?:really )?(?:after|about|asking|tracking)\b"
     r"|\bthe (?:fix|solution) (?:is|was) (?:already|now|just|not|to|simpl\w+|straightforward)\b"
     r"|\bthat's why (?:we|I)\b|^\W*(?:note|so|but|and)\b.{0,20}$"
-    r"|\b(?:root cause|culprit|fix)(?: is| was)? (?:real|clear|confirmed|in place|found|here)\b"
+    r"|\b(?:root cause|culprit|fix)(?: is| was)?(?: now)? "
+    r"(?:real|clear|confirmed|in place|found|here|exact)\b(?!: \S)"
 )
 _OF_THE_MOMENT = Phrase(
     r"\b(?:biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"

@@ -406,7 +406,7 @@ def test_names_of_programs_are_no_titles(script: Make, given: str) -> None:
 @pytest.mark.parametrize(
     "prompt",
     [
-        "<!-- task-1 -->\nYou are a fresh mate of the harbour.\n\nTask:\nMend the lamp of the gate.",
+        "<!-- task-1 -->\nYou are a fresh mate.\n\nTask:\nMend the lamp of the gate.",
         "Task: [Read from: /harbour/plan.md]\n\nMend the lamp of the gate.",
         "Do what the ticket says.\n\nBase directory for this skill: /x\nPaths are relative.\n\n"
         "Mend the lamp of the gate.",
