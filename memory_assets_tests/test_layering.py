@@ -71,7 +71,10 @@ MAY_IMPORT = {
     },
     "documents": {"chunking", "embedding"},
     "agent_memory": {"errors", "redacted_text", "keywords"},
-    **{name: {"models", "errors", "redacted_text", "session_analysis"} for name in READS_SESSIONS},
+    **{
+        name: {"models", "errors", "redacted_text", "session_analysis", "writing_systems"}
+        for name in READS_SESSIONS
+    },
     "summaries": {
         "models",
         "errors",

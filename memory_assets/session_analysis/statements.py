@@ -257,13 +257,15 @@ def withdrawn(session: SessionTurns) -> frozenset[str]:
 
 def routine(session: SessionTurns) -> frozenset[str]:
     """Return the ids of the turns with a long prompt that comes again between others: what is
-    pasted, or sent by a hook, after each piece of work."""
+    pasted, or sent by a hook, after each piece of work. Before the one that a session begins with
+    there was none."""
     places: dict[str, list[int]] = {}
     for place, turn in enumerate(session.turns):
         if turn.prompt is not None and len(turn.prompt.text) > _LONG_PROMPT:
             places.setdefault(turn.prompt.text.strip(), []).append(place)
     again = [each for each in places.values() if any(b > a + 1 for a, b in pairwise(each))]
-    return frozenset(session.turns[place].id for each in again for place in each)
+    begun = next((at for at, turn in enumerate(session.turns) if turn.prompt is not None), -1)
+    return frozenset(session.turns[at].id for each in again for at in each if at != begun)
 
 
 def _takes_back(records: Sequence[RedactedRecord]) -> bool:

@@ -333,6 +333,17 @@ def test_a_prompt_that_is_pasted_after_each_piece_of_work_tells_nothing(script: 
     assert "guide" in again.say("Updated the guide with the bell.").summary().completed
 
 
+def test_a_long_prompt_that_a_session_begins_with_is_its_request(script: Make) -> None:
+    """Though it is sent again between others."""
+    asked = f"Update the guide of the harbour. {'Say what is new. ' * 15}"
+    session = script().prompt(asked).touch("Edit", "guide.md").say("Updated the guide of the quay.")
+    session.prompt("hang a bell in the tower").touch("Edit", "bell.py").say("Added the bell there.")
+    session.prompt(asked).touch("Edit", "guide.md").say("Looked at the guide of the harbour again.")
+    summary = session.summary()
+    assert summary.request.startswith("Update the guide of the harbour")
+    assert "guide of the quay" in summary.completed
+
+
 @pytest.mark.parametrize(
     "empty",
     [
