@@ -8,6 +8,7 @@ import re
 from memory_assets.session_analysis.other_languages import (
     OTHER_CAUSES,
     OTHER_DEEDS,
+    OTHER_GUESSES,
     OTHER_OPEN,
     OTHER_PLANS,
     OTHER_REASONS,
@@ -64,14 +65,17 @@ PLANNING = Phrase(
     rf"^\W*(?:do not|don't|avoid)\b|{OTHER_PLANS}"
 )
 _VERDICT = Phrase(
-    r"\bthe (?:fix|solution) (?:is|was) (?:(?:entirely )?in|correct|complete|good|clean|ready)\b|"
+    r"\bthe (?:fix|solution) (?:is|was) (?:(?:entirely )?in|correct|complete|good|clean|ready|"
+    r"deployed|live|working|active)\b|"
     r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b"
 )
 _DOUBTFUL = Phrase(
     r"\b(?:might|maybe|perhaps|possibly|could be|may be|seems? (?:like|to)|I think|"
     r"I suspect|wonder|would|will)\b|\?$"
 )
-_GUESSED = Phrase(r"\b(?:likely|probably|almost certainly|theoretically|suggesting)\b")
+_GUESSED = Phrase(
+    rf"{OTHER_GUESSES}|\b(?:likely|probably|almost certainly|theoretically|suggesting)\b"
+)
 _CONDITIONAL = Phrase(
     r"\b(?:if|when|options?|could|either|pros|cons|alternatives?|would you like|do you want|"
     r"should i)\b.*[:?]\W*$"
@@ -104,7 +108,7 @@ _NO_FINDING = Phrase(
     r"|\b(?:root cause|culprit|fix)(?: is| was)? (?:real|clear|confirmed|in place|found|here)\b"
 )
 _OF_THE_MOMENT = Phrase(
-    r"\b(?:typescript|biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"
+    r"\b(?:biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"
     r"\bpossibly (?:undefined|null)\b|\b(?:they|he|she) wants?\b|"
     r"\b(?:does not|doesn't|no) need to (?:change|be)\b|"
     r"\bI (?:\w+ly )?(?:assumed|failed|defaulted|misread|misunderstood)\b|"
@@ -179,7 +183,7 @@ DID = Phrase(
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
     rf"(?<!did )\b(?:I(?:'ve| have)?|we(?:'ve| have))(?: (?:also|now|just))* "
-    rf"{_PAST}\b(?!\s*[-–—:]\s)|"
+    rf"{_PAST}\b(?!\s*[-–—:]\s| that\b)|"
     rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b|"
     r"^\W*the (?:fix|change|solution) (?:is|was) an? (?:\S+ ){0,3}"
     r"(?:change|removal|addition|edit|fix|tweak|swap|line)\b"
@@ -229,7 +233,7 @@ NOW = Phrase(
     rf"^\W*now,? (?!.*\b(?:you|I)\b)(?:the|both|each|every|all|when(?:ever)?|\w+[_.(]\S*) "
     rf"(?:\S+ ){{0,6}}?{DOES}\b|"
     r"\b(?:is|are) \w+ now\b|"
-    r"\b(?:tests?|build|checks?|suite|lint|it|everything|all) (?:\w+ "
+    r"\b(?:tests?|build|checks?|suite|lint|it|everything|all|both) (?:\w+ "
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
 )
 _NOT_DONE = Phrase(
@@ -268,8 +272,9 @@ def done_score(one: Said) -> float:
         return 0.0
     did = DID.search(text)
     if not did and OTHER_DEEDS.search(text):
-        listed = one.sentence.item and (not one.changed or _CAUSE_HEADING.search(one.sentence.lead))
-        return 0.0 if listed or OTHER_OPEN.search(text) else 2.4 if one.changed else 2.0
+        if not (one.changed or one.recap or one.place == 0) or OTHER_OPEN.search(text):
+            return 0.0
+        return 0.0 if _CAUSE_HEADING.search(one.sentence.lead) else 2.4 if one.changed else 2.0
     # A small letter where a code mark stood: "completed runs ..." may be an adjective, not the verb
     # behind a path: "src/gate.py - Added ...".
     score = 0.0

@@ -267,8 +267,9 @@ def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
 def _says_little(text: str) -> tuple[bool, bool]:
     """Return how little a request tells as a title: of few words, or pasted, then answering."""
     words = _WORD.findall(_ADDRESS.sub("", text[:_ENOUGH]))
-    few = len(words) < _FEWEST_WORDS or _PASTED.match(text) is not None or _IDLE.match(text)
-    return bool(few), _ANSWERING.match(text) is not None
+    few = len(words) < _FEWEST_WORDS and len(vocabulary_of(text[:_ENOUGH])) < _TELLING_WORDS
+    few = few or _PASTED.match(text) is not None or _IDLE.match(text) is not None
+    return few, _ANSWERING.match(text) is not None
 
 
 def _given(session: SessionTurns) -> Iterator[tuple[bool, RedactedText]]:
