@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memory_assets.cli import exit_codes
+from memory_assets.cli.asking import takes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.request_options import Json, takes
+from memory_assets.cli.request_options import Json
 from memory_assets.cli.run_traces import erase_traces, require_idle
 from memory_assets.cli.shard_commands import push_forgotten
 from memory_assets.errors import ConfigurationError, NotFound, UnknownName

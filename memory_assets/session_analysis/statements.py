@@ -14,18 +14,23 @@ from memory_assets.session_analysis.files import tool_kind
 from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten
 from memory_assets.session_analysis.sentences import Sentence, sentences
 from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.writing_systems import UNSPACED, pieces
 
 SHORTEST, LONGEST = 24, 280
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
-POINTS_BACK = Phrase(r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b")
-_UNFINISHED = (*":,;(-–—…",)
+POINTS_BACK = Phrase(
+    r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b|"
+    r"(?:这|那|它|因此|所以|于是|これ|それ|その|そこで|こちら)"
+)
+_UNFINISHED = (*":,;(-–—…：，、；（",)
+_FEWEST_SYLLABLES = 8
 _OPENING = re.compile(
     r"\A\W*(?:Done|Good(?: \w+)?|Great|Thanks|Perfect|Fixed|Ok(?:ay)?|Yes|All set)"
     r"\s*(?:[—–-]|[,:])\s+(?=[A-Z`])"
 )
 """A word in front of what an agent says."""
-_SHORTEST_LEAD, _LONG_CLAUSES = 45, 220
+_SHORTEST_LEAD, _LONG_CLAUSES = 32, 220
 _CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
 _CUT_OFF = re.compile(
     r"(?:[ ,](?:now|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|were|be|"
@@ -87,6 +92,8 @@ class Said:
     text: RedactedText
     plain: str
     """The text as the patterns expect it: straight apostrophes."""
+    place: int
+    """How many sentences of its message stand before it."""
 
 
 def all_said(turns: Sequence[Turn]) -> list[Said]:
@@ -101,9 +108,9 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
             if not recap and not _is_prose(record):
                 continue
             where = record, place, at >= closing_from, place == last, changed, recap
-            for sentence in sentences(record.text)[:_SENTENCES_OF_A_MESSAGE]:
+            for number, sentence in enumerate(sentences(record.text)[:_SENTENCES_OF_A_MESSAGE]):
                 text = sentence.text.sub(_OPENING, "")
-                said.append(Said(sentence, *where, text, text.replace("’", "'")))
+                said.append(Said(sentence, *where, text, text.replace("’", "'"), number))
     return said
 
 
@@ -178,8 +185,14 @@ def in_context(one: Said) -> RedactedText:
 
 
 def vocabulary_of(text: str) -> frozenset[str]:
-    """Return the words of a text that are longer than two letters."""
-    return frozenset(word.lower() for word in _WORD.findall(text))
+    """Return the words of a text that are longer than two letters; of scripts without blanks every
+    two letters that stand together."""
+    words = (word.lower() for word in _WORD.findall(text))
+    if text.isascii():
+        return frozenset(words)
+    return frozenset(
+        piece for word in words for piece in (pieces(word) if UNSPACED.search(word) else (word,))
+    )
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -214,6 +227,8 @@ def _as(one: Said, text: RedactedText) -> Said:
 
 def readable(text: str) -> bool:
     """Return True if a sentence is readable by itself: neither a fragment nor too long."""
+    if len(UNSPACED.findall(text)) >= _FEWEST_SYLLABLES:
+        return len(text) <= LONGEST and not text.endswith(_UNFINISHED)
     if not SHORTEST <= len(text) <= LONGEST or text.endswith(_UNFINISHED):
         return False
     return len(_WORD.findall(text)) >= 4

@@ -31,6 +31,13 @@ class IngestProgress:
     """Hears of the sessions (`advance`) and steps (`note`) of an ingest of some projects; as a
     string, it says how far it is. `sources` are their transcripts, `clock` returns seconds."""
 
+    _part: Pass
+    _since: float
+    """When the first session of the pass had been done, 0 before."""
+    _shares: dict[tuple[str, str], float]
+    _weights: dict[tuple[str, str], int]
+    """By project and table: what there is to do, and how much of it is done."""
+
     def __init__(
         self,
         components: Components,
@@ -48,7 +55,6 @@ class IngestProgress:
             for name in projects
         )
         self._taken_in = dict.fromkeys(projects, 0)
-        self._since = 0.0
         self._begin(WORDS)
 
     def advance(self, project: str, table: str, number: int, count: int) -> None:
@@ -94,9 +100,9 @@ class IngestProgress:
 
     def _begin(self, part: Pass) -> None:
         self._part, self._since = part, 0.0
-        self._shares: dict[tuple[str, str], float] = {}
+        self._shares = {}
         of_pass = {SUMMARIES: self._sessions, VECTORS: self._passages, WORDS: self._bytes}[part]
-        self._weights: dict[tuple[str, str], int] = {
+        self._weights = {
             (project, table): weight
             for project in self._projects
             for table, weight in of_pass(project).items()

@@ -28,7 +28,6 @@ from memory_assets.serving.pages.charts import agent_mark
 from memory_assets.serving.pages.lineage import answers
 from memory_assets.serving.pages.tags import (
     breakable,
-    marked,
     with_plain_tags,
     with_tags,
     without_dagster_links,
@@ -99,7 +98,6 @@ def _environment() -> Environment:
         "diff_lines": diff_lines,
         "lasting": lasting,
         "head": lambda text: one_line(text, 100),
-        "marked": marked,
         "prose": prose,
         "said_inline": said_inline,
         "with_tags": with_tags,

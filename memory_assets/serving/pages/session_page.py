@@ -26,6 +26,8 @@ WINDOW = 40
 MOST_ASKED = 2_000
 """Characters of a question whose words are marked."""
 _ALL = 1_000_000
+_PLACES = 200
+"""Turns in which a text stands that are listed."""
 _OUTLINED = 200
 """Turns of the list beside a session."""
 _MAY_GO_ON = timedelta(hours=6)
@@ -35,13 +37,15 @@ _MAY_GO_ON = timedelta(hours=6)
 def session_page(memory: Memory, request: Request) -> Response:
     """Return a session around the turn that is asked for."""
     found = _window(memory, request, WINDOW)
-    asked = request.query_params.get("q", "")[:MOST_ASKED]
+    sought = request.query_params.get("find", "").strip()[:MOST_ASKED]
     values: dict[str, Any] = {
         "title": session_title(found),
         "up": True,
         "down": True,
         "whole": False,
-        "query": asked,
+        "query": sought or request.query_params.get("q", "")[:MOST_ASKED],
+        "sought": sought,
+        "places": memory.conversations.with_text(found, sought)[:_PLACES],
     }
     from memory_assets.recall.names import short_id
 
