@@ -1,4 +1,4 @@
-"""The human's requests: the title, the first real request, later changes of direction."""
+"""The human's requests: the title, the first real request, the weightiest later ones."""
 
 from __future__ import annotations
 

@@ -446,4 +446,4 @@ def test_a_report_in_json_is_read_by_its_summary(script: Make, name: str) -> Non
     """Programs ask for one."""
     report = f'{{"{name}": "Added a \\"lamp\\" to the gate of the harbour.", "files": ["a.py"]}}'
     session = script().prompt("light the gate").touch("Edit", "a.py").say(report)
-    assert session.summary().completed == 'Added a "lamp" to the gate of the harbour.'
+    assert session.summary().completed.startswith('Added a "lamp" to the gate of the harbour.')
