@@ -108,6 +108,7 @@ _EMPTY_DEED = Phrase(
     r"|\b(?:is|are) now (?:set up|ready|working|running|installed|configured|complete|live|up)\b"
     r"|\byou (?:provided|gave|asked|wanted)\b|\bskeleton\b|\.env\b|\bredundant\b"
     r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
+    r"|^\W*(?:changed|updated|edited|modified) \S+\W*$"
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
 )
 """Reports that name nothing that lasts."""
