@@ -18,7 +18,9 @@ _RECOMMENDED = re.compile(r"\s*\(Recommended\).*")
 _ANSWERED = re.compile(
     r"(?:User has answered your questions?|Your questions have been answered):\s*"
 )
-_ANSWER = re.compile(r"\"(?P<question>[^\"\n]{8,400})\"\s*=\s*\"(?P<answer>[^\"\n]{1,300})\"")
+_ANSWER = re.compile(
+    r"\"(?P<question>[^\n]{8,600}?)\"\s*=\s*\"(?P<answer>[^\"\n]{1,300})\"(?!\s*=)"
+)
 _JSON = r"\"(?:[^\"\\]|\\.)"
 _ASKED_FOR = re.compile(rf"\"id\":\"(?P<id>[\w-]+)\"[^{{}}]*?\"question\":(?P<question>{_JSON}*\")")
 _GIVEN = re.compile(rf"\"(?P<id>[\w-]+)\":\{{\"answers\":\[(?P<answer>{_JSON}{{1,300}}\")")

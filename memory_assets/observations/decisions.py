@@ -31,7 +31,7 @@ _NAMED = (
 _USED = Phrase(
     rf"{_SOFTLY}(?:(?:i|we)(?:'d| would)? (?:still )?(?:like|want)(?: it)? to (?:still )?(?:use|"
     r"switch to|avoid|only use)|we(?:'ll| will) (?:use|go with|stick (?:to|with))|"
-    r"we should (?:add|show|store|return|keep|supply|use|allow|hide|treat|support)) "
+    r"we should (?:show|store|return|keep|supply|use|allow|hide|treat|support)) "
     rf"{_NAMED}"
 )
 _CHOSEN = Phrase(
@@ -94,9 +94,30 @@ _ALTERNATIVE = Phrase(
     r"mark|change|write|create|implement|rename|switch|capture|have|give|read|include|print|bump)"
     rf" {_NAMED}.*\b(?:instead of|rather than) {_NAMED})"
 )
+_FORBIDS = Phrase(
+    r"(?:^|[,;:(—–-] ?|\b(?:and|but|however|please|also|as always|only thing is) )"
+    r"(?:(?:please |ever )?(?:do not|don't|dont|never|must not|mustn't) (?!worry|know|think|forget|"
+    r"mind|see|have|understand|care|get|like|need|skip|bother|just)\w+ \w+"
+    r"|(?:i|we) (?:really |only |still )?(?:don't|dont|do not|never) (?:want|use|ship|allow|"
+    r"support|push|store|need) (?!you\b|it\b|that\b|this\b)\w+"
+    r"|(?:bitte )?(?:niemals|nie|immer) \w+)"
+    r"|\b(?:must|should) (?:not|never|always|only)\b(?! be \w+ing)"
+    r"|\balways (?!\w+(?:ed|s)\b)\w+ the\b|\bwithout my\b"
+    r"|\b(?:bitte|du|wir) [^.!?]{0,60}\b(?:nicht|keine?n?)\b"
+    r"|(?:不要|别(?!人|的|处)|不准|禁止|必须|不能)(?!.*(?:吗|？|么))|只(?:需要?|要|能|用|做|留)[^，。]{3,}就"
+    r"|ないで|しないこと|禁止|使わな|だけ[^。は]{0,12}して|必ず"
+)
+"""What is not to be done, or only in one way, in the words of a person."""
+_NO_CONSTRAINT = Phrase(
+    r"^\W*(?:it|this|that|they)\b|\b(?:these|those|yet|error|warning|for now|why|doesn'?t|"
+    r"isn'?t|can'?t|won'?t|if you|anything else|summari[sz]e|amend\w*|create a new one)\b"
+    r"|\?\W*$|[？吗]"
+)
+_LONGEST_CONSTRAINED = 700
+"""Characters of a prompt; longer ones are instructions of a program, or the work's description."""
 _UNSURE = Phrase(
     r"\b(?:maybe|might|perhaps|could|would you|should (?:we|i)|when you|whether|wonder|not sure|"
-    r"guess(?:ing)?|any idea|or|question|why|should it|clearly|must be some|"
+    r"guess(?:ing)?|i think at|any idea|or|question|why|should it|clearly|must be some|"
     r"there should be another|can'?t be \w+ing|should be able)\b|^\W*if\b"
 )
 _LOOK = Phrase(
@@ -124,7 +145,8 @@ _ABOUT_WORK = Phrase(
     r"\b(?:changelog|skills?|workflow|quick task|sub-?agents?|agents? in parallel|this turn|"
     r"todo list|commit message|nolint|sed|grep|your next reply|overwhelm|full file|approve)\b"
     r"|\blet'?s (?:get back|go back)\b|\b(?:do|use|try) (?:this|that|it) instead\b"
-    r"|\b(?:last|previous) message\b|\b(?:add|include) .*\bexplanations?\b"
+    r"|\bof type '|\bwell-tested\b|\breadme\b|\b(?:last|previous) message\b"
+    r"|\b(?:add|include) .*\bexplanations?\b"
     r"|\b(?:first|second|third|last|other) (?:approach|option|one|way)\b|\boption [a-z\d]\b"
     r"|\b(?:your recommendation|(?:that|this|a \w+ different) (?:model|strategy))\W*$|\bone step\b"
     r"|\bhere\W*$|\b(?:rather than|instead of) (?:this|that|these|those)\b"
@@ -160,10 +182,12 @@ def _decided_by_human(
 ) -> Iterator[Moment]:
     """Yield the decisions in what the human said, as one."""
     told = [one.text for one in request_sentences(words)[:12] if not one.text.startswith("/")]
+    is_short = len(words) <= _LONGEST_CONSTRAINED
     found = [
         text
         for text in told
-        if (_settles(text) or (not worked and _orders(text))) and _stands_alone(text)
+        if ((_settles(text) or (not worked and _orders(text))) and _stands_alone(text))
+        or (is_short and _constrains(text))
     ]
     if found:
         account = [compose("The user said: {}", text) for text in found[:3]]
@@ -200,6 +224,14 @@ def _settles(text: str) -> bool:
         return True
     wished = _REASONED.match(plain) or _PREFERS.search(plain)
     return _USED.match(plain) is not None or (words >= _FEWEST_OF_A_WISH and bool(wished))
+
+
+def _constrains(text: str) -> bool:
+    """Return True if a sentence of the human says what must not be done, or only in one way."""
+    plain = text.replace("’", "'")
+    if not 8 <= len(plain) <= 420 or _NO_CONSTRAINT.search(plain):
+        return False
+    return _FORBIDS.search(plain) is not None
 
 
 def _stands_alone(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ _LISTED = re.compile(
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
+_COUNTED = re.compile(
+    r" \d+ files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?"
+)
+_BESIDE_THE_PRODUCT = Phrase(r"(?:docs?|tests?|chore|ci|build|style|rules)\b")
 _LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
 RESET, AMENDED = "reset", "amended"
 _BACK = re.compile(r"(?:HEAD|@)(?:~(\d*)|(\^+))")
@@ -261,6 +266,30 @@ def is_routine(subject: str) -> bool:
     """Return True if a subject is one of a commit that nobody asks for later: a release, a merge,
     formatting."""
     return _ROUTINE.match(subject) is not None
+
+
+def by_weight(calls: Sequence[CommitCall]) -> list[CommitCall]:
+    """Return commits by how much they tell, the most telling first: routine last, then those whose
+    subject needs the rest of the message, of the others the largest first."""
+
+    def order(call: CommitCall) -> tuple[int, float]:
+        subject = call.made.subject
+        little = says_little(subject) or is_beside(subject)
+        return (2 if is_routine(subject) else 1 if little else 0), -math.log2(1 + _lines_of(call))
+
+    return sorted(calls, key=order)
+
+
+def is_beside(subject: str) -> bool:
+    """Return True for the subject of a commit of documents, tests or the build."""
+    return _BESIDE_THE_PRODUCT.match(subject) is not None
+
+
+def _lines_of(call: CommitCall) -> int:
+    """Return how many lines a commit changed, as git printed it; 0 where it did not."""
+    text = call.record.text
+    found = _COUNTED.search(text, max(text.find(call.made.sha), 0))
+    return sum(int(count) for count in found.groups() if count) if found else 0
 
 
 def says_little(subject: str) -> bool:

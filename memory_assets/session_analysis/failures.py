@@ -182,7 +182,7 @@ def _records(session: SessionTurns) -> Iterator[tuple[Turn, RedactedRecord]]:
     return ((turn, record) for turn in session.turns for record in turn.records)
 
 
-def _may_change(record: RedactedRecord) -> bool:
+def may_change(record: RedactedRecord) -> bool:
     """Return True for a call that changes files, or a command that may change what others run on:
     not one that checks, shows or searches."""
     if record.kind != "tool_use":
@@ -210,7 +210,7 @@ def _outcome(runs: Sequence[Run], place: int, records: Sequence[RedactedRecord])
     later = [run for run in runs[place + 1 :] if run.covers(failed)]
     passed = next((run for run in later if not run.failed), None)
     if passed is not None:
-        is_changed = any(map(_may_change, records[failed.place : passed.place]))
+        is_changed = any(map(may_change, records[failed.place : passed.place]))
         return RESOLVED if is_changed else PASSED_AGAIN
     earlier = [run for run in runs[:place] if run.failed and run.normal == failed.normal]
     return UNRESOLVED if later or earlier else NOT_RETRIED

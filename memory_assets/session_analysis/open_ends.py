@@ -35,7 +35,7 @@ _OPEN = Phrase(
     r"(?<!while )(?<!when )waiting (?:on|for)|say the word|when you're ready|"
     r"ready (?:to|for) (?:commit|push|merge|deploy|review)|follow-?ups?|not yet)\b|"
     r"\bto-?dos?\b(?=\W*(?::|$)| (?:is|are|remain\w*|left|for the)\b)|"
-    r"\b(?:still|currently) (?:fails?|failing|broken|needs?)\b|"
+    r"\b(?:still|currently) (?:fails?|failing|broken|needs?|does(?:n't| not)|cannot|can't)\b|"
     r"\byou(?:'ll| will)? (?:still )?need to\b|^\W*next(?: steps?| up)?: "
 )
 _DONE = Phrase(r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:also )?(?:done|ran|wrote|made|\w+ed)\b")
@@ -105,19 +105,24 @@ _PIECE = re.compile(r"(?<=[.!?\n;])\s+|\n")
 
 def open_ends(message: RedactedText) -> list[str]:
     """Return the sentences of a closing message that name what was left to do or to decide: an
-    offer or a question with which it ends, then the others in their order, at most
-    `_MOST_UNDER_A_HEADING` of a list of them."""
+    offer or a question with which it ends, then the others in their order."""
     parts = [part for part in sentences(message) if _says_what(_plain(part))]
     offers = [str(part.text) for part in parts[-2:] if _OFFER.search(_plain(part))]
-    named: list[str] = []
+    return [*offers, *(str(text) for text in left_open(message) if str(text) not in offers)]
+
+
+def left_open(message: RedactedText) -> list[RedactedText]:
+    """Return the sentences of a closing message that name what was left to do, at most
+    `_MOST_UNDER_A_HEADING` of a list of them."""
+    named: list[RedactedText] = []
     under: Counter[tuple[str, str]] = Counter()
-    for part in parts:
+    for part in sentences(message):
         place = (part.heading, part.lead)
-        if _is_open(part, is_first=not under[place]) and str(part.text) not in offers:
+        if _says_what(_plain(part)) and _is_open(part, is_first=not under[place]):
             under[place] += 1
             if under[place] <= _MOST_UNDER_A_HEADING:
-                named.append(str(part.text))
-    return [*offers, *named]
+                named.append(part.text)
+    return named
 
 
 def _says_what(text: str) -> bool:

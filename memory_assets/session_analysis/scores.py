@@ -5,21 +5,31 @@ from __future__ import annotations
 
 import re
 
+from memory_assets.session_analysis.other_languages import (
+    OTHER_CAUSES,
+    OTHER_DEEDS,
+    OTHER_OPEN,
+    OTHER_PLANS,
+    OTHER_REASONS,
+)
 from memory_assets.session_analysis.phrases import Phrase
 from memory_assets.session_analysis.statements import Said, readable
 
 CAUSE = Phrase(
+    rf"{OTHER_CAUSES}|"
     r"\broot cause|\b(?:the|your|our|my) "
     r"(?:(?:real|actual|main|core|underlying|only|exact|other) )?"
-    r"(?:problem|issue|bug|cause|culprit|reason|difference|catch)\b.{0,40}?"
-    r"\b(?:is|was|lies|seems|comes)\b|\bturn(?:s|ed) out\b|\bcaused by\b|"
+    r"(?:problem|issue|bug|cause|culprit|reason|difference|catch|blocker|breakage)\b.{0,40}?"
+    r"\b(?:is|was|lies|seems|comes|came)\b|\bturn(?:s|ed) out\b|\bcaused by\b|"
     r"\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b|\bthis explains\b|"
     r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b|"
-    r"^\W*(?:the )?(?:actual |real |main )?(?:problem|issue|bug|cause|reason)(?: \d+\b[^:]{0,40})?"
-    r"\W*: (?!https?:)(?=\w)"
+    r"^\W*(?:the )?(?:actual |real |main )?(?:problem|issue|bug|cause|reason)"
+    r"(?:\W*: (?!https?:)(?=\w)|"
+    r" \d+\b[^:]{0,40}: (?=(?:the|an?|it|every|each|no)\b|\w+ (?:is|was)\b))"
 )
 _CAUSE_HEADING = Phrase(
-    r"^\W*(?:the )?(?:root |actual |real )?(?:causes?|problem|issue|bug|reason)\W*$|"
+    r"^\W*(?:the )?(?:root |actual |real )?(?:causes?|problem|issue|bug|reason)\W*$|原因|ursache|"
+    r"(?:^| — )(?:root )?(?:cause|reason)s?(?: — |$)|"
     r"\b(?:what (?:was|went|is) wrong|root cause|why (?:it|this|that) \w+)"
 )
 _OF_OTHERS = Phrase(
@@ -36,6 +46,7 @@ _FOUND = Phrase(
     r"key (?:insight|finding|observation)|important(?:ly)?:)"
 )
 _REASON = Phrase(
+    rf"{OTHER_REASONS}|"
     r"\bbecause\b|\bdue to\b|, so \w+s\b|\bsince (?:the|it|this|we|there)\b|\bso "
     r"(?:that|the|it|every|each|no)\b|"
     r"\bmeans (?:that|the|it|we)\b|\bonly (?:when|if)\b|\bhappens when\b|\binstead of\b|"
@@ -49,7 +60,8 @@ PLANNING = Phrase(
     r"want to|"
     r"I should|we should|we need to|going to|should I|shall I|would you|do you|if|you can|"
     r"you could|you may|sorry|you're (?:absolutely )?right|only \w+ \w+ \w+ if|"
-    r"my (?:lean|preference|recommendation|suggestion|take)\b)"
+    r"my (?:lean|preference|recommendation|suggestion|take)\b)|"
+    rf"^\W*(?:do not|don't|avoid)\b|{OTHER_PLANS}"
 )
 _VERDICT = Phrase(
     r"\bthe (?:fix|solution) (?:is|was) (?:(?:entirely )?in|correct|complete|good|clean|ready)\b|"
@@ -99,8 +111,8 @@ _OF_THE_MOMENT = Phrase(
     r"\b(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?(?:'s)?|specs?|mocks?|assertions?|scripts?)\b|"
     r"\b(?:read|edit|write|grep|bash) tool\b|_test\b|"
     r"\.(?:spec|test)\.|\blint\w*\b|\bunused\b|\btypos?\b|\bPID \d|\bsandbox\w*\b|"
-    r"\bbackground (?:task|process)\b|\bthis session\b|\bmy (?:environment|execution|change|edit|"
-    r"regex|command|previous|earlier|own)\b|"
+    r"\bbackground (?:task|process)\b|\bwork(?:ing)?.?trees?\b|\bthis session\b|"
+    r"\bmy (?:environment|execution|change|edit|regex|command|previous|earlier|own)\b|"
     r"\bI (?:forgot|used|missed|accidentally|added|wrote|made)\b|"
     r"\b(?:we|I)(?:'re| are|'m| am) (?:creating|trying|running|using)\b"
 )
@@ -121,7 +133,8 @@ def cause_score(one: Said) -> float:
     score = 3.0 if CAUSE.search(text) else 0.0
     score += 1.5 if _FOUND.search(text) else 0.0
     score += min(2, _REASON.count(text)) * 0.7
-    if one.closing and not one.sentence.before and _CAUSE_HEADING.search(one.sentence.heading):
+    above = one.sentence.lead if one.sentence.item and one.sentence.lead else one.sentence.heading
+    if one.closing and not one.sentence.before and _CAUSE_HEADING.search(above):
         score += 1.5
     if text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
         return 0.0
@@ -149,7 +162,7 @@ _PAST = (
     r"(?:added|fixed|updated|created|implemented|removed|committed|pushed|refactored|renamed|replaced|"
     r"wrote|merged|moved|changed|extracted|simplified|converted|deleted|rebased|resolved|installed|"
     r"configured|introduced|switched|documented|tightened|extended|rewrote|reverted|verified|opened|"
-    r"published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
+    r"built|published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
     r"copied|rebuilt|synced|pinned|regenerated|seeded|tuned|adopted|adjusted|archived|bundled|imported|"
     r"injected|ported|promoted|pruned|redirected|redesigned|reordered|reorganized|repaired|rewired|"
     r"scaffolded|split|squashed|styled|toggled|uninstalled|vendored|hooked|guarded|gated|"
@@ -176,6 +189,7 @@ _WAS_DONE = Phrase(
     rf"^\W*(?!all\b|everything\b)(?:(?!(?:is|are|be|been|if|when|not|that|which)\b)[\w./'@#-]+ )"
     rf"{{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
 )
+_CLAUSE_END = re.compile(r" [–—-] |; ")
 _WITHOUT_OBJECT = Phrase(
     r"^\W*(?:added|cleared|removed|created|changed|deleted|replaced|dropped|extracted|"
     r"extended|renamed|introduced|disabled|enabled) (?:from|in|to|on|by|with|for|into|at|via)\b"
@@ -219,7 +233,7 @@ NOW = Phrase(
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
 )
 _NOT_DONE = Phrase(
-    r"^(?:no|if|depending|then|still|use|never|always)\b|"
+    r"^(?:no|nothing|if|depending|then|still|use|never|always)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
     r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
@@ -235,10 +249,16 @@ NEXT_HEADING = Phrase(
 )
 
 
+def _deed_in(text: str) -> str:
+    """Return the clause of a sentence that begins with a deed, else all of it: what follows may say
+    what the deed will do."""
+    return _CLAUSE_END.split(text, maxsplit=1)[0] if DID.match(text) else text
+
+
 def done_score(one: Said) -> float:
     """Return a score: 1.5 and more for a sentence that tells of work done."""
     text = one.plain
-    if not (one.closing or one.recap) or not readable(text) or _NOT_DONE.search(text):
+    if not (one.closing or one.recap) or not readable(text) or _NOT_DONE.search(_deed_in(text)):
         return 0.0
     if NEXT_HEADING.search(one.sentence.heading) or NEXT_HEADING.search(one.sentence.lead):
         return 0.0
@@ -247,6 +267,9 @@ def done_score(one: Said) -> float:
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0
     did = DID.search(text)
+    if not did and OTHER_DEEDS.search(text):
+        listed = one.sentence.item and (not one.changed or _CAUSE_HEADING.search(one.sentence.lead))
+        return 0.0 if listed or OTHER_OPEN.search(text) else 2.4 if one.changed else 2.0
     # A small letter where a code mark stood: "completed runs ..." may be an adjective, not the verb
     # behind a path: "src/gate.py - Added ...".
     score = 0.0

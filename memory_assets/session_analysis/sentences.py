@@ -60,6 +60,8 @@ _PLAN = re.compile(
     re.IGNORECASE,
 )
 _OPENING_HEADING = re.compile(r"\s*#{1,3} +(?:Plan ?: *)?(\S.*)")
+_QUOTED = re.compile(r"^ *(?:>|❯) ?", re.MULTILINE)
+_AROUND = re.compile(r"\A\s*\"(?=\s*#)|\A\s*❯\s*")
 _IMAGE = re.compile(r"\[(?:Image|image|document)[^\]]{0,300}\]\s*")
 
 
@@ -151,6 +153,8 @@ def _blocks(text: RedactedText) -> list[_Block]:
             cells = line.cut(*row.span("cells")).sub(_CELL_ENDS, " — ")
             blocks.append(_Block([cells], heading, lead, item=True))
         elif _BELOW_THE_NAMES.match(line):
+            names = (plain_text(line) for one in blocks[-1:] for line in one.lines)
+            lead = join(" ", (*((lead,) if lead else ()), *names))
             del blocks[-1:]
         elif title:
             heading, lead = plain_text(line), EMPTY
@@ -182,8 +186,13 @@ def asks(prompt: RedactedRecord) -> bool:
 
 
 def own_words(text: RedactedText) -> RedactedText:
-    """Return a prompt without the marks of images and documents, and the opening of a plan."""
-    return text.sub(_PLAN, "").sub(_IMAGE, "")
+    """Return a prompt without the marks of images, documents and quotations that stand around all
+    of it, and the opening of a plan."""
+    text = text.sub(_PLAN, "").sub(_IMAGE, "")
+    lines = [line for line in text.splitlines() if line.strip()]
+    if lines and all(_QUOTED.match(line) for line in lines):
+        text = text.sub(_QUOTED, "")
+    return text.sub(_AROUND, "")
 
 
 def request_sentences(text: RedactedText) -> Sequence[Sentence]:

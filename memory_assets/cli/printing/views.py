@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
 _MOST_ITEMS = 12
-_MEMORY_ID = len("memory::") + 8
-"""Characters of a memory's id that are shown: its beginning is taken wherever it is."""
 _DIGEST = re.compile(r"(?:\A|\n\n)(?:[A-Za-z_][\w.-]*(?: error)?: \S[^\n]*(?:\n|\Z))+\Z")
 _SUMMARY = (
     *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
@@ -386,8 +384,12 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what agents remember, each with the beginning of its id."""
+    """Yield what agents remember, each with the beginning of its id, which is taken wherever it
+    is."""
+    from memory_assets.recall.agent_rows import short_memory_ids
+
     layout = terminal.layout
+    short = short_memory_ids(terminal.memory) if terminal.memory is not None else {}
     for each in answer["memories"]:
         yield from layout.hanging("", each["text"], style="bold")
         is_note = each["type"] == "note"  # of a person, on what it names
@@ -396,11 +398,11 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         about = terminal.project(each["project"]) if each["project"] else ""
         facts = [each["type"], sure, when(each["ts"]), about]
         facts += [f"archived: {each['archived']}"] if each["archived"] else []
-        yield from layout.facts("  ", *facts, each["memory_id"][:_MEMORY_ID])
+        yield from layout.facts("  ", *facts, short.get(each["memory_id"], each["memory_id"]))
         for other in each["also"]:
             yield from layout.hanging("  also: ", other)
         for other, why in zip(each["contradicts"], each["differences"], strict=True):
-            yield from layout.hanging(f"  contrary to {other[:_MEMORY_ID]}: ", why)
+            yield from layout.hanging(f"  contrary to {short.get(other, other)}: ", why)
     if not answer["memories"]:
         yield "Nothing is remembered."
 

@@ -53,7 +53,6 @@ def session_page(memory: Memory, request: Request) -> Response:
     values["writes"] = request.app.state.writes
     values["short"] = short_id(memory, found.session_id)
     values |= _beside(memory, found)
-    values["copy_of"] = memory.copy_of
     return page(request, "session.html", session=found, **values, **_links(memory, found))
 
 
@@ -158,7 +157,8 @@ def _links(memory: Memory, found: Conversation) -> dict[str, Any]:
 
     took = usage_by_turn(memory.lake, found.project, found.session_id)
     pinned = pins_by_session(memory).get(pin_key(found.project, found.session_id), [])
-    return {**lineage_links(memory), "most": WINDOW, "pinned": pinned, "took": took}
+    shown = {"most": WINDOW, "pinned": pinned, "took": took, "copy_of": memory.copy_of}
+    return {**lineage_links(memory), **shown}
 
 
 def _plain_text(text: str) -> Response:
