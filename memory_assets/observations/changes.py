@@ -227,7 +227,7 @@ def _commit(
         kind = "bugfix"
     facts: list[RedactedText] = []
     if made.sha:
-        sha = made.sha_in(call.record.text)
+        sha = call.sha
         on_branch = compose("Commit {} on {}.", sha, made.branch)
         facts.append(on_branch if made.branch else compose("Commit {}.", sha))
     if modified:

@@ -69,7 +69,8 @@ _OF_THE_WAY = Phrase(
     r"great|perfect|red|green|still|only|waiting|nothing|all|both|yes|right|recommended|best|"
     r"honest|exactly|correct|actually|jetzt|ich|edit \d|if|is|are|was|were|and|or|but|however|"
     r"since it|as it|because|why|same|not yet|to recap|no luck|one|git|uses|output|wait|got it|"
-    r"need|land|run|add|use|fix|no (?:changes|errors|issues|problems|output|results)|"
+    r"need|land|run|add|use|fix|even|line \d+|there(?:'s| is| are) no|"
+    r"no (?:changes|errors|issues|problems|output|results)|"
     r"the (?:[\w-]+ ){0,3}(?:scan|search|grep|check|diff|review|workflow|audit|suite|tests?|run|"
     r"changes?|patch|output|plan))\b|\w+ing\b(?! (?:is|are|was|were)\b)|[\w-]+ed (?:the|and|it)\b"
     r"|让我|现在|如果|先|接下来|我|好的|但|不过|所以|因此|次に|まず|では|ただ)"
@@ -78,14 +79,16 @@ _OF_THE_WAY = Phrase(
 _UNSURE = Phrase(
     r"\b(?:might|maybe|perhaps|possibly|plausible|likely|probably|seems?|appears?|would|will|"
     r"should|could|vielleicht|wahrscheinlich|as expected|expected(?:ly)?|confirmed|passes|passing|"
-    r"all green|as intended|cleanly|good fit|recommend|worth|riskier|no longer|needs? a new|"
+    r"all green|as intended|cleanly|good fit|recommend|worth|reasonable|accurate|"
+    r"correctly|riskier|no longer|needs? a new|"
     r"received|reports|reporting|already (?:describes?|covers?|owns?|handles?|has|have)|"
     r"the (?:right|simplest|best) (?:fix|approach|way)|background tasks?|working[- ]tree|my|"
     r"our tests?|(?:this|the first|[\w-]+) (?:shell|attempt|invocation)|to be running|which i|"
-    r"let me|i'll|i'm|i'd|i (?:need|can|want|have to))\b"
+    r"let me|i'll|i'm|i'd|"
+    r"i (?:need|can|want|have to|had|hadn't|did|didn't|added|commented))\b"
     r"|\b(?:isn't|aren't|not) (?:running|up|available|found|responding)\b|\bno such file\b"
     r"|可能|也许|大概|应该|还没|かもしれ|でしょう|と思|ください|しておく|必要があ"
-    r"|(?:して|し|み|き|り|い|え)(?:ます|ました)。?$"
+    r"|(?:し|み|き|り|い|え|め|け)(?:ます|ました)。?$"
 )
 """Guesses, opinions, what went as it was to, and what is of the moment."""
 _GRAVE = Phrase(
@@ -113,12 +116,13 @@ _OF_THE_STATE = Phrase(
     r"\b(?:untracked|untouched|restart|"
     r"(?:not|nothing|without) (?:\w+ )?(?:committed|pushed|staged))\b"
 )
+_FIRST_PERSON = Phrase(r"\W*(?:i|we)(?:'\w+)?\b")
 _WAS_SO = Phrase(
     r"\b(?:was|were|had|did(?:n't| not)|used) .*\b(?:so|because|since|due to|which|while)\b|"
     r"原因|なため|たため"
 )
 """How a report of what was changed says what was wrong before."""
-_WAS = Phrase(r"\b(?:was|were|had|could|untracked)\b|\bto-?dos?\W*$")
+_WAS = Phrase(r"^\W*\.?/|\b(?:was|were|had|could|untracked)\b|\bto-?dos?\W*$")
 _MOST_OF_A_MESSAGE = 3
 
 
@@ -205,7 +209,7 @@ def _finding(text: RedactedText) -> RedactedText:
     plain = text.replace("’", "'")
     if not _is_whole(plain) or not _names_something(plain) or plain.count("[") != plain.count("]"):
         return EMPTY
-    if _NO_FINDING.match(plain) or POINTS_BACK.match(plain):
+    if any(each.match(plain) for each in (_NO_FINDING, _FIRST_PERSON, POINTS_BACK)):
         return EMPTY
     passing = (PLANNING, _UNSURE, _OF_THE_STATE)
     return EMPTY if any(each.search(plain) for each in passing) else text

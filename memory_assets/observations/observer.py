@@ -49,17 +49,13 @@ def observe(session: SessionTurns) -> tuple[Observation, ...]:
 def _moments(session: SessionTurns) -> Iterator[Moment]:
     """Yield every moment; of two with one anchor the first counts."""
     said = {turn.id: all_said([turn]) for turn in session.turns}
-    worked: set[str] = set()
     taken_back = withdrawn(session)
-    done: list[Moment] = []
-    for moment in work_done(session, said, taken_back):
-        yield moment
-        done.append(moment)
-        worked.update(turn.id for turn in moment.turns)
+    done = list(work_done(session, said, taken_back))
+    yield from done
     yield from _found_by_the_way(session, taken_back, done)
     decided: set[RedactedText] = set()
     for before, turn in zip((None, *session.turns), session.turns, strict=False):
-        for decision in decisions(turn, before, worked=turn.id in worked):
+        for decision in decisions(turn, before):
             if decision.title not in decided:
                 yield decision
             decided.add(decision.title)
@@ -85,7 +81,9 @@ def _found_by_the_way(
             if not any(
                 alike(words, other)
                 for moment, other in told
-                if moment.anchor.kind == "tool_result" or turn in moment.turns
+                if moment.anchor.kind == "tool_result"
+                or turn in moment.turns
+                or (moment.type == "discovery" and moment.turns[-1].turn_index < turn.turn_index)
             ):
                 yield _found(turn, of_message)
     for turn in session.turns[-1:]:

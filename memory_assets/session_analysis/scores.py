@@ -8,6 +8,7 @@ import re
 from memory_assets.session_analysis.other_languages import (
     OTHER_CAUSES,
     OTHER_DEEDS,
+    OTHER_GUESSES,
     OTHER_OPEN,
     OTHER_PLANS,
     OTHER_REASONS,
@@ -64,14 +65,17 @@ PLANNING = Phrase(
     rf"^\W*(?:do not|don't|avoid)\b|{OTHER_PLANS}"
 )
 _VERDICT = Phrase(
-    r"\bthe (?:fix|solution) (?:is|was) (?:(?:entirely )?in|correct|complete|good|clean|ready)\b|"
+    r"\bthe (?:fix|solution) (?:is|was) (?:(?:entirely )?in|correct|complete|good|clean|ready|"
+    r"deployed|live|working|active)\b|"
     r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b"
 )
 _DOUBTFUL = Phrase(
     r"\b(?:might|maybe|perhaps|possibly|could be|may be|seems? (?:like|to)|I think|"
     r"I suspect|wonder|would|will)\b|\?$"
 )
-_GUESSED = Phrase(r"\b(?:likely|probably|almost certainly|theoretically|suggesting)\b")
+_GUESSED = Phrase(
+    rf"{OTHER_GUESSES}|\b(?:likely|probably|almost certainly|theoretically|suggesting)\b"
+)
 _CONDITIONAL = Phrase(
     r"\b(?:if|when|options?|could|either|pros|cons|alternatives?|would you like|do you want|"
     r"should i)\b.*[:?]\W*$"
@@ -101,10 +105,11 @@ _NO_FINDING = Phrase(
     r"|\bissue is (?:really )?(?:after|about|asking|tracking)\b"
     r"|\bthe (?:fix|solution) (?:is|was) (?:already|now|just|not|to|simpl\w+|straightforward)\b"
     r"|\bthat's why (?:we|I)\b|^\W*(?:note|so|but|and)\b.{0,20}$"
-    r"|\b(?:root cause|culprit|fix)(?: is| was)? (?:real|clear|confirmed|in place|found|here)\b"
+    r"|\b(?:root cause|culprit|fix)(?: is| was)?(?: now)? "
+    r"(?:real|clear|confirmed|in place|found|here|exact)\b(?!: \S)"
 )
 _OF_THE_MOMENT = Phrase(
-    r"\b(?:typescript|biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"
+    r"\b(?:biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"
     r"\bpossibly (?:undefined|null)\b|\b(?:they|he|she) wants?\b|"
     r"\b(?:does not|doesn't|no) need to (?:change|be)\b|"
     r"\bI (?:\w+ly )?(?:assumed|failed|defaulted|misread|misunderstood)\b|"
@@ -162,7 +167,7 @@ _PAST = (
     r"(?:added|fixed|updated|created|implemented|removed|committed|pushed|refactored|renamed|replaced|"
     r"wrote|merged|moved|changed|extracted|simplified|converted|deleted|rebased|resolved|installed|"
     r"configured|introduced|switched|documented|tightened|extended|rewrote|reverted|verified|opened|"
-    r"built|published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
+    r"built|written|published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
     r"copied|rebuilt|synced|pinned|regenerated|seeded|tuned|adopted|adjusted|archived|bundled|imported|"
     r"injected|ported|promoted|pruned|redirected|redesigned|reordered|reorganized|repaired|rewired|"
     r"scaffolded|split|squashed|styled|toggled|uninstalled|vendored|hooked|guarded|gated|"
@@ -179,7 +184,7 @@ DID = Phrase(
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
     rf"(?<!did )\b(?:I(?:'ve| have)?|we(?:'ve| have))(?: (?:also|now|just))* "
-    rf"{_PAST}\b(?!\s*[-–—:]\s)|"
+    rf"{_PAST}\b(?!\s*[-–—:]\s| that\b)|"
     rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b|"
     r"^\W*the (?:fix|change|solution) (?:is|was) an? (?:\S+ ){0,3}"
     r"(?:change|removal|addition|edit|fix|tweak|swap|line)\b"
@@ -229,14 +234,14 @@ NOW = Phrase(
     rf"^\W*now,? (?!.*\b(?:you|I)\b)(?:the|both|each|every|all|when(?:ever)?|\w+[_.(]\S*) "
     rf"(?:\S+ ){{0,6}}?{DOES}\b|"
     r"\b(?:is|are) \w+ now\b|"
-    r"\b(?:tests?|build|checks?|suite|lint|it|everything|all) (?:\w+ "
+    r"\b(?:tests?|build|checks?|suite|lint|it|everything|all|both) (?:\w+ "
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
 )
 _NOT_DONE = Phrase(
     r"^(?:no|nothing|if|depending|then|still|use|never|always)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
-    r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
+    r"no changes|couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
 )
 _SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "
@@ -268,8 +273,9 @@ def done_score(one: Said) -> float:
         return 0.0
     did = DID.search(text)
     if not did and OTHER_DEEDS.search(text):
-        listed = one.sentence.item and (not one.changed or _CAUSE_HEADING.search(one.sentence.lead))
-        return 0.0 if listed or OTHER_OPEN.search(text) else 2.4 if one.changed else 2.0
+        if not (one.changed or one.recap or one.place == 0) or OTHER_OPEN.search(text):
+            return 0.0
+        return 0.0 if _CAUSE_HEADING.search(one.sentence.lead) else 2.4 if one.changed else 2.0
     # A small letter where a code mark stood: "completed runs ..." may be an adjective, not the verb
     # behind a path: "src/gate.py - Added ...".
     score = 0.0

@@ -21,6 +21,7 @@ from memory_assets.session_analysis.phrases import (
     shorten,
 )
 from memory_assets.session_analysis.scores import (
+    CAUSE,
     DID,
     NOW,
     PLANNING,
@@ -41,17 +42,20 @@ from memory_assets.session_analysis.statements import (
 
 LEARNED_LIMIT = 600
 _LEARNED_MOST = 4
-_AGAIN, _LEAST_CAUSE = 0.3, 1.5
+_AGAIN, _LEAST_CAUSE, _LEAST_SCORE = 0.3, 1.5, 1.2
 """What a sentence loses for each better one of its turn, so that one turn is not all."""
 _INVESTIGATED_LIMIT = 400
 _TASK_LIMIT = 70
 _MOST_FINDINGS, _FINDING_LIMIT = 4, 130
 _HEAD_OF_A_PROMPT = 600
+_NAMES_THE_FINDING = 30
+"""Characters of a heading above a finding that says which it is."""
 _GRAVE = ("critical", "blocking", "p0", "high", "major", "required", "must", "p1", "medium",
           "important", "should", "p2", "low", "minor", "p3", "nit")  # fmt: skip
 _GRAVITY = Phrase(
-    rf"\W*(?:\d+\W+)?(?P<gravity>{'|'.join(_GRAVE)})\b(?: (?:severity|priority|risk|issues?|"
-    r"findings?|fixes|changes))?(?=\W*$|\s*[:/)\]—–-])"
+    rf"\W*(?:severity\W+)?(?:\d+\W+)?(?P<gravity>{'|'.join(_GRAVE)})\b"
+    r"(?: (?:severity|priority|risk|issues?|findings?|fixes|changes))?(?: \d+)?"
+    r"(?=\W*$|\s*[:/)\]—–-])"
 )
 """How a finding, or the heading above it, begins that says how grave it is."""
 _FINDINGS = Phrase(
@@ -97,7 +101,7 @@ def learned(session: SessionTurns, said: list[Said], done: RedactedText) -> Reda
         told.score,
         room=max(room, 0),
         most=_LEARNED_MOST - min(len(found), _LEARNED_MOST),
-        threshold=1.2,
+        threshold=_LEAST_SCORE,
         beside=[*split(done), *found],
         again=_AGAIN,
     )
@@ -110,7 +114,9 @@ class _Told:
 
     def __init__(self, session: SessionTurns, said: list[Said], *, reviewed: bool) -> None:
         asked = [
-            turn.typed.text[:_HEAD_OF_A_PROMPT].replace("’", "'") if turn.typed else ""
+            turn.typed.text.replace("’", "'")
+            if turn.typed and len(turn.typed.text) < _HEAD_OF_A_PROMPT
+            else ""
             for turn in session.turns
         ]
         self._problem = [_PROBLEM.search(text) is not None for text in asked]
@@ -135,8 +141,16 @@ class _Told:
         """Return the score of a sentence, 0 for one that is not worth learning."""
         if one.sentence.item and one.changed and _OF_A_FILE.match(one.text):
             return 0.0
+        above = f"{one.sentence.heading} {one.sentence.lead}"
+        if not one.changed and _PROPOSES.search(above) and not CAUSE.search(one.plain):
+            return 0.0
         cause = cause_score(one)
-        return max(cause if cause >= _LEAST_CAUSE else 0.0, self.explains(one), self.answers(one))
+        least = _LEAST_CAUSE if one.changed or self._may_be_untrue(one) else _LEAST_SCORE
+        return max(cause if cause >= least else 0.0, self.explains(one), self.answers(one))
+
+    def _may_be_untrue(self, one: Said) -> bool:
+        """Return True if a sentence says that something is not so, and later turns change files."""
+        return self._changed_later[one.turn] and _DENIES.search(one.plain) is not None
 
     def explains(self, one: Said) -> float:
         """Return the score of a sentence as what explains a problem."""
@@ -151,7 +165,7 @@ class _Told:
             return 0.0
         if not _tells(one) or (_ASKS_TO.match(one.plain) and not self._how[one.turn]):
             return 0.0
-        if self._changed_later[one.turn] and _DENIES.search(one.plain):
+        if self._may_be_untrue(one):
             return 0.0
         return (1.3 if one.sentence.item else 1.6) - 0.02 * one.place
 
@@ -163,7 +177,8 @@ def _dangles(one: Said) -> bool:
         return True
     if has_no_blanks(text):
         return POINTS_BACK.match(text) is not None or _TRAILS.search(text) is not None
-    if _FRAGMENT.match(text):
+    fragment = _FRAGMENT.match(text)
+    if fragment and f"`{fragment[0].strip()}" not in one.record.text:
         return True
     return (POINTS_BACK.match(text) or _GOES_ON.match(text)) is not None
 
@@ -175,21 +190,29 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         if not one.closing or one.sentence.before or one.plain.endswith("?"):
             continue
         heading = one.sentence.heading or one.sentence.lead
-        label = _GRAVITY.match(one.plain) or _GRAVITY.match(heading)
+        by_heading = _GRAVITY.match(heading)
+        label = _GRAVITY.match(one.plain) or by_heading
         listed = one.sentence.item and _FINDINGS.search(heading) and _AMISS.search(one.plain)
         asked = _REVIEWS.search(_prompt(session, one.turn)) and (label or listed)
         told = one.sentence.item and _FOUND.search(heading) and _AMISS.search(one.plain)
-        if not (asked or (told and readable(one.plain))) or len(one.plain) < SHORTEST:
+        if not (asked or (told and readable(one.plain))):
+            continue
+        short = len(one.plain) < SHORTEST
+        named = label and len(one.sentence.heading) > _NAMES_THE_FINDING and (short or by_heading)
+        if short and not named:
             continue
         if (
             POINTS_BACK.match(one.plain)
             or _NO_FINDINGS.match(one.plain)
+            or PLANNING.search(one.plain)
             or (DID.search(one.plain) and not label)
         ):
             continue
         grave = _GRAVE.index(label["gravity"]) if label else len(_GRAVE)
-        text = closed(shorten(one.text, _FINDING_LIMIT))
-        by_turn.setdefault(one.turn, []).append((grave, place, text))
+        text = one.sentence.heading if named else one.text
+        text = closed(shorten(text, _FINDING_LIMIT))
+        if not any(text == other for _, _, other in by_turn.get(one.turn, ())):
+            by_turn.setdefault(one.turn, []).append((grave, place, text))
     found = by_turn[max(by_turn)] if by_turn else []
     return [text for _, _, text in sorted(found, key=lambda each: each[:2])][:_MOST_FINDINGS]
 
@@ -232,8 +255,13 @@ _WHAT_NEXT = Phrase(
     r"\b(?:next|left|recommend\w*|suggest\w*|remain\w*|ideas?)\b|下一步|建议|候補|おすすめ|nächste"
 )
 """Questions whose answers are proposals."""
+_PROPOSES = Phrase(
+    r"\b(?:plan|recommend\w*|propos\w*|suggest\w*|i(?:'d| would)|next|steps?|options?|decisions?|"
+    r"implement\w*|optimi[sz]ations?)\b|建议|计划|提案|おすすめ|vorschl\w*"
+)
+"""What stands above proposals, which may come to nothing."""
 _LEADS_IN = Phrase(
-    r"\W*(?:here(?:'s| is| are)\b|(?:I|you)(?:'\w+| \w+)?\b|"
+    r"\W*(?:here(?:'s| is| are)\b|(?:I|you|we|assumption)(?:'\w+| \w+)?\b|你|我|建议|"
     r".*\b(?:let me know|happy to)\b|(?:both|all|some) \w+ \w+ \w+\W*$|以下|下面)"
 )
 _ASKS_TO = Phrase(

@@ -58,6 +58,8 @@ _SAYS_NOTHING = Phrase(
 _CUT_OFF = ("…", "...")
 _TIMES = re.compile(r"\A\s*\[?\d\d?:\d\d:\d\d[\d.]*\]?:? +|\s*\(\d{4}-\d\d-\d\d[ T][\d:]+Z?\)\s*\Z")
 """The time before a pasted line of a log, and after the title that SpecStory gives."""
+_LABEL = re.compile(r"\A\W*(?:[Cc]onversation |[Ss]ession )?[Tt]itle: *\"?(?P<title>.+?)\"?\Z")
+"""What some agents write before a title."""
 _NO_SUBJECT = Phrase(r"(?:wip|fixup!|squash!|merge\b|checkpoint\b|tmp\b|temp\b|save\W*$)")
 """How subjects begin that say nothing of what was done."""
 _CLAUSE_END = re.compile(
@@ -132,7 +134,7 @@ def title(session: SessionTurns) -> RedactedText:
     Notices, frames, names of programs and cut-off texts are none.
     """
     for by_user, given in _given(session):
-        text = plain_text(given.squeezed().sub(_TIMES, ""))
+        text = plain_text(given.squeezed().sub(_TIMES, "").sub(_LABEL, r"\g<title>"))
         if not text or _NO_TITLE.match(text) or text.endswith(_CUT_OFF):
             continue
         if by_user or not _SAYS_NOTHING.match(text):
@@ -267,8 +269,9 @@ def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
 def _says_little(text: str) -> tuple[bool, bool]:
     """Return how little a request tells as a title: of few words, or pasted, then answering."""
     words = _WORD.findall(_ADDRESS.sub("", text[:_ENOUGH]))
-    few = len(words) < _FEWEST_WORDS or _PASTED.match(text) is not None or _IDLE.match(text)
-    return bool(few), _ANSWERING.match(text) is not None
+    few = len(words) < _FEWEST_WORDS and len(vocabulary_of(text[:_ENOUGH])) < _TELLING_WORDS
+    few = few or _PASTED.match(text) is not None or _IDLE.match(text) is not None
+    return few, _ANSWERING.match(text) is not None
 
 
 def _given(session: SessionTurns) -> Iterator[tuple[bool, RedactedText]]:

@@ -55,7 +55,6 @@ class IngestProgress:
             for name in projects
         )
         self._taken_in = dict.fromkeys(projects, 0)
-        self._since = 0.0
         self._begin(WORDS)
 
     def advance(self, project: str, table: str, number: int, count: int) -> None:

@@ -192,7 +192,8 @@ class Components(Engines):
                 and this one is not to `wait`.
             StoreError: the data directory cannot be written.
         """
-        _ = self.catalog  # which locks all projects where it moves the files of a version before
+        if "catalog" not in self.opened and self.lake.all_projects():
+            _ = self.catalog  # made anew, it locks all projects, to move files of a version before
         lock = self._project_locks.get(project)
         if lock is None:
             path = self.lake.lock_path(project)

@@ -32,6 +32,11 @@ _FEWEST_PAIRS, _NEARLY_ALL = 3, 0.65
 """Pairs of words that a line has to be a pasted one, and the share of them that repeats it."""
 _FULL_ENOUGH = 0.6
 """The share of the room that whole sentences must fill; else part of the next one is added."""
+_LEAST_BESIDE, _BESIDE, _LONGEST_BESIDE = 40, 100, 240
+"""Characters of another passage of a turn that are shown beside an excerpt: the fewest, those for
+which it is chosen, and the most."""
+_PROMISING = 1.0
+"""What the best excerpt of a passage is worth that is shown beside another one."""
 _LEAST_SENTENCE = 12
 """Characters: "1." or "No." belongs to the sentence that follows."""
 
@@ -134,10 +139,20 @@ def _query(text: str) -> _Query:
     return _Query(text)
 
 
-def excerpt(text: str, query: str, most: int, prompt_length: int = 0) -> str:
+def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: str = "") -> str:
     """Return the part of a text, on one line and at most `most` characters long, that answers a
     question best; without a question, the beginning. The first `prompt_length` characters are a
-    human's prompt, which is shown only if there is nothing else. `…` marks what was left out."""
+    human's prompt, which is shown only if there is nothing else. `beside`, which another passage of
+    the turn says, has the room that is left. `…` marks what was left out."""
+    shown = _excerpt(text, query, most, prompt_length)
+    room = most - len(shown) - len(" … …")
+    if not beside or room < _LEAST_BESIDE:
+        return shown
+    also = beside if len(beside) <= room else beside[: room + 1].rpartition(" ")[0]
+    return f"{shown.removesuffix('…')} … {also}…"
+
+
+def _excerpt(text: str, query: str, most: int, prompt_length: int) -> str:
     skipped = prompt_length if text[prompt_length:].strip() else 0
     sentences = _sentences(text[skipped:])
     if not sentences:
@@ -179,12 +194,28 @@ def may_answer(passage: Passage, query: str, most: int) -> bool:
 
 def answering_passage(passages: Sequence[Passage], query: str, most: int) -> int:
     """Return which passage of a turn has the excerpt that answers a question best."""
-    asked, worth = _query(query), []
-    for text, prompt_length in passages:
-        sentences = _sentences(text[prompt_length:])
-        best = _best_start(sentences, asked, most - 2)[1] if sentences else -math.inf
-        worth.append(best)
+    worth = [_best_stretch(passage, query, most - 2)[1] for passage in passages]
     return worth.index(max(worth))
+
+
+def beside(passages: Sequence[Passage], query: str) -> str:
+    """Return what the other passages of a turn say to a question, the prompt left out: the stretch
+    of one that answers best, or nothing if none promises to."""
+    stretches = [_best_stretch(passage, query, _BESIDE) for passage in passages]
+    text, worth = max(stretches, key=operator.itemgetter(1), default=("", -math.inf))
+    if worth <= _PROMISING:
+        return ""
+    return text if len(text) <= _LONGEST_BESIDE else text[:_LONGEST_BESIDE].rpartition(" ")[0]
+
+
+def _best_stretch(passage: Passage, query: str, room: int) -> tuple[str, float]:
+    """Return what a passage says from the beginning of its best excerpt on, on one line, and what
+    the excerpt is worth."""
+    text, prompt_length = passage
+    if not (sentences := _sentences(text[prompt_length:])):
+        return "", -math.inf
+    start, worth = _best_start(sentences, _query(query), room)
+    return " ".join(each.text for each in sentences[start:]), worth
 
 
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:

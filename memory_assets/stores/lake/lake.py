@@ -99,6 +99,10 @@ class Lake:
         found = (_project_of(directory / name) for name in names if _PARTITION_PREFIX in name)
         return sorted(project for project in found if project is not None)
 
+    def all_projects(self) -> list[str]:
+        """Return the projects that have a directory in any table, sorted."""
+        return sorted({each for table in TABLES.values() for each in self.projects(table)})
+
     def sessions(self, table: Table, project: str) -> list[str]:
         """Return the sessions of a project that have rows in this table, sorted."""
         return sorted(self.partition(table, project).stamps())
@@ -265,8 +269,7 @@ class Lake:
             StoreError: the directory cannot be written.
         """
         with ExitStack() as locks:
-            projects = {each for table in TABLES.values() for each in self.projects(table)}
-            for project in sorted(projects):
+            for project in self.all_projects():
                 busy = (
                     f"another process is at work on project {project} in {self.root}, of a version "
                     "before this one; wait for it, or end it, then try again"
