@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from memory_assets.cli.doctor_command import Finding, diagnose
-from memory_assets.errors import DamagedFile, StoreError
+from memory_assets.errors import DamagedFile, StoreBusy, StoreError
 from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.pipeline.plan.plan import plan_agent_memory
@@ -25,6 +26,7 @@ from memory_assets.stores.agents.journal_file import (
     COMPLETE,
     copy_of,
 )
+from memory_assets.stores.lake.parquet_files import write_file
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
@@ -209,6 +211,24 @@ def test_rows_that_a_journal_of_the_version_before_had_lost_are_taken_in_once(
     journal.delete_conversations(["c1"])
     ingest(wordy)
     assert said(wordy) == []
+
+
+def test_rows_are_taken_in_without_waiting_for_the_lock_of_another_partition(
+    wordy: Agents,
+) -> None:
+    """Whoever does it may hold one that the other waits for: it is needed where a file of an
+    earlier version is to be moved first, and then whoever has to wait says so."""
+    as_of_version_before(wordy)
+    lake = wordy.components.lake
+    rows_of_c1 = lake.read(AGENT_HISTORY, PLAIN, "c1")
+    own = lake.partition_dir(AGENT_HISTORY, PLAIN) / "c2.parquet"
+    write_file(own, rows_of_c1.schema, [rows_of_c1], {})
+    with FileLock(lake.lock_path(PLAIN)):
+        with pytest.raises(StoreBusy, match=PLAIN):
+            complete_journal(wordy.components)
+        own.unlink()
+        complete_journal(wordy.components)
+    assert said(wordy) == [0]
 
 
 def test_rows_that_cannot_be_read_are_named_before_anything_is_exported(wordy: Agents) -> None:

@@ -78,7 +78,7 @@ def _redacted(
     known = KnownHashes(catalog)
     redacted: list[Redaction] = []
     for number, session in enumerate(sessions):
-        components.progress(STAGE, number, len(sessions))
+        components.progress(session.project, STAGE, number, len(sessions))
         expected_hash = session.input_hash(version)
         where = (*session.key, STAGE)
         if not state.is_due(session, expected_hash):

@@ -229,8 +229,9 @@ def sqlite_errors(
                 f"cannot write {path}: the disk is full. It is not damaged: free space, then run "
                 f"the command again.{unknown}"
             ) from error
+        said = "a text is damaged" if "decode" in str(error) else error  # or it would be quoted
         name = type(error).__name__
-        raise StoreError(f"cannot use {path} ({name}: {error}). {remedy}{unknown}") from error
+        raise StoreError(f"cannot use {path} ({name}: {said}). {remedy}{unknown}") from error
 
 
 @contextmanager
