@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from memory_assets.stores.files.shared import is_writable, locked
@@ -138,7 +139,8 @@ def damage_of(path: Path) -> str:
         return ""
     try:
         with closing(connect(path, mode="ro")) as connection:
-            first = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+            connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+            first = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
     except sqlite3.OperationalError:  # locked, or not to be opened: whoever uses it says so
         return ""
     except sqlite3.DatabaseError as error:
