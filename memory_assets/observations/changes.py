@@ -108,6 +108,7 @@ _EMPTY_DEED = Phrase(
     r"|\b(?:is|are) now (?:set up|ready|working|running|installed|configured|complete|live|up)\b"
     r"|\byou (?:provided|gave|asked|wanted)\b|\bskeleton\b|\.env\b|\bredundant\b"
     r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
+    r"|^\W*(?:changed|updated|edited|modified) \S+\W*$"
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
 )
 """Reports that name nothing that lasts."""
@@ -227,7 +228,7 @@ def _commit(
         kind = "bugfix"
     facts: list[RedactedText] = []
     if made.sha:
-        sha = made.sha_in(call.record.text)
+        sha = call.sha
         on_branch = compose("Commit {} on {}.", sha, made.branch)
         facts.append(on_branch if made.branch else compose("Commit {}.", sha))
     if modified:

@@ -91,14 +91,21 @@ class MadeCommit:
 
 @dataclass(frozen=True, slots=True)
 class CommitCall:
-    """A commit, the turn in which it was made, the record that names it (of one that was rebased a
-    later listing), the command with its message, and how many lines it changed, if git said so."""
+    """A commit, the turn and the record that it ended with, the text that names its SHA (a later
+    listing, of one that was rebased), the command with its message, and how many lines it changed,
+    if git said so."""
 
     made: MadeCommit
     turn: Turn
     record: RedactedRecord
+    named_in: RedactedText
     message: RedactedText
     lines: int = 0
+
+    @property
+    def sha(self) -> RedactedText:
+        """The SHA as long as git printed it, or "" where git was quiet."""
+        return self.made.sha_in(self.named_in)
 
 
 def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
@@ -106,7 +113,7 @@ def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
     said no SHA."""
     lines: list[RedactedText] = []
     for call in commits_that_stayed(session):
-        subject, sha = call.made.subject, call.made.sha_in(call.record.text)
+        subject, sha = call.made.subject, call.sha
         lines.append(compose("{} {}", sha, subject) if sha else subject)
     return tuple(lines[:MOST_COMMITS])
 
@@ -145,14 +152,14 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
                 earlier = stayed.popitem()[1]
                 same = MadeCommit(_listed(earlier.made.subject, record), earlier.made.subject)
                 gone[earlier.made.sha] = same.sha or AMENDED
-                stayed[same.subject] = CommitCall(same, turn, record, earlier.message)
+                stayed[same.subject] = CommitCall(same, turn, record, record.text, earlier.message)
             replaced = stayed.popitem()[1] if amended and stayed else None
             for one in made:
                 replaced = stayed.pop(one.subject, replaced)
                 told = _MESSAGE.search(command) or _HEREDOC.search(command)
                 message = replaced.message if replaced is not None and not told else command
                 lines = _lines_of(one, record)
-                stayed[one.subject] = CommitCall(one, turn, record, message, lines)
+                stayed[one.subject] = CommitCall(one, turn, record, record.text, message, lines)
                 if replaced is not None:
                     gone[replaced.made.sha] = one.sha or AMENDED
     kept = {call.made.sha for call in stayed.values()}
@@ -170,7 +177,7 @@ def _rebased(stayed: dict[RedactedText, CommitCall], record: RedactedRecord) -> 
         if new := _listed(subject, record):
             gone[old] = new
             made = replace(call.made, sha=new)
-            stayed[subject] = replace(call, made=made, record=record)
+            stayed[subject] = replace(call, made=made, named_in=record.text)
     return gone
 
 

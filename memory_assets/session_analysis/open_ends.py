@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import Phrase, names
@@ -62,14 +63,14 @@ _NOT_LEFT = Phrase(
 """What names what was left only to say that it is not, or not to be done."""
 _PLANS = Phrase(
     r"^\W*(?:(?:now|next|first|then|good|great|ok(?:ay)?)[,.!]* )*"
-    r"(?:I'll|I'm|I am|let me|let's)\b"
+    r"(?:I'll|I'm|I am|I can|let me|let's)\b"
 )
 """A message that ends in what the agent is about to do was cut off, and the doing followed."""
 _COMMIT = re.compile(r"\W*(?=[a-f]*\d)[0-9a-f]{7,40}\b")
 """What begins with a commit tells what it has."""
 _CONDITION = Phrase(r"^\W*(?:if|when|once|unless|depending)\b")
 _ONCE_AND_FOR_ALL = Phrase(
-    r"(?:^|[,;:(.] ?)(?:[-*•] ?)?(?:please |but |and |also |so |ok |okay |again,? )*"
+    r"(?:^|[,;:(.] ?)(?:[-*•] ?)?(?:please |but |and |also |so |ok |okay |again,? |as always,? )*"
     r"(?:(?:always|never|prefer) (?!\w+(?:ed|s)\b)[a-z]"
     r"|let's (?:always|never|keep|stick (?:to|with)) [a-z]"
     r"|let's use [^.]* (?:instead of|rather than) "
@@ -155,8 +156,10 @@ def _plain(part: Sentence) -> str:
 def standing_instructions(prompt: str) -> Iterator[str]:
     """Yield the sentences of a prompt that ask for something not just this once: always, never,
     from now on, let's keep, we don't want."""
-    for piece in _PIECE.split(_QUOTED.sub(" ", prompt.replace("’", "'"))):
-        words = " ".join(piece.split()).strip("-*• ")
+    pieces = _PIECE.split(_QUOTED.sub(" ", prompt.replace("’", "'")))
+    whole = (" ".join(piece.split()).strip("-*• ") for piece in pieces)
+    clauses = (one.split(", ") if len(one) > _LONGEST_INSTRUCTION else [one] for one in whole)
+    for words in chain.from_iterable(clauses):
         if not _SHORTEST <= len(words) <= _LONGEST_INSTRUCTION or _NOT_STANDING.search(words):
             continue
         if _ONCE_AND_FOR_ALL.search(words):

@@ -105,7 +105,8 @@ _NO_FINDING = Phrase(
     r"|\bissue is (?:really )?(?:after|about|asking|tracking)\b"
     r"|\bthe (?:fix|solution) (?:is|was) (?:already|now|just|not|to|simpl\w+|straightforward)\b"
     r"|\bthat's why (?:we|I)\b|^\W*(?:note|so|but|and)\b.{0,20}$"
-    r"|\b(?:root cause|culprit|fix)(?: is| was)? (?:real|clear|confirmed|in place|found|here)\b"
+    r"|\b(?:root cause|culprit|fix)(?: is| was)?(?: now)? "
+    r"(?:real|clear|confirmed|in place|found|here|exact)\b(?!: \S)"
 )
 _OF_THE_MOMENT = Phrase(
     r"\b(?:biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"
@@ -166,7 +167,7 @@ _PAST = (
     r"(?:added|fixed|updated|created|implemented|removed|committed|pushed|refactored|renamed|replaced|"
     r"wrote|merged|moved|changed|extracted|simplified|converted|deleted|rebased|resolved|installed|"
     r"configured|introduced|switched|documented|tightened|extended|rewrote|reverted|verified|opened|"
-    r"built|published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
+    r"built|written|published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
     r"copied|rebuilt|synced|pinned|regenerated|seeded|tuned|adopted|adjusted|archived|bundled|imported|"
     r"injected|ported|promoted|pruned|redirected|redesigned|reordered|reorganized|repaired|rewired|"
     r"scaffolded|split|squashed|styled|toggled|uninstalled|vendored|hooked|guarded|gated|"
@@ -240,7 +241,7 @@ _NOT_DONE = Phrase(
     r"^(?:no|nothing|if|depending|then|still|use|never|always)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
-    r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
+    r"no changes|couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
 )
 _SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "

@@ -60,6 +60,15 @@ _PLAN = re.compile(
     re.IGNORECASE,
 )
 _OPENING_HEADING = re.compile(r"\s*#{1,3} +(?:Plan ?: *)?(\S.*)")
+_FRAME = re.compile(
+    r"\A\s*(?:<!--[^>]*-->\s*)?(?:You are [^\n]{1,300}\n+)?Task:\s*(?:\[[^\]\n]{0,300}\]\s*)?"
+    r"|\A[\s\S]{0,9000}?\nBase directory for this skill:[^\n]*\n(?:[^\n]+\n)*\n+(?=\S)"
+)
+_PLANNED = re.compile(
+    r'\A\s*You are [^\n]{1,200}\n[\s\S]{0,1500}?"summary": "(?P<what>(?:[^"\\\n]|\\.){12,600})"'
+)
+"""What stands before the task in prompts of programs: who the agent is, or what a skill says; and
+a plan in JSON."""
 _QUOTED = re.compile(r"^ *(?:>|❯) ?", re.MULTILINE)
 _AROUND = re.compile(r"\A\s*\"(?=\s*#)|\A\s*❯\s*")
 _IMAGE = re.compile(r"\[(?:Image|image|document)[^\]]{0,300}\]\s*")
@@ -187,8 +196,10 @@ def asks(prompt: RedactedRecord) -> bool:
 
 def own_words(text: RedactedText) -> RedactedText:
     """Return a prompt without the marks of images, documents and quotations that stand around all
-    of it, and the opening of a plan."""
-    text = text.sub(_PLAN, "").sub(_IMAGE, "")
+    of it, the opening of a plan, and the frame of a program or a skill around a task."""
+    text = text.sub(_PLAN, "").sub(_IMAGE, "").sub(_FRAME, "")
+    if planned := _PLANNED.match(text):
+        return text.cut(*planned.span("what"))
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and all(_QUOTED.match(line) for line in lines):
         text = text.sub(_QUOTED, "")

@@ -11,7 +11,7 @@ from itertools import pairwise
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten, unescaped
 from memory_assets.session_analysis.sentences import Sentence, sentences
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.writing_systems import UNSPACED, pieces
@@ -30,6 +30,7 @@ _OPENING = re.compile(
     r"\s*(?:[—–-]|[,:])\s+(?=[A-Z`])"
 )
 """A word in front of what an agent says."""
+_JSON_SUMMARY = re.compile(r'"(?:change_?)?summary": *"((?:[^"\\]|\\.)+)"', re.IGNORECASE)
 _SHORTEST_LEAD, _LONG_CLAUSES = 32, 220
 _CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
 _CUT_OFF = re.compile(
@@ -108,10 +109,19 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
             if not recap and not _is_prose(record):
                 continue
             where = record, place, at >= closing_from, place == last, changed, recap
-            for number, sentence in enumerate(sentences(record.text)[:_SENTENCES_OF_A_MESSAGE]):
+            told = sentences(_told_in_json(record.text))[:_SENTENCES_OF_A_MESSAGE]
+            for number, sentence in enumerate(told):
                 text = sentence.text.sub(_OPENING, "")
                 said.append(Said(sentence, *where, text, text.replace("’", "'"), number))
     return said
+
+
+def _told_in_json(text: RedactedText) -> RedactedText:
+    """Return the summary in a report that is a JSON object; any other text as it is."""
+    if not text.startswith("{"):
+        return text
+    summary = _JSON_SUMMARY.search(text)
+    return unescaped(text.cut(*summary.span(1))) if summary else text
 
 
 def _is_prose(record: RedactedRecord) -> bool:

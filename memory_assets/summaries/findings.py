@@ -21,6 +21,7 @@ from memory_assets.session_analysis.phrases import (
     shorten,
 )
 from memory_assets.session_analysis.scores import (
+    CAUSE,
     DID,
     NOW,
     PLANNING,
@@ -140,6 +141,9 @@ class _Told:
         """Return the score of a sentence, 0 for one that is not worth learning."""
         if one.sentence.item and one.changed and _OF_A_FILE.match(one.text):
             return 0.0
+        above = f"{one.sentence.heading} {one.sentence.lead}"
+        if not one.changed and _PROPOSES.search(above) and not CAUSE.search(one.plain):
+            return 0.0
         cause = cause_score(one)
         least = _LEAST_CAUSE if one.changed or self._may_be_untrue(one) else _LEAST_SCORE
         return max(cause if cause >= least else 0.0, self.explains(one), self.answers(one))
@@ -200,6 +204,7 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         if (
             POINTS_BACK.match(one.plain)
             or _NO_FINDINGS.match(one.plain)
+            or PLANNING.search(one.plain)
             or (DID.search(one.plain) and not label)
         ):
             continue
@@ -250,6 +255,11 @@ _WHAT_NEXT = Phrase(
     r"\b(?:next|left|recommend\w*|suggest\w*|remain\w*|ideas?)\b|下一步|建议|候補|おすすめ|nächste"
 )
 """Questions whose answers are proposals."""
+_PROPOSES = Phrase(
+    r"\b(?:plan|recommend\w*|propos\w*|suggest\w*|i(?:'d| would)|next|steps?|options?|decisions?|"
+    r"implement\w*|optimi[sz]ations?)\b|建议|计划|提案|おすすめ|vorschl\w*"
+)
+"""What stands above proposals, which may come to nothing."""
 _LEADS_IN = Phrase(
     r"\W*(?:here(?:'s| is| are)\b|(?:I|you|we|assumption)(?:'\w+| \w+)?\b|你|我|建议|"
     r".*\b(?:let me know|happy to)\b|(?:both|all|some) \w+ \w+ \w+\W*$|以下|下面)"

@@ -39,7 +39,8 @@ _AGAIN = 0.5
 _LISTS_CHANGES = Phrase(
     r"\b(?:new|created|modified|changed|updated|implemented) (?:files?|components?)\b|"
     r"\bfiles? (?:created|modified|changed|updated|added)\b|\bwhat (?:was|I|changed)\b|"
-    r"\bchanges(?: made)?\W*$|\bsummary of (?:the )?(?:changes|fix)"
+    r"\bchanges(?: made)?\W*$|"
+    r"\b(?:fix(?:es)?|changes) applied\b|\bsummary of (?:the )?(?:changes|fix)"
 )
 _NAMED = re.compile(r"(?:[A-Z]|\S*[\w)][./_()]\S*).*(?: [—–→-]+|:) ")
 
@@ -120,7 +121,7 @@ def _listed_score(one: Said) -> float:
     where = one.sentence.lead or one.sentence.heading
     if not (one.closing and one.changed and one.sentence.item and _LISTS_CHANGES.search(where)):
         return 0.0
-    named = readable(one.plain) and _NAMED.match(one.text)
+    named = readable(one.plain) and (_NAMED.match(one.text) or " now " in one.plain)
     return 2.1 + one.last if named and not one.plain.endswith("?") else 0.0
 
 

@@ -1,4 +1,4 @@
-"""The human's requests: the title, the first real request, later changes of direction."""
+"""The human's requests: the title, the first real request, the weightiest later ones."""
 
 from __future__ import annotations
 
@@ -58,6 +58,8 @@ _SAYS_NOTHING = Phrase(
 _CUT_OFF = ("…", "...")
 _TIMES = re.compile(r"\A\s*\[?\d\d?:\d\d:\d\d[\d.]*\]?:? +|\s*\(\d{4}-\d\d-\d\d[ T][\d:]+Z?\)\s*\Z")
 """The time before a pasted line of a log, and after the title that SpecStory gives."""
+_LABEL = re.compile(r"\A\W*(?:[Cc]onversation |[Ss]ession )?[Tt]itle: *\"?(?P<title>.+?)\"?\Z")
+"""What some agents write before a title."""
 _NO_SUBJECT = Phrase(r"(?:wip|fixup!|squash!|merge\b|checkpoint\b|tmp\b|temp\b|save\W*$)")
 """How subjects begin that say nothing of what was done."""
 _CLAUSE_END = re.compile(
@@ -132,7 +134,7 @@ def title(session: SessionTurns) -> RedactedText:
     Notices, frames, names of programs and cut-off texts are none.
     """
     for by_user, given in _given(session):
-        text = plain_text(given.squeezed().sub(_TIMES, ""))
+        text = plain_text(given.squeezed().sub(_TIMES, "").sub(_LABEL, r"\g<title>"))
         if not text or _NO_TITLE.match(text) or text.endswith(_CUT_OFF):
             continue
         if by_user or not _SAYS_NOTHING.match(text):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from memory_assets.models import Record
+from memory_assets.transcripts.enclosed import enclosed
 from memory_assets.transcripts.fields import KEYS_WITH_TEXT
 
 MIN_LEAF = 40
@@ -42,7 +43,7 @@ _MAX_KEYS = 200
 _DEEPEST, _MOST_NESTED = 12, 3
 """Steps of a path that are told apart, and how often a text may be JSON in a text."""
 _KEY = re.compile(r"[A-Za-z][A-Za-z_-]{0,59}\d{0,2}")
-_TAGGED = re.compile(r"<([a-z][a-z_-]{2,40})(?: [^<>]*)?>(.*?)</\1>", re.DOTALL)
+_TAGGED = re.compile(r"<([a-z][a-z_-]{2,40})(?: [^<>]*)?>")
 _JSON = "(json)"
 _TAG = re.compile(r"</?[a-z][^<>]*>")
 _DATA_KEYS = frozenset({"input", "arguments", "parameters", "inputSchema", _JSON})
@@ -423,14 +424,14 @@ def _parts(leaf: _Leaf) -> list[_Leaf]:
         return [leaf]
     parts: list[_Leaf] = []
     at = 0
-    for tagged in _TAGGED.finditer(text):
-        inside = place.tagged(tagged.group(1))
-        if inside is None and not text[at : tagged.start()].strip():
+    for opening, end, after in enclosed(text, _TAGGED):
+        inside = place.tagged(opening.group(1))
+        around = text[at : opening.start()].strip()
+        if inside is None and not around:
             inside = place
         if inside is not None:
-            around = text[at : tagged.start()]
-            parts += [(place, around.strip()), (inside, tagged.group(2).strip())]
-            at = tagged.end()
+            parts += [(place, around), (inside, text[opening.end() : end].strip())]
+            at = after
     parts.append((place, text[at:].strip()))
     return [part for part in parts if part[1]] if at else [leaf]
 

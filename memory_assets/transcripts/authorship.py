@@ -15,6 +15,7 @@ import re
 from typing import Literal, NamedTuple
 
 from memory_assets.models import MACHINE_PROMPT, MEMORY_INPUT, PLAN, PROGRAM
+from memory_assets.transcripts.enclosed import replaced
 from memory_assets.transcripts.fields import names
 from memory_assets.transcripts.session import UNKNOWN_TAG, Said
 
@@ -95,8 +96,6 @@ _UNKNOWN_COMMAND = re.compile(r"Unknown (?:skill|slash command|command): (/?[\w:
 
 _INJECTED = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|new-diagnostics)>"
-    r".*?</\1>\s*",
-    re.DOTALL,
 )
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)(?:\s[^<>]*)?(?<!/)>")
 _FRAME = re.compile(r"<([a-z][\w-]*)[^<>]*>")
@@ -114,7 +113,7 @@ _HTML = names(
 def without_reminders(text: str) -> str:
     """Return `text` stripped, without the notices that an agent or an editor inserted."""
     if "</" in text:
-        text = _INJECTED.sub("", text)
+        text = replaced(text, _INJECTED, lambda _: "", blanks=True)
     return text.strip()
 
 

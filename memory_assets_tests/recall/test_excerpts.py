@@ -151,12 +151,6 @@ def test_what_another_passage_says_stands_beside_the_excerpt() -> None:
     assert excerpt("Sixty.", question, 100, 0, said) == f"Sixty. … {report}…"
 
 
-def test_a_digest_goes_on_in_the_next_passage() -> None:
-    """A passage may begin amid the calls of a turn."""
-    text = "| rg upload timeout proxy, sed -n 1,20p proxy.conf\nBash error: no such upload"
-    assert not may_answer((text, 0), "upload timeout of the proxy", 80)
-
-
 def test_fences_and_rules_take_no_room() -> None:
     """They say nothing on one line; the code between them stays."""
     text = "So it is:\n\n---\n\n```sh\nproxy --timeout 60\n```\n"

@@ -95,6 +95,7 @@ def test_what_stands_below_a_heading_of_what_is_left_is_open() -> None:
         ("invalid themes must never crash it", True),
         ("we don't want snapshots of the screen", True),
         ("but dont commit the kiln log", True),
+        (f"as always never push private names, {'and let the kiln be hot ' * 9}", True),
         ("i dont want to pay for a key", True),
         ("gtコマンドは使わないでください。", True),
         ("请教我开窑，但不要直接给出代码", True),

@@ -439,3 +439,11 @@ def test_completed_names_the_weighty_commits_and_what_the_weighty_turns_report(
     assert done.startswith("Built the gate of the harbour")
     assert "Add the gate" in done and "number 5" in done and "Bump" not in done
     assert done.endswith(" more).")
+
+
+@pytest.mark.parametrize("name", ["summary", "changeSummary", "change_summary"])
+def test_a_report_in_json_is_read_by_its_summary(script: Make, name: str) -> None:
+    """Programs ask for one."""
+    report = f'{{"{name}": "Added a \\"lamp\\" to the gate of the harbour.", "files": ["a.py"]}}'
+    session = script().prompt("light the gate").touch("Edit", "a.py").say(report)
+    assert session.summary().completed.startswith('Added a "lamp" to the gate of the harbour.')

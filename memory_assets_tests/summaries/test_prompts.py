@@ -401,3 +401,29 @@ def test_names_of_programs_are_no_titles(script: Make, given: str) -> None:
     """They tell nothing of the session."""
     session = script().note("title", "ai-title", given).prompt("mend the lamp of the gate")
     assert session.say("Done.").summary().title == "mend the lamp of the gate"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "<!-- task-1 -->\nYou are a fresh mate.\n\nTask:\nMend the lamp of the gate.",
+        "Task: [Read from: /harbour/plan.md]\n\nMend the lamp of the gate.",
+        "Do what the ticket says.\n\nBase directory for this skill: /x\nPaths are relative.\n\n"
+        "Mend the lamp of the gate.",
+        'You are an agent. Do this:\n{\n "summary": "Mend the lamp of the gate.",\n "steps": []}',
+    ],
+)
+def test_the_frame_of_a_program_is_no_part_of_a_request(script: Make, prompt: str) -> None:
+    """What is asked for stands behind it."""
+    summary = script().prompt(prompt).say("Done.").summary()
+    assert summary.request.startswith("Mend the lamp of the gate")
+    assert summary.title.startswith("Mend the lamp of the gate")
+
+
+def test_what_stands_below_a_plan_is_not_learned(script: Make) -> None:
+    """It may come to nothing; a cause that is named there stays one."""
+    plan = (
+        "## Plan\n\n- The gate rings a bell so that each ship is seen.\n- Problem: the lamp is wet."
+    )
+    learned = script().prompt("how can a ship be seen?").say(plan).summary().learned
+    assert learned == "Problem: the lamp is wet."

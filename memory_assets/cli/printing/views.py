@@ -314,12 +314,13 @@ def _day(item: Mapping[str, Any]) -> str:
 def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield by project the commands that worked, with what had failed before; then what failed."""
     layout = terminal.layout
-    by_name: dict[str, list[Mapping[str, Any]]] = {}
-    for each in answer["commands"]:
-        by_name.setdefault(terminal.project(each["project"]), []).append(each)
+    by_name: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for each in answer["commands"]:  # of several directories of one name, the one with most uses
+        of_name = by_name.setdefault(terminal.project(each["project"]), {})
+        of_name.setdefault(each["command"], each)
     for name, commands in by_name.items():
         yield layout.heading(name)
-        for each in commands:
+        for each in commands.values():
             yield from layout.hanging("  ", each["command"], style="cyan")
             last = f"last {when(each['last'])} {terminal.short(each['turn_id'])}"
             yield from layout.hanging("    ", f"{uses(each)}, {last}")

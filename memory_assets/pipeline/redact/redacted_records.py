@@ -90,7 +90,6 @@ def _redacted(
             if ahead is None:
                 affected = session.session_id in state.affected
                 ahead = redact_session(components, session, expected_hash, known, affected=affected)
-                components.sessions.hold(ahead[0].records, ahead[1][REDACTED_RECORDS].parts)
             redacted.append(_put(batch, known, *ahead))
         except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
             batch.discard(session.session_id)

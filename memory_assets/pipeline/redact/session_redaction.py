@@ -204,10 +204,11 @@ class SessionRedaction:
         return facts
 
     def finish(
-        self, first_pass: Iterable[FirstPass], expected_hash: str
+        self, first_pass: Iterable[FirstPass], expected_hash: str, *, is_held: bool
     ) -> tuple[Redaction, SessionRows]:
         """Run the second pass; return the redaction, of which it is not said up to which known
-        secret it is free, and the rows.
+        secret it is free, and the rows. If the first pass is held in memory, so are the records,
+        for the stages that follow, as far as there is room.
 
         The audit's footer has the hash of the records, and the catalogue gets both products
         in one transaction, so that a session interrupted in between is redacted again.
@@ -217,7 +218,10 @@ class SessionRedaction:
         """
         key = self.session.key
         about = {"input_hash": expected_hash, "run_id": self.components.run_id}
-        records = arrow_rows(REDACTED_RECORDS, self._finished_records(first_pass), footer=about)
+        rows: Iterable[RedactedRecord | Stored] = self._finished_records(first_pass)
+        if is_held:
+            rows = list(rows)
+        records = arrow_rows(REDACTED_RECORDS, rows, footer=about)
         footer = {**records.footer, "facts": json.dumps(self._facts())}
         if self.session.retained is not None:
             footer[REMOVED_RECORDS] = removed_records_of(
@@ -255,6 +259,8 @@ class SessionRedaction:
             state.to_json(),
             self._kept,
         )
+        if is_held:
+            self.components.sessions.hold(redaction.records, rows, written.bytes)
         return redaction, {
             REDACTED_RECORDS: replace(records, footer=footer),
             REDACTION_AUDIT: audit,

@@ -18,11 +18,9 @@ from memory_assets.keywords import IDENTIFIER, indexed_terms, pasted_terms, quer
 _FIRST = 4.0
 """Score of a first sentence that has all words of the question: the answer is in it or next to it.
 Scores count words of the question; a question word, such as "how", counts .2."""
-_ANSWERS, _CONCRETE, _ANNOUNCES = 1.9, 1.2, -0.5
+_ANSWERS, _CONCRETE, _DIGEST = 1.9, 1.2, -2.5
 """Score of a first sentence that opens like an answer; that names something (a number, a path,
-code); that says what will be looked at next."""
-_CODE, _DIGEST = -2.5, -2.5
-"""Score of an excerpt that begins in code; and of one that is all digest of tool calls."""
+code); and of an excerpt that is all digest of tool calls."""
 _LATER = -0.8
 """Score by the logarithm of the number of sentences before the excerpt: answers come early."""
 _IN_CODE, _IN_PLAN = 0.3, 0.4
@@ -45,7 +43,6 @@ _JOINTS = re.compile(r"([-_.]+)")
 _BETWEEN_WORDS = re.compile(r"([\s/\\`\"'“”‘’*()\[\]{}<>|=,;:!?…]+|\.(?=\s|$))")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DIGEST_LINE = re.compile(r"[A-Za-z_][\w.-]*(?: error)?: \S")
-_GOES_ON = re.compile(r"[|,;&)]|\S+ (?:&&|\||--?\w)")
 _OPENS_WITH_ANSWER = re.compile(
     r"\W*(?:yes|no|not|correct|found|confirmed|because|fixed|done|added|summary|unfortunately|so"
     r"|root causes?|you['’]re right|(?:it|this|that)(?: is|['’]s)|removed|updated|created|committed"
@@ -54,12 +51,6 @@ _OPENS_WITH_ANSWER = re.compile(
     r"|the (?:issue|problem|bug|cause|root|reason|fix|answer|real|key))\b",
     re.IGNORECASE,
 )
-_OPENS_WITH_PLAN = re.compile(
-    r"\W*(?:let me|let['’]s|i['’](?:ll|m)|i (?:will|need to|have)|now|next|good|great|perfect"
-    r"|okay|ok|looking at|checking|starting|got it)\b",
-    re.IGNORECASE,
-)
-
 _PLANS = re.compile(
     r"\b(?:let me|let['’]s|i['’]ll|i['’]m (?:now |also )?\w+ing|i (?:will|need to|want to))\b",
     re.IGNORECASE,
@@ -84,19 +75,16 @@ class _Sentence:
     @cached_property
     def announces(self) -> bool:
         """Whether it says what will be done next."""
-        return bool(_OPENS_WITH_PLAN.match(self.text) or _PLANS.search(self.text))
+        return _PLANS.search(self.text) is not None
 
     @cached_property
     def as_opening(self) -> float:
         """Score of the sentence as the first one of an excerpt."""
         if self.code:
-            return _CODE
+            return 0.0
         worth = _CONCRETE if _NAMES_SOMETHING.search(self.text) else 0.0
-        if self.digest:
-            return worth
-        if _OPENS_WITH_ANSWER.match(self.text):
-            worth += _ANSWERS
-        return worth + (_ANNOUNCES if self.announces else 0.0)
+        answers = not self.digest and _OPENS_WITH_ANSWER.match(self.text)
+        return worth + (_ANSWERS if answers else 0.0)
 
     def worth(self, query: _Query) -> dict[str, float]:
         """Return what the words of a question in it are worth, by term."""
@@ -248,8 +236,7 @@ def _sentences(text: str) -> Sequence[_Sentence]:
 
 def _split(text: str) -> Iterator[_Sentence]:
     last_paragraph = text.rstrip().rpartition("\n\n")[2].strip().splitlines()
-    begun = _GOES_ON.match(text) is not None  # a digest of several passages
-    digest = len(last_paragraph) if all(map(_is_of_digest, last_paragraph[begun:])) else 0
+    digest = len(last_paragraph) if all(map(_is_of_digest, last_paragraph)) else 0
     lines = [" ".join(line.split()) for line in text.splitlines()]
     lines = [line for line in lines if line]
     fenced = False

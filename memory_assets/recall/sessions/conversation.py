@@ -163,9 +163,10 @@ class Conversations:
         for turn in self.turns(found.project, found.session_id) if words else ():
             hits = [hit for record in turn.records for hit in pattern.finditer(record.text)]
             if hits:
-                first, end = max(hits[0].start() - _HEAD // 2, 0), hits[0].end() + _HEAD
-                around = one_line(hits[0].string[first:end], 3 * _HEAD)
-                places.append((turn.turn_index, len(hits), around))
+                said, start = hits[0].string, hits[0].start()
+                blank = said.rfind(" ", 0, max(start - _HEAD // 2, 0))
+                around = said[max(blank + 1, start - _HEAD, 0) : start + 3 * _HEAD]
+                places.append((turn.turn_index, len(hits), one_line(around, 2 * _HEAD)))
         return places
 
     def models(self, found: Conversation) -> list[str]:

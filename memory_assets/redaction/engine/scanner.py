@@ -42,6 +42,7 @@ from memory_assets.redaction.rules.judging.likelihood import evidence
 from memory_assets.redaction.rules.judging.written import BY_A_NAME, is_identifier, secret_parts
 from memory_assets.redaction.rules.mentioned.before import find_before
 from memory_assets.redaction.rules.mentioned.passwords import find_mentions
+from memory_assets.redaction.rules.mentioned.told import find_told
 from memory_assets.redaction.rules.tables import find_cells
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import ENGINES
@@ -75,7 +76,10 @@ _SECONDS_PER_CHARACTER = 1e-5
 _BY_NAME = (
     *ASSIGNMENT_RULES.values(),
     *words("authorization-header header-value host-login named-secret prefixed-token url-parts"),
-    *words("mentioned-password mentioned-secret blank-separated printed-secret table-cell"),
+    *words(
+        "mentioned-password mentioned-secret blank-separated printed-secret table-cell"
+        " listed-secret"
+    ),
 )
 _BY_SURROUNDINGS = words(
     "bearer-token url-step url-token url-password curl-user command-password cookie"
@@ -164,6 +168,8 @@ class Scanner:
             for mention in find_mentions(text, position, listed):
                 listed = max(listed, mention[1])
                 yield Span(*mention, "mentioned-password")
+            for told in find_told(text, position):
+                yield Span(*told, "mentioned-password")
             before = find_before(text, position)
             if before is not None:
                 yield Span(*before, "mentioned-secret")
@@ -199,7 +205,13 @@ class Scanner:
         for number, position in places:
             rule = self._rules[number]
             match = rule.pattern.match(text, max(position - rule.lead, 0))
-            if match is None or not rule.accept(match["secret"]):
+            if match is None:
+                continue
+            if rule.inside is not None:
+                for secret in rule.inside(text, match):
+                    yield Span(*secret, rule.name)
+                continue
+            if not rule.accept(match["secret"]):
                 continue
             if rule.name == "command-password" and not _is_password_command(text, position):
                 continue

@@ -15,6 +15,7 @@ from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.judging.names import KEYWORDS
 from memory_assets.redaction.rules.mentioned.before import NOUNS
 from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
+from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
 from memory_assets.redaction.rules.tables import COLUMN
 
 TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
@@ -78,7 +79,7 @@ _MENTIONS = re.compile(
     b"(?="
     + b"|".join(re.escape(word) + rb"(?=[ \t:=?])" * whole for word, whole in MENTIONED)
     + b"|"
-    + b"|".join((*NOUNS, b"base64"))
+    + b"|".join((*NOUNS, *TOLD, b"base64"))
     + b")"
 )
 

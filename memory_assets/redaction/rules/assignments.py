@@ -13,6 +13,7 @@ import re
 from typing import NamedTuple
 
 from memory_assets.redaction.rules.anchored.rule import (
+    login_password,
     mixed_password,
     spoken_password,
     typed_password,
@@ -20,6 +21,7 @@ from memory_assets.redaction.rules.anchored.rule import (
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
+from memory_assets.redaction.rules.judging.phrases import is_mixture, is_said, is_words
 from memory_assets.redaction.rules.wordlist import words
 
 RULES = {
@@ -62,6 +64,9 @@ SCHEMES = words(
 _SCHEME = re.compile(
     rf"(?i)(?:{'|'.join(SCHEMES)})[ \t]{{1,4}}(?:(?:token|key|api_key|access_token)=)?(?=\S)"
 )
+_BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";"))
+_ENDS_SETTING = frozenset(("", " ", "\t", "\n", "\r", '"', "'", ",", "]", ";"))
+"""What stands before and after a setting that is one of several, or a line of its own."""
 _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]|\\&]{1,2000}")
 _LINE_VALUE = re.compile(
     r"(?!\d{4})[^\s\"'`<>,;(){}\[\]|\\&=]{4}(?=[^\s\"'`=]{0,95}[<>,;(){}\[\]|\\&])"
@@ -90,6 +95,11 @@ _MOST_LISTED = 40
 _SHORTEST_TOKEN = 8
 """`_is_token` accepts no shorter value."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{12,88}={0,2}$")
+_SALT = re.compile(
+    r"(?=(?:[^\W_]*[^\w\s]){5})(?=.*\d)(?=.*[a-z])(?=.*[A-Z])(?!.*[a-z]{6})\S+(?: \S+){1,4}(?<="
+    r".{24})"
+)
+"""Drawn characters with blanks among them."""
 _BASE64_BITS = 15
 """Bits of evidence that base64 must have where a slash makes it look like a path."""
 _SHORTEST_NUMBER = 20
@@ -252,26 +262,25 @@ def _is_word_in_query(text: str, first: int, value: str) -> bool:
 def _is_in_settings(text: str, first: int, name: str, value: str, separator: str | None) -> bool:
     """Return True if even a word can be the password, because little else can be in this place: in
     a connection string, a command's option, or a line `DB_PASSWORD=word` of a settings file."""
-    if separator not in ("=", ":") or not 5 <= len(value) <= 64 or not value.isprintable():
+    if separator not in ("=", ":", None) or not 5 <= len(value) <= 64 or not value.isprintable():
         return False
     if values.is_placeholder(value) or values.is_reference(value):
         return False
-    is_option = separator == "=" and name.startswith("-") and text[first - 1 : first].isspace()
-    if is_option and typed_password(value):
+    is_option = name.startswith("-") and text[first - 1 : first].isspace()
+    if is_option and (typed_password(value) if separator == "=" else is_mixture(value)):
         return True
     line = text[text.rfind("\n", max(first - 240, 0), first) + 1 : first]
     if _CONNECTION.search(line[-240:]) is not None:
         return True
-    if not name.isupper() or not (value.isalpha() and value.islower()):
-        return False
     end = text.index(value, first + len(name)) + len(value)
-    following = text[end : end + 1]
-    if line.endswith((" -e ", " --env ")):
-        return following in ("", "\n", "\r", " ")
-    begins = (
-        line in ("", "export ", "# ", "#", "-e ", "ENV ") if separator == "=" else line.isspace()
-    )
-    return begins and following in ("", "\n", "\r")
+    if separator == ":" and line.isspace() and name.isupper():
+        return value.isalpha() and value.islower() and text[end : end + 1] in ("", "\n", "\r")
+    if separator != "=" or text[end : end + 1] not in _ENDS_SETTING:
+        return False
+    if name.isupper() and line[-1:] in _BEGINS_SETTING:
+        alone = line in ("", "export ", "# ", "#", "ENV ") and value.isalpha() and value.islower()
+        return alone or (not is_said(value) and login_password(value))
+    return is_words(value) and line[-1:] in _BEGINS_SETTING and "(" not in line
 
 
 def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool:
@@ -363,7 +372,7 @@ def _is_secret(value: str, kind: NameKind, quoted: bool, following: str) -> bool
 
 def _is_password(value: str, quoted: bool, following: str) -> bool:
     if quoted:
-        return values.is_quoted_password(value)
+        return values.is_quoted_password(value) or is_words(value) or is_mixture(value)
     if any(character.isspace() for character in value) or not any(map(str.isalnum, value)):
         return False
     if following not in ("(", "[", "{", ".") and len(value) >= 10 and values.is_scrambled(value):
@@ -387,7 +396,7 @@ def _is_token(value: str, quoted: bool, following: str) -> bool:
     if not quoted and (following in ("(", "[") or ":/" in value or "~/" in value):
         return False
     if any(character.isspace() for character in value):
-        return False
+        return quoted and _SALT.fullmatch(value) is not None
     return (
         values.is_grouped(value)
         or (value.isdigit() and len(value) >= _SHORTEST_NUMBER)

@@ -18,6 +18,8 @@ from memory_assets.redaction.rules.anchored.rule import (
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
+from memory_assets.redaction.rules.judging.phrases import is_mixture, is_one_word, is_words
+from memory_assets.redaction.rules.wordlist import word_set
 
 _LONGEST_LINE = 1_000
 _MOST_ROWS = 2_000
@@ -44,7 +46,7 @@ _HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}")
 _RULES = re.compile(r"[-=+ \t]+\r?")
 _AMBIGUOUS = frozenset(("key", "keys", "auth", "pass"))
 """Columns of all kinds of tables."""
-_LOGINS = frozenset(("user", "username", "login", "account", "email", "name", "host", "server"))
+_LOGINS = word_set("user username login account email name host server service system")
 """Columns beside which one called "pass" has passwords."""
 _SECRET_TABLE = re.compile(r"(?i)user|account|credential|secret|token|login|member|admin|password")
 _OF_SECRETS = re.compile(r"(?i)credential|secret|token|password|api_?key")
@@ -90,6 +92,7 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
     _judge_pass(names, kinds)
     if max(kinds) < NameKind.TOKEN:
         return None
+    of_login = _are_logins(names, kinds)
     found = []
     for _ in range(_MOST_ROWS):
         start = end + 1
@@ -106,7 +109,7 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
         for at, cell in enumerate(cells):
             number = at if in_order else _column(heads, cell)
             value = line[slice(*cell)].strip(" \t\r\"'`")
-            if 0 <= number < len(kinds) and _is_cell(value, kinds[number]):
+            if 0 <= number < len(kinds) and _is_cell(value, kinds[number], of_login=of_login):
                 begin = text.index(value, start + cell[0])
                 found.append((begin, begin + len(value)))
     return found, end
@@ -154,6 +157,7 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
     _judge_pass(names, kinds)
     if max(kinds) < NameKind.TOKEN:
         return [], ruler
+    of_login = _are_logins(names, kinds)
     found = []
     for _ in range(_MOST_ROWS):
         start = end + 1
@@ -164,18 +168,26 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
         at = start
         for number, cell in enumerate(line.split("|")):
             value = _undecorated(cell)
-            if number < len(kinds) and _is_cell(value, kinds[number]):
+            if number < len(kinds) and _is_cell(value, kinds[number], of_login=of_login):
                 begin = text.index(value, at)
                 found.append((begin, begin + len(value)))
             at += len(cell) + 1
     return found, end
 
 
+def _are_logins(names: list[str], kinds: list[NameKind]) -> bool:
+    """Return True if a table is one of users and their passwords, whose cells may be words."""
+    users = _LOGINS.intersection(name.lower() for name in names)
+    return bool(users) and NameKind.PASSWORD in kinds and "type" not in map(str.lower, names)
+
+
 def _judge_pass(names: list[str], kinds: list[NameKind]) -> None:
-    """Take a column called "pass" beside users as one of passwords, and not the number of tests."""
+    """Take a column called "pass" or "secret" beside users as one of passwords, and not the number
+    of tests."""
     lower = [name.lower() for name in names]
-    if "pass" in lower and _LOGINS.intersection(lower):
-        kinds[lower.index("pass")] = NameKind.TOKEN
+    for name, kind in (("pass", NameKind.TOKEN), ("secret", NameKind.PASSWORD)):
+        if name in lower and _LOGINS.intersection(lower):
+            kinds[lower.index(name)] = kind
 
 
 def _undecorated(cell: str) -> str:
@@ -200,13 +212,16 @@ def _kind(name: str) -> NameKind:
     return NameKind.PASSWORD if _FOREIGN.match(name) else name_kind(name.replace(" ", "_"))
 
 
-def _is_cell(value: str, kind: NameKind) -> bool:
-    """Return True if `value` is a secret under a column of this kind."""
+def _is_cell(value: str, kind: NameKind, *, of_login: bool = False) -> bool:
+    """Return True if `value` is a secret under a column of this kind; in a table `of_login`s also
+    a word."""
     if kind < NameKind.TOKEN or len(value) < 5 or any(map(str.isspace, value)):
         return False
     if values.is_hyphenated(value):
         return typed_password(value)
     if kind is NameKind.PASSWORD:
+        if is_words(value) or is_mixture(value) or (of_login and is_one_word(value)):
+            return True
         return spoken_password(value) and (
             values.is_joined(value)
             or is_generated(value, _ORDINARY)

@@ -22,6 +22,7 @@ from memory_assets.serving.answer_lines import (
     pin_line,
     project_name,
     shortened,
+    told_apart,
     unsure,
 )
 from memory_assets.serving.pages.charts import agent_mark
@@ -105,6 +106,7 @@ def _environment() -> Environment:
         "named": _named,
         "pin_line": pin_line,
         "project_name": project_name,
+        "told_apart": told_apart,
         "agent_mark": agent_mark,
     }
     made.globals |= {"static_url": static_url, "pages": NAVIGATION}

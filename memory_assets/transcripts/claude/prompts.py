@@ -23,6 +23,7 @@ from memory_assets.transcripts.authorship import (
     origin_of_directory,
     without_reminders,
 )
+from memory_assets.transcripts.enclosed import enclosed
 from memory_assets.transcripts.fields import names, object_field, text_field, type_name
 from memory_assets.transcripts.session import Said
 
@@ -52,8 +53,7 @@ _SOURCES = {
 }
 _SDK = "sdk-"
 """How the entrypoints of programs begin: `claude -p`, and the libraries for other languages."""
-_NAME = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
-_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_NAME, _ARGS = re.compile("<(command-name)>"), re.compile("<(command-args)>")
 _SLASH_COMMAND = re.compile(r"/[\w:.-]+")
 
 
@@ -136,5 +136,5 @@ def _command_line(text: str) -> str:
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:
-    found = pattern.search(text)
-    return found.group(1).strip() if found else ""
+    found = next(enclosed(text, pattern), None)
+    return text[found.opening.end() : found.end].strip() if found else ""

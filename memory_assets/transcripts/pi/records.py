@@ -22,6 +22,7 @@ from memory_assets.transcripts.account import MIN_LEAF
 from memory_assets.transcripts.authorship import BY_PROGRAM, UNSAID, authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import blocks_of
+from memory_assets.transcripts.enclosed import replaced
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
@@ -61,8 +62,8 @@ _SESSION_IN_PATH = re.compile(r"_([0-9A-Za-z-]+)\.jsonl$")
 _RUN = re.compile(r"run-\d+")
 """The directory of a subagent's run, which an extension may be told to put where no session is
 named (`defaultSessionDir` of pi-subagents): what it was asked, an agent wrote."""
-_SKILL = re.compile(r'<skill name="([^"\n]*)"[^>]*>.*?</skill>\s*', re.DOTALL)
-_FILE = re.compile(r'<file name="([^"\n]*)">.*?</file>', re.DOTALL)
+_SKILL = re.compile(r'<(skill) name="([^"\n]*)"[^>]*>')
+_FILE = re.compile(r'<(file) name="([^"\n]*)">')
 
 
 class PiSession(Session):
@@ -241,8 +242,8 @@ def _with_details(text: str, details: Any) -> str:
 
 def prompt_text(text: str) -> str:
     """Return the typed text, without the skills and files that Pi inserts for their names."""
-    text = _FILE.sub(lambda found: f"@{found.group(1)}", text)
-    text = _SKILL.sub(lambda found: f"/skill:{found.group(1)} ", text)
+    text = replaced(text, _FILE, lambda opening: f"@{opening.group(2)}")
+    text = replaced(text, _SKILL, lambda opening: f"/skill:{opening.group(2)} ", blanks=True)
     return text.strip()
 
 

@@ -25,6 +25,7 @@ from memory_assets.transcripts.authorship import Origin, authored
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.blocks import blocks_of
 from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.enclosed import enclosed, replaced
 from memory_assets.transcripts.fields import (
     IMAGE,
     from_json,
@@ -65,8 +66,7 @@ _TYPED = re.compile(
 )
 _INSERTED = re.compile(
     r"<(environment_details|explicit_instructions|file_content|folder_content|mode_notice"
-    r"|custom_instructions|SYSTEM_NOTICE)\b[^>]*>.*?</\1>",
-    re.DOTALL,
+    r"|custom_instructions|SYSTEM_NOTICE)\b[^>]*>"
 )
 _RESULT = re.compile(r"\[[^\n]{1,400}\] Result:")
 _MACHINE = ("[TASK RESUMPTION]", "[ERROR]", "# task_progress")
@@ -333,9 +333,11 @@ def typed_in(texts: Sequence[str], *, is_first: bool) -> tuple[list[str], list[s
             of_tool = not text.partition("Result:")[2].strip()
             inserted.append(text)
             continue
-        own = _INSERTED.sub("", text).strip()
+        own = replaced(text, _INSERTED, lambda _: "").strip()
         if own != text.strip():
-            inserted += [found.group() for found in _INSERTED.finditer(text)]
+            inserted += [
+                text[begin.start() : after] for begin, _, after in enclosed(text, _INSERTED)
+            ]
         tagged = _TYPED.fullmatch(own)
         if tagged and not (of_tool and "\n" in own and not _BY_PERSON.search(own[:200])):
             typed.append(tagged.group(2))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
@@ -46,7 +46,7 @@ _FRAME = re.compile(r"</?(?:think|tool-use|details|summary)\b[^>]*>")
 _ECHO = "<command-"
 """How the echo of a command begins."""
 _THOUGHT = "Thought Process"
-_FENCE = re.compile(r"^(```+|~~~+)([\w+-]*)\n(.*?)^\1\s*$", re.M | re.S)
+_OPENS = re.compile(r"^(```+|~~~+)([\w+-]*)\n", re.M)
 _INLINE = re.compile(r"^(?:- command: )?`(?:\[bash -lc )?([^`\n]+?)\]?`$", re.M)
 _PATH = re.compile(r"`((?:\.{0,2}/|[A-Za-z]:\\)[^`\n]+)`")
 _SHELLS = ("bash", "sh", "shell", "zsh", "console")
@@ -255,6 +255,31 @@ def _framed_parts(body: str) -> Iterator[tuple[int, int]]:
         at = end
 
 
+class _Fence(NamedTuple):
+    """A block of code: where it begins, its language and its text."""
+
+    start: int
+    language: str
+    text: str
+
+
+def _fences(body: str) -> Iterator[_Fence]:
+    """Yield the blocks of code that end. An end that is missing is looked for once."""
+    missing: set[str] = set()
+    at = 0
+    while (opening := _OPENS.search(body, at)) is not None:
+        at = opening.end()
+        mark, language = opening.groups()
+        closing = None
+        if mark not in missing:
+            closing = re.compile(rf"^{mark}[ \t]*$", re.M).search(body, at)
+        if closing is None:
+            missing.add(mark)
+            continue
+        yield _Fence(opening.start(), language, body[at : closing.start()])
+        at = closing.end()
+
+
 def _framed(text: str) -> JsonObject:
     """Return a thought, or a call: its name, what it was given and what came of it."""
     if text.startswith("<think"):
@@ -263,19 +288,19 @@ def _framed(text: str) -> JsonObject:
     tool = (name.group(1) or name.group(2) or "") if name else ""
     body = _FRAME.sub("", text)
     body = re.sub(r"^\s*Tool use: \*\*[^*\n]*\*\*", "", body, count=1).strip()
-    fences = list(_FENCE.finditer(body))
+    fences = list(_fences(body))
     given_kind = _KIND.search(text)
     kind = given_kind.group(1) if given_kind else _KINDS.get(tool, "")
     command = ""
-    asked = next((each for each in fences if each.group(2) in _SHELLS), None)
+    asked = next((each for each in fences if each.language in _SHELLS), None)
     if kind == "shell":
         inline = _INLINE.search(body)
-        command = asked.group(3).strip() if asked else inline.group(1) if inline else ""
+        command = asked.text.strip() if asked else inline.group(1) if inline else ""
     told = _RESULT.search(body)
     shown = (each for each in fences if each is not asked or kind != "shell")
-    answers = (each for each in shown if kind != "write" or each.group(2) in _PLAIN)
-    first = told or next(answers, None)
-    cut = first.start() if first else len(body)
+    answers = (each for each in shown if kind != "write" or each.language in _PLAIN)
+    answer = next(answers, None)
+    cut = told.start() if told else answer.start if answer else len(body)
     given = {"given": body[:cut].strip(), "command": command}
     return {"type": "tool", "name": tool, **given, "result": body[cut:].strip()}
 

@@ -134,6 +134,9 @@ APART: tuple[AnchoredRule, ...] = (
          rf"(?i)name=\"[\w. -]{{0,60}}{_TELLING}[\w. -]{{0,20}}\"[^<>\n]{{0,80}}>\s{{0,60}}"
          r"<value>\s{0,60}(?P<secret>[^<>\s]{4,400})\s{0,60}</value>",
          '<setting name="DbPassword" x="y">\n<value>' + FILL[:12] + "</value>"),
+    rule("paired-secret", "password>", typed_password,
+         r"(?i)(?<!/)password>\s{1,60}<value>\s{0,60}(?P<secret>[^<>\s]{4,400})\s{0,60}</value>",
+         "<AppPassword>\n<Value>" + FILL[:12] + "</Value>"),
     *(rule("paired-secret", f"{noun}(", mixed_password,
            rf"(?i){noun}\(\s{{0,40}}(?:[^()]{{0,160}}?[\s,])?(?:secret_?)?"
            rf"(?:value|string|data|payload)\s?[=:]\s?{_TYPED}",
@@ -156,7 +159,7 @@ APART: tuple[AnchoredRule, ...] = (
            rf"(?i){name}s?[\w]{{0,8}}[\"']?\s{{0,3}}[:=]\s{{0,3}}[\[(]?[\"']?"
            r"(?P<secret>[\w.+/=-]{12,400}"
            r"(?:[\"']?(?:[ ]?[,;|][ ]?|[ ])[\"']?[\w.+/=-]{12,400}){1,20})",
-           f"APP_{name}s={FILL[:24]},{FILL[20:44]}")
+           f"APP_{name}={FILL[:24]},{FILL[20:44]}")
       for name in ("token", "key", "secret", "keyring")),
     *(rule("login-password", name, _are_logins,
            rf"(?i){name}(?:=|: )[\"']?(?P<secret>[\w.@+-]{{1,60}}:[^\s\"',;:]{{4,100}}"
@@ -184,10 +187,6 @@ APART: tuple[AnchoredRule, ...] = (
            r"(?P<secret>[^\s\"'`<>]{5,400})[\"'`]?(?=[ \t]{0,8}(?:\r?\n|$))",
            f"**{word}**\n`{FILL[:20]}`")
       for word in ("password", "passphrase", "token", "secret", "key")),
-    *(rule("named-secret", word, likely_password if "pass" in word else drawn_value,
-           rf"(?i){word}(?:[\"']\])? = \(\s{{0,40}}[\"'](?P<secret>[^\"'\n]{{5,400}})[\"']",
-           f'APP_{word} = (\n    "{FILL[:20]}"\n)')
-      for word in ("password", "token", "secret", "key")),
     *(rule("announced-secret", f"{word}: (", drawn_value,
            rf"(?i){word}: \([^()\n]{{1,30}}\)[ \t]{{0,4}}\r?\n[ \t]{{0,8}}(?P<secret>\S{{8,200}})"
            r"(?=[ \t]{0,8}(?:\r?\n|$))", f"{word}: (generated)\n{FILL[:16]}")
@@ -244,10 +243,17 @@ APART: tuple[AnchoredRule, ...] = (
            f"['{word}', '{FILL[:12]}']")
       for word in ("password", "passwd", "secret", "token")),
     *(rule("named-secret", name, bool,
-           rf"(?i){name}(?:[ ]?=|:)[ ]?(?:(?:bytes\.)?fromhex|buffer\.from|(?:base64\.)?b64decode)"
-           r"\(\s{0,4}[bru]?[\"'](?P<secret>[0-9A-Za-z+/_-]{32,400}={0,2})[\"']",
+           rf"(?i){name}(?:_hex|_b64)?(?:[ ]?=|:)[ ]?(?:(?:bytes\.)?fromhex|buffer\.from"
+           rf"|(?:base64\.)?b64decode)"
+           r"\(\s{0,4}[bru]?[\"'](?P<secret>[0-9A-Za-z+/_-]{16,400}={0,2})[\"']",
            f'app_{name} = bytes.fromhex("{HEX}")')
-      for name in ("key", "secret", "seed")),
+      for name in ("key", "secret", "seed", "password", "token")),
+    *(rule("named-secret", name, bool,
+           rf"(?i){name}\w{{0,8}}(?:\[\d{{0,4}}\])?[ ]?=[ ]?(?:new )?(?:(?:byte|uint8array|bytes"
+           rf"|bytearray)\W{{0,3}})?"
+           r"[\[{(]{1,2}\s{0,24}(?P<secret>0x[0-9a-f]{2}(?:,\s{0,24}0x[0-9a-f]{2}){7,127})",
+           f"char {name}[] = {{" + ", ".join("0x" + HEX[at : at + 2] for at in range(20)) + "};")
+      for name in ("key", "secret", "passw", "token")),
     *(rule("named-secret", f"{name}_code", drawn_value,
            rf"(?i){name}_code(?:=|: )[\"']?(?P<secret>[A-Za-z0-9-]{{10,100}})(?=[\s\"',;]|$)",
            f"APP_{name}_code={FILL[:16]}")
@@ -323,10 +329,6 @@ APART: tuple[AnchoredRule, ...] = (
            rf"(?i){name}=\$\(cat <<-?[\"']?\w{{1,20}}[\"']?\r?\n[ \t]*"
            r"(?P<secret>[^\s\"']{8,400})(?=\r?\n)",
            f"APP_{name}=$(cat <<'E'\n{FILL[:20]}\nE\n)")
-      for name in ("token", "key", "secret", "pass")),
-    *(rule("named-secret", f"{name}=\\\n", likely_password,
-           rf"(?i){name}=\\\r?\n[ \t]*[\"']?(?P<secret>[^\s\"']{{5,400}})",
-           f"APP_{name}=\\\n{FILL[:20]}")
       for name in ("token", "key", "secret", "pass")),
     rule("named-secret", 'pw"', typed_password,
          r"(?i)(?<![a-z])pw\"\s{0,3}(?::|=>)\s{0,3}\"(?P<secret>[^\"\n]{4,100})\"",

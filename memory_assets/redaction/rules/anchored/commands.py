@@ -176,7 +176,7 @@ COMMANDS: tuple[AnchoredRule, ...] = (
       for anchor, pattern, sample in (
           ("printenv ", rf"printenv {_NAME}", "printenv APP_SECRET"),
           ("echo ", rf"echo [\"']?\$\{{?{_NAME}\}}?[\"']?", "echo $APP_SECRET"),
-          ("{.data.", r"\{\.data\.[^\n]{1,80}base64 -{1,2}[dD]\w{0,5}", "{.data.x}' | base64 -d"))),
+          ("{.data.", r"\{\.data\.[^\n]{1,80}", "{.data.x}' | base64 -d"))),
     *(rule("printed-secret", anchor, drawn_value,
            rf"{pattern}[\"'\])}}]{{0,3}}\r?\n(?:Out\[\d{{1,4}}\]: |=> ?)?[\"']?"
            r"(?P<secret>[^\s<$\"'][^\s\"']{3,400})(?=[\"']?(?:\s|$))",

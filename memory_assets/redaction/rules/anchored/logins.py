@@ -82,7 +82,7 @@ LOGINS: tuple[AnchoredRule, ...] = (
                          "bcrypt.hashsync", "bcrypt.hashpw", "argon2.hash", "comparepassword")),
           *((f"{name}(", name, rf"[^()\n]{{1,120}}?{_NEXT}b?", drawn_or_chosen, f'{name}(x, ')
             for name in ("jwt.sign", "jwt.verify", "jwt.encode", "jwt.decode", "createhmac")),
-          *((f"{name}(", name, "b?", drawn_or_chosen, f"{name}(")
+          *((f"{name}(", name, r"b?(?!\\?[\"']pk_)", drawn_or_chosen, f"{name}(")
             for name in ("hmac.new", "fernet", "cookieparser", "stripe")),
           *((f"{name}(", name, (_ANY + _NEXT) * 2, argument_password, f'{name}("x", "app", ')
             for name in ("mysql_connect", "mysqli_connect", "mysql_pconnect", "mysqli", "pdo",

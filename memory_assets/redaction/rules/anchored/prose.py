@@ -77,6 +77,7 @@ _WORDS = (
     ("contrasena", b"contrasena"),
     ("clave", b"clave"),
     ("mot de passe", b"mot de passe"),
+    ("mot_de_passe", b"mot_de_passe"),
     ("kennwort", b"kennwort"),
     ("wachtwoord", b"wachtwoord"),
     ("lösenord", b"senord"),

@@ -6,13 +6,15 @@ The rows are in the other modules of this package.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from memory_assets.redaction.rules.formats import sample_characters
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
+
+Inside = Callable[[str, re.Match[str]], Iterator[tuple[int, int]]]
 
 FILL = sample_characters("A-Za-z0-9", 60)
 HEX = sample_characters("0-9a-f", 64)
@@ -62,6 +64,9 @@ class AnchoredRule:
     sample: str
     lead: int = 0
     """How many characters before the anchor the pattern begins."""
+    inside: Inside | None = None
+    """Yields the ranges of the secrets that follow what the pattern matches; None if the secret is
+    the pattern's group."""
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -75,6 +80,12 @@ def rule(
     """Return a row as a rule: look for `anchor` (a lower-case literal); there `pattern` must match,
     and `accept` what is in its group `secret`. `sample` is made up, for the self-test."""
     return AnchoredRule(name, anchor.encode(), pattern, accept, sample, lead)
+
+
+def rule_above(name: str, anchor: str, inside: Inside, pattern: str, sample: str) -> AnchoredRule:
+    """Return a row whose `pattern` matches what stands before several secrets, which `inside`
+    finds."""
+    return AnchoredRule(name, anchor.encode(), pattern, any_value, sample, inside=inside)
 
 
 def any_value(value: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from memory_assets.redaction.rules.anchored.apart import APART
+from memory_assets.redaction.rules.anchored.below import BELOW
 from memory_assets.redaction.rules.anchored.commands import COMMANDS
 from memory_assets.redaction.rules.anchored.connections import CONNECTIONS
 from memory_assets.redaction.rules.anchored.files import FILES
@@ -76,7 +77,9 @@ def _is_certain_credential(value: str) -> bool:
 
 
 CALLS: tuple[AnchoredRule, ...] = (
-    *(rule("set-password", anchor, quoted_password, rf"(?i){anchor}\({_SECRET}",
+    *(rule("set-password", anchor, quoted_password,
+           rf"(?i){anchor}\(\s{{0,24}}(?:{_QUOTED},\s{{0,24}}){{0,3}}?"
+           rf"{_SECRET}\s{{0,4}},?\s{{0,24}}\)",
            f"x.{anchor}(" + '"' + FILL[:12] + '")')
       for anchor in ("setpassword", "set_password", "setpasswd", "withpassword", "setsecret")),
     *(rule("default-password", f"password{quote},", quoted_password,
@@ -133,7 +136,8 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
          r"(?P<secret>[^\s\"'\\:]{1,80}:(?:'[^'\n]{3,200}'|\"[^\"\n]{3,200}\")|\"[^\"\n]{3,200}\"|'[^'\n]{3,200}'|[^\s\"'\\]{3,200})",
          "curl -s -u admin:" + FILL[:12] + " https://example.invalid"),
     rule("command-password", " -p ", lambda value: not values.is_reference(value.strip("'\"")),
-         r" -p (?P<secret>[^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')",
+         r" -p (?![a-z]{1,30} [<>])(?P<secret>[^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\""
+         r"|'[^'\n]{4,200}')",
          "sshpass -p " + FILL[:12] + " ssh host"),
     rule("azure-account-key", "accountkey", values.is_mixed,
          r"(?i:accountkey)\s{0,4}[=:]\s{0,4}[\"']?(?P<secret>[A-Za-z0-9+/]{20,120}={0,2})",
@@ -203,6 +207,7 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     *LOGINS,
     *FILES,
     *APART,
+    *BELOW,
     *SPOKEN,
     *PRINTED,
     *PRIVATE_KEYS,

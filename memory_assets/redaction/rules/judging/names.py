@@ -49,7 +49,7 @@ _PASSWORD_WORDS = word_set(
     "password passwd passphrase pass pwd passcode passwort motdepasse userpass dbpass"
     " rootpass adminpass mypass sshpass userpwd dbpwd pswd pswrd psword passwrd"
     " mysqlpass pgpass postgrespass redispass ftppass smtppass mailpass ldappass sqlpass proxypass"
-    " authpass loginpass wifipass sudopass requirepass masterauth"
+    " authpass loginpass wifipass sudopass requirepass masterauth passwords"
 )
 _TOKEN_WORDS = word_set(
     "secret secrets token tokens auth authorization credential credentials creds cred"
@@ -71,7 +71,7 @@ _PUBLIC_WORDS = word_set(
     " dedupe hash max min num count total avg special mask pad eos bos unk cls sep stop"
     " input output prompt completion reasoning thinking context cached budget remaining used"
     " next page starting continuation csrf xsrf sync resume cancellation cancel design color colour"
-    " theme syntax lexer parser per fake mock dummy run cursor element react"
+    " theme syntax lexer parser per fake sitekey mock dummy run cursor element react"
 )
 _COPIES = word_set("primary secondary")
 """Words for one of two keys of an account, which are secrets (`primaryMasterKey`): but a database's

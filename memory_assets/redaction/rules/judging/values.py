@@ -34,7 +34,7 @@ _PLACEHOLDER = re.compile(
     | ^(?:STAND_INS)!?$
     """.replace("STAND_INS", "|".join(_STAND_INS))
 )
-_STAND_IN_WORDS = frozenset(_STAND_INS)
+STAND_IN_WORDS = frozenset(_STAND_INS)
 _EXAMPLE_PIECE = re.compile(r"[^\W_]+")
 _REFERENCE = re.compile(
     r"""(?x)
@@ -67,7 +67,7 @@ _JOINED = re.compile(
     r"(?:[A-Z][a-z]{3,11}){2,5}|[A-Za-z][a-z]{2,11}(?:[!#$%^*~+&?][A-Za-z][a-z]{2,11}){1,4}"
     r"|[a-z]{4,11}(?:([-.])[a-z]{4,11})(?:\1[a-z]{4,11}){2,4}"
 )
-_CODE_WORDS = word_set(
+CODE_WORDS = word_set(
     "abstract access account action additional address admin agent allow amazon ansible append"
     " application argument array arrow assembly async attribute audio auth authentication"
     " authenticator auto azure base basic binary block body buffer build builder bundle button"
@@ -128,7 +128,7 @@ _PIECE = re.compile(r"[A-Za-z0-9]+")
 _FRAGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _WORDS = re.compile(r"^[A-Za-z]{2,}(?:[-_ .][A-Za-z]{2,})+$")
 _APP_PASSWORD = re.compile(r"^[a-z]{4}(?: [a-z]{4}){3}$")
-_PHRASE = re.compile(r"^[a-z0-9!#$%&*+@^-]{3,16}(?: [a-z0-9!#$%&*+@^-]{3,16}){2,6}$")
+_PHRASE = re.compile(r"^[a-z0-9!#$%&*+@^-]{3,16}(?: [a-z0-9!#$%&*+@^-]{1,16}){2,6}$")
 _NUMBERED = re.compile(r"[\w!#$%&*+@^-]{2,24}(?: [\w!#$%&*+@^-]{2,24}){1,5}")
 _NUMBERED_WORD = re.compile(r"[A-Za-z]{4,20}\d{3,8}[!#$%*?]{0,2}")
 _MESSAGE = re.compile(
@@ -188,7 +188,7 @@ def is_example(value: str) -> bool:
     (`dev-secret`, `test-key-12345`), which everybody would guess."""
     pieces = _EXAMPLE_PIECE.findall(value)
     return is_placeholder(value) or all(
-        each.lower() in _STAND_IN_WORDS or (each.isdigit() and len(each) <= 5) for each in pieces
+        each.lower() in STAND_IN_WORDS or (each.isdigit() and len(each) <= 5) for each in pieces
     )
 
 
@@ -370,7 +370,7 @@ def is_joined(value: str) -> bool:
     """Return whether `value` is words in one, as in `HarborWalnut`, `harbor!walnut` or, if they are
     four, `harbor-walnut-otter-zebra`, and none that code and labels are made of."""
     return _JOINED.fullmatch(value) is not None and not any(
-        word in _CODE_WORDS or word.removesuffix("s") in _CODE_WORDS
+        word in CODE_WORDS or word.removesuffix("s") in CODE_WORDS
         for word in map(str.lower, _FRAGMENT.findall(value))
     )
 

@@ -13,13 +13,17 @@ import re
 from memory_assets.redaction.rules.anchored.rule import likely_password, spoken_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.phrases import is_mixture
 
-LINKED = rb"(?: (?:is|was|as|are)| [-(\x3c]?-?) ?(?i:the|my|our|your) (?:[A-Za-z0-9.\'/_\-]+ ){0,3}"
+LINKED = (
+    rb"(?:(?: (?:is|was|as|are)| [-(\x3c]?-?) ?(?i:the|my|our|your|its|their|his|her)| in as)"
+    rb" (?:[A-Za-z0-9.\'/_\-]+ ){0,3}"
+)
 """What stands before a noun that follows its value, in the ASCII copy of a text."""
 NOUNS = (b"token", b"key", b"secret", b"credential")
 ENCODER = rb"\|[ ]?base64"
 REACH = 200
-_ARTICLE = r"(?:the|my|our|your|das|mein|le|la|el|mi)"
+_ARTICLE = r"(?:the|my|our|your|its|their|his|her|das|mein|le|la|el|mi)"
 _LINK = (
     r"[\"'`*]{0,3}(?:,[ ](?=(?:that|it|which)(?:['’]s| is)[ ])|[ \t]{1,3}(?=[^\s]))"
     r"(?:(?:that|it|which) is[ ]|(?=(?:that|it|which)['’]s[ ])"
@@ -67,10 +71,13 @@ def find_before(text: str, position: int) -> tuple[int, int] | None:
         return None
     value = said["value"]
     if noun["password"]:
-        is_secret = _is_password(value) or (_says_password(noun) and likely_password(value))
+        is_secret = _is_password(value) or (
+            _says_password(noun) and (likely_password(value) or is_mixture(value))
+        )
     else:
         is_secret = said["article"] is not None and is_generated(value, _TOKEN_BITS)
-    if not is_secret and not (values.is_hex(value) and len(value) >= _SHORTEST_HEX):
+    linked = noun["password"] or said["article"] or " in as " in said.group()
+    if not is_secret and not (linked and values.is_hex(value) and len(value) >= _SHORTEST_HEX):
         return None
     start = position - len(window) + said.start("value")
     return start, start + len(value)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from memory_assets.redaction.rules.anchored.rule import likely_password, spoken_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
+from memory_assets.redaction.rules.judging.phrases import is_words
 from memory_assets.redaction.rules.wordlist import words
 
 _BEGINNINGS = words(
@@ -218,7 +219,9 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
     if strong:
         below = _BELOW.match(text, start, start + REACH)
         if below is not None and (
-            _score(below["value"]) + strong >= _BITS - _CLASS_BITS or _looks_chosen(below["value"])
+            _score(below["value"]) + strong >= _BITS - _CLASS_BITS
+            or _looks_chosen(below["value"])
+            or is_words(below["value"])
         ):
             return below.span("value")
     stop = _STOP.search(text, start, start + REACH)

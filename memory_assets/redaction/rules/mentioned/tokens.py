@@ -152,6 +152,11 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
     return below and is_generated(value, _BITS) and _PARENT.search(line) is not None
 
 
+def is_something_else(name: str) -> bool:
+    """Return True if `name` says what else than a secret its value is."""
+    return _SOMETHING_ELSE.search(name) is not None or _NOT_SECRET.search(name) is not None
+
+
 def is_hash_below_key(before: str, value: str) -> bool:
     """Return True if `value` is a hash or a UUID and the line above it speaks of a key that may be
     a cache's or a record's."""

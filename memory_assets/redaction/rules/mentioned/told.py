@@ -1,0 +1,129 @@
+"""Passwords that sentences tell: a word for passwords or for logging in, and, a clause or two
+later, the value behind a word that gives it (`it is now X`, `lets me in with X`, `answer X`).
+
+For the engine: `find_told` is asked at every match of `passwords.KEYWORDS` and `KEYWORDS` and looks
+at `REACH` characters after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memory_assets.redaction.rules.anchored.rule import likely_password
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.phrases import (
+    is_mixture,
+    is_said,
+    is_words,
+    phrase_length,
+)
+
+REACH = 180
+KEYWORDS = tuple(
+    word.encode()
+    for word in (
+        "pass phrase", "unlock phrase", "unlock code", "code secret", "logged in", "log in",
+        "sign in", "signed in", "get in", "me in", "you in", "sudo", "wifi", "wi-fi",
+        "root account", "one secret", "the secret", "three words", "four words", "five words",
+        "six words", "the pass ",
+    )
+)  # fmt: skip
+"""Lower-case words, besides those of `passwords.py`, after which a password is told."""
+_STRONG = re.compile(
+    r"(?i)(?:pas+[wcp]|(?:the )?pass(?=[ ])|kennwort|contrase|wachtwoord|senha|mots? de passe"
+    r"|mdp|has.o|heslo|l.senord|pwd?\b"
+    r"|unlock|code secret|(?:one|the) secret|(?:three|four|five|six) words)[^\W_]*(?![\w(\[/%-]"
+    r"|\.\w|::)"
+)
+"""Words for passwords. Others say that somebody logs in."""
+_WEAK = re.compile(f"(?i)(?:{'|'.join(word.decode() for word in KEYWORDS)})(?![a-z])")
+_LINK = re.compile(
+    r"(?i)(?:(?<![\w-])(?:is|was|are|be|becomes|became|lautet|ist|war|hei(?:ß|ss)t|est|es|è|é|reads|wants"
+    r"|takes|expects|answer(?:s|ed)?|type|enter|give it|use|try|with|mit|avec|con|to|c['’]est"
+    r"|it['’]s|that['’]s"
+    r"|words)(?:[ ](?:now|still|again|currently|just|jetzt|noch|the word|the words|with|set to"
+    r"|changed to"
+    r"|simply|probably))?(?::|(?=[ \r\n]))|(?P<sign>:|=|->|→|=>)|(?<=\w )(?=\([^()\n]{5,80}\)))"
+    r"[ \t]*(?:\r?\n[ \t>]*)?[\"'`“«(*]{0,3}"
+)
+_TOKEN = re.compile(
+    r"[^\s\"'`<>(){}\[\]|“”«»、。，]{5,60}+"
+    r"(?![(\[]|[\"'`<]\w|[ ](?:credentials?|accounts?|auth\w*)\b)"
+)
+_WORDS = re.compile(r"[^\W\d_]{2,14}\d{0,4}(?: [^\W\d_]{2,14}\d{0,4}){1,8}")
+_ENDS = re.compile(
+    r"passw|\n[ \t]*\n|[{}<>\[\]|=]|[.!?](?=\s)(?!\s+(?:it|that|this|the new one|here|now|both"
+    r"|on)\b)",
+    re.I,
+)
+_PROSE = re.compile(r"[^\n:={}()<>\[\]|]{0,60}")
+"""What may stand between a word for passwords and a sign, before the value."""
+_OF_OTHERS = re.compile(
+    r"(?i)(?<![a-z])(?:users?|username|account|host|server|versions?|id|named|called|of|line|port|file"
+    r"|via|see|than|since|until|commit|branch|node|section|page|room|ticket|issue|table|database|db"
+    r"|package|install|import|ids?:?|hash|email|address|url|name|role|group|project)"
+    r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
+)
+_OTHER_THINGS = re.compile(
+    r"(?i)(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|oauth|aes|rsa|http|ed\d|ascii|x509|web\d|risc|arm\d)\w*"
+)
+_NOUN_GIVEN = re.compile(r"(?i)(?:is|was|ist|war|lautet|hei(?:ß|ss)t|est|es|è|é) [\"'`“«]?$")
+_NOUN = re.compile(r"[A-ZÄÖÜ][^\W\dA-Z_]{5,20}(?=[.,;!]?(?:\s*$|\n| (?:and|und|et|y)\b)|[.,;!][ ])")
+"""A word with a capital, alone behind a verb: a name, as people take for passwords."""
+_INSIDE_NAMES = frozenset("_.-/$@#:&")
+
+
+def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the passwords that the sentences after a word at `position` tell."""
+    before = text[max(position - 1, 0) : position]
+    if before in _INSIDE_NAMES or (
+        before.isalnum() and not text[position - 1 : position + 4].isupper()
+    ):
+        return
+    end = min(position + REACH, len(text))
+    word = _STRONG.match(text, position)
+    weak = None if word else _WEAK.match(text, position)
+    if weak is not None:
+        start = weak.end()
+    elif word is not None:
+        start = word.end()
+    else:
+        return
+    stop = _ENDS.search(text, start, end)
+    end = stop.start() + (text[stop.start()] in "=>") if stop else end
+    for link in _LINK.finditer(text, start, min(end + 4, len(text))):
+        at = link.end()
+        if at > end or at >= len(text) or _OF_OTHERS.search(text[max(at - 40, 0) : at]) is not None:
+            continue
+        if link["sign"] and _PROSE.fullmatch(text, start, link.start()) is None:
+            continue
+        quoted = text[at - 1] in "\"'`“«("
+        words = _WORDS.match(text, at, min(at + 120, len(text))) if word else None
+        length = phrase_length(words.group(), 3 if quoted else 4) if words else 0
+        if not length and (token := _TOKEN.match(text, at, min(at + 80, len(text)))) is not None:
+            value = token.group().rstrip(".,;:!?")
+            length = len(value) if _is_password(value, word is not None) else 0
+        if not length and word and _NOUN_GIVEN.search(text, link.start(), at) is not None:
+            noun = _NOUN.match(text, at)
+            length = len(noun.group()) if noun and not is_said(noun.group()) else 0
+        if length:
+            yield at, at + length
+
+
+def _is_password(value: str, strong: bool) -> bool:
+    """Return True if `value`, told in a sentence, has the form of a password."""
+    if (
+        values.is_hex(value)
+        or is_said(value.rstrip("0123456789!?."))
+        or _OTHER_THINGS.match(value) is not None
+        or (value.isupper() and "-" not in value)
+    ):
+        return False
+    if strong:
+        return likely_password(value) or is_mixture(value) or is_words(value)
+    return (
+        values.is_chosen(value)
+        or (likely_password(value) and values.is_worded(value, quoted=False))
+        or (is_mixture(value) and value.lower() != value and "-" not in value)
+    )

@@ -1,0 +1,53 @@
+"""Text between an opening tag and the closing one, in time that grows with the text alone.
+
+A pattern such as `<(a|b)>.*?</\\1>` reads on to the end of the text from every opening that nothing
+closes, so thousands of openings take minutes. Here a closing that is missing is looked for once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+
+class Enclosed(NamedTuple):
+    """An opening tag, whose group 1 is the tag's name, and where its closing begins and ends."""
+
+    opening: re.Match[str]
+    end: int
+    after: int
+
+
+def enclosed(text: str, opening: re.Pattern[str]) -> Iterator[Enclosed]:
+    """Yield each opening that its closing tag follows; what is inside is not searched again."""
+    missing: set[str] = set()
+    at = 0
+    while (begin := opening.search(text, at)) is not None:
+        closing = f"</{begin.group(1)}>"
+        end = -1 if closing in missing else text.find(closing, begin.end())
+        if end < 0:
+            missing.add(closing)
+            at = begin.end()
+            continue
+        at = end + len(closing)
+        yield Enclosed(begin, end, at)
+
+
+def replaced(
+    text: str,
+    opening: re.Pattern[str],
+    put: Callable[[re.Match[str]], str],
+    *,
+    blanks: bool = False,
+) -> str:
+    """Return `text` with what `put` returns for an opening in place of all that it encloses, and,
+    if `blanks`, of the blanks behind it."""
+    parts: list[str] = []
+    at = 0
+    for found in enclosed(text, opening):
+        parts += [text[at : found.opening.start()], put(found.opening)]
+        at = found.after
+        while blanks and text[at : at + 1].isspace():
+            at += 1
+    return "".join((*parts, text[at:])) if parts else text
