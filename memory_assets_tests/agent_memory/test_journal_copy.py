@@ -143,6 +143,38 @@ def test_a_damaged_journal_is_set_aside_for_its_copy(wordy: Agents, torn: str) -
     assert not aside.exists() and b"Question number" not in wordy.bytes_at_rest()
 
 
+@pytest.mark.parametrize("damaged", [b"CREATE TABLE memories", b"memory_id", b"CREATE INDEX"])
+def test_a_byte_that_changed_in_the_schema_is_damage(wordy: Agents, damaged: bytes) -> None:
+    """SQLite's own error quotes what cannot be decoded, at which Python fails, or it says that a
+    column is not there; the copy takes the journal's place all the same."""
+    wordy.components.journal.cut_log()
+    path = closed(wordy)
+    whole = path.read_bytes()
+    at = whole.index(damaged) + len(damaged) - 2
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+    assert not found(wordy).ok
+    with pytest.raises(StoreError, match="cannot use"):
+        AgentJournal(path)
+    ingest(wordy)
+    assert found(wordy).ok and said(wordy) == [0]
+
+
+def test_a_journal_whose_log_lost_its_end_is_begun_again_with_its_copy(wordy: Agents) -> None:
+    """SQLite ignores the frames of a log from the first on that is damaged, and says nothing."""
+    wordy.components.journal.cut_log()
+    path = wordy.data_dir / FILE_NAME
+    older = path.read_bytes()
+    say(wordy, 1)
+    ingest(wordy)
+    closed(wordy)
+    path.write_bytes(older)
+    for end in ("-wal", "-shm"):
+        path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
+    assert "lacks changes" in found(wordy).found
+    ingest(wordy)
+    assert found(wordy).ok and said(wordy) == [0, 1]
+
+
 def test_what_is_forgotten_is_in_no_copy(wordy: Agents) -> None:
     """Nor comes it back when the journal is lost."""
     selected = select(wordy.components, Selection(conversation="c1"))
