@@ -207,8 +207,7 @@ class SessionRedaction:
         self, first_pass: Iterable[FirstPass], expected_hash: str, *, is_held: bool
     ) -> tuple[Redaction, SessionRows]:
         """Run the second pass; return the redaction, of which it is not said up to which known
-        secret it is free, and the rows. If the first pass is held in memory, so are the records,
-        for the stages that follow, as far as there is room.
+        secret it is free, and the rows. Of a first pass that is held, the records are, too.
 
         The audit's footer has the hash of the records, and the catalogue gets both products
         in one transaction, so that a session interrupted in between is redacted again.
@@ -218,9 +217,8 @@ class SessionRedaction:
         """
         key = self.session.key
         about = {"input_hash": expected_hash, "run_id": self.components.run_id}
-        rows: Iterable[RedactedRecord | Stored] = self._finished_records(first_pass)
-        if is_held:
-            rows = list(rows)
+        finished = self._finished_records(first_pass)
+        rows = list(finished) if is_held else finished
         records = arrow_rows(REDACTED_RECORDS, rows, footer=about)
         footer = {**records.footer, "facts": json.dumps(self._facts())}
         if self.session.retained is not None:
