@@ -51,6 +51,9 @@ _TOKEN = re.compile(
     r"[^\s\"'`<>(){}\[\]|“”«»、。，]{5,60}+"
     r"(?![(\[]|[\"'`<]\w|[ ](?:credentials?|accounts?|auth\w*)\b)"
 )
+_APART = re.compile(r"(?<=[\s\"'`“«*])" + _TOKEN.pattern + r"(?=[\s\"'`”»*]|$)")
+_CERTAIN = re.compile(r"[a-z]\d[a-z]|[A-Z][a-zäöüé]{3,}\d|\d[A-Z][a-z]|[a-z]{4}\d{2,}[!?.]?$")
+"""Forms that names in sentences seldom have."""
 _WORDS = re.compile(r"[^\W\d_]{2,14}\d{0,4}(?: [^\W\d_]{2,14}\d{0,4}){1,8}")
 _ENDS = re.compile(
     r"passw|\n[ \t]*\n|[{}<>\[\]|=]|[.!?](?=\s)(?!\s+(?:it|that|this|the new one|here|now|both"
@@ -65,6 +68,7 @@ _OF_OTHERS = re.compile(
     r"|package|install|import|ids?:?|hash|email|address|url|name|role|group|project)"
     r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
 )
+_IN_OTHERS = re.compile(r"(?i)\b(?:for|on|at|in|from|as|by|of|via) [\"'`]?$")
 _OTHER_THINGS = re.compile(
     r"(?i)(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|oauth|aes|rsa|http|ed\d|ascii|x509|web\d|risc|arm\d)\w*"
 )
@@ -109,6 +113,24 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
             length = len(noun.group()) if noun and not is_said(noun.group()) else 0
         if length:
             yield at, at + length
+    yield from _beside(text, start, end)
+
+
+def _beside(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the values of a sentence about a password that can be nothing else, whatever verb gives
+    them."""
+    for token in _APART.finditer(text, start, end):
+        value = token.group().rstrip(".,;:!?")
+        if (
+            is_mixture(value)
+            and _CERTAIN.search(value) is not None
+            and _OTHER_THINGS.match(value) is None
+            and not value.isupper()
+            and text[start : token.start()].strip() != ""
+            and not _OF_OTHERS.search(text[max(token.start() - 40, 0) : token.start()])
+            and not _IN_OTHERS.search(text[max(token.start() - 9, 0) : token.start()])
+        ):
+            yield token.start(), token.start() + len(value)
 
 
 def _is_password(value: str, strong: bool) -> bool:
