@@ -73,9 +73,6 @@ _GOES_ON = Phrase(
     r"returns|makes|runs|follows|mirrors|builds|passes|matches|works|takes|shows|handles|keeps|sets|calls|gets|has|does|allows|prevents|ensures)\b"
 )
 _FRAGMENT = re.compile(r"[a-z]+ |[A-Z][a-z]+ing (?!is |was |the \w+ (?:is|was) )")
-_OF_A_FILE = re.compile(r"\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:] ")
-"""How items of a list of changes begin."""
-_TRAILS = re.compile(r"(?:ので|から|ため|けど|のに)\W*$")
 _AMISS = Phrase(
     r"n't\b|\b(?:not?|never|missing|without|still|wrong|fails?|should|could|only|duplicat\w+|unused|"
     r"redundant|mismatch\w*|inconsisten\w+|leak\w*|race|stale|incorrect\w*|ignor\w+|drop\w*|"
@@ -139,8 +136,6 @@ class _Told:
 
     def score(self, one: Said) -> float:
         """Return the score of a sentence, 0 for one that is not worth learning."""
-        if one.sentence.item and one.changed and _OF_A_FILE.match(one.text):
-            return 0.0
         above = f"{one.sentence.heading} {one.sentence.lead}"
         if not one.changed and _PROPOSES.search(above) and not CAUSE.search(one.plain):
             return 0.0
@@ -176,7 +171,7 @@ def _dangles(one: Said) -> bool:
     if text.count('"') % 2:  # of a quotation that goes on
         return True
     if has_no_blanks(text):
-        return POINTS_BACK.match(text) is not None or _TRAILS.search(text) is not None
+        return POINTS_BACK.match(text) is not None
     fragment = _FRAGMENT.match(text)
     if fragment and f"`{fragment[0].strip()}" not in one.record.text:
         return True

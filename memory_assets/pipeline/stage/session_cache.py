@@ -22,7 +22,7 @@ from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.session_analysis.phrases import head_and_tail
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.lake import Lake, rows_from_arrow
-from memory_assets.stores.lake.rows import Stored
+from memory_assets.stores.lake.rows import BATCH_ROWS, Stored
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import ReadReport
 
@@ -148,7 +148,9 @@ class SessionCache:
                 raise
             self._outputs = (source.output_hash, {})
             return (), 0
-        records, outputs = _with_ends(rows_from_arrow(REDACTED_RECORDS, table))
+        parts = (table.slice(at, BATCH_ROWS) for at in range(0, len(table), BATCH_ROWS))
+        rows = (rows_from_arrow(REDACTED_RECORDS, part) for part in parts)
+        records, outputs = _with_ends(chain.from_iterable(rows))
         self._outputs = (source.output_hash, outputs)
         return records, table.nbytes
 

@@ -3,15 +3,19 @@ as in `table.py`."""
 
 from __future__ import annotations
 
+import re
+
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     AnchoredRule,
     any_value,
     likely_password,
+    login_password,
     quoted_password,
     rule,
     typed_password,
 )
+from memory_assets.redaction.rules.judging.phrases import is_mixture, is_said, is_words
 
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
 _WRITES = (
@@ -32,6 +36,16 @@ def _is_typed(value: str) -> bool:
 def _is_printed(value: str) -> bool:
     """Return True if `value`, alone below a command that prints a secret, is no message."""
     return any_value(value) and not value.endswith((":", "...")) and "://" not in value
+
+
+def _is_prompted(value: str) -> bool:
+    """Return True if `value`, behind a prompt for passwords or in a form, is one: also a word."""
+    return typed_password(value) and login_password(value) and not is_said(value)
+
+
+def _is_beside(value: str) -> bool:
+    """Return True if `value`, the cell beside one that says "password", has the form of one."""
+    return likely_password(value) or is_mixture(value) or is_words(value)
 
 
 PRINTED: tuple[AnchoredRule, ...] = (
@@ -70,6 +84,31 @@ PRINTED: tuple[AnchoredRule, ...] = (
            rf"(?:[\"']?(?:text|value|input|content|keys)[\"']?\s?[:=]\s?|{_OF_EVENT[:-1]})){_TYPED}",
            f"get('{anchor}').fill('{FILL[:12]}')")
       for anchor, word in (("pass", "pass(?:word|wd)?"), ("pwd", "pwd"))),
+    *(rule("printed-secret", prompt, _is_prompted,
+           rf"(?i){re.escape(prompt)}[^\n:]{{0,80}}: ?"
+           r"(?P<secret>[^\s\"'`<>{}\[\](),;=:]{4,64})(?=[ \t]*(?:\r?\n|$))",
+           f"{prompt}: harborwalnut\n")
+      for prompt in ("new password", "current password", "old password", "new passphrase",
+                     "sudo] password for ", "enter passphrase", "pem pass phrase",
+                     "enter password", "passphrase again", "password again")),
+    *(rule("sql-password", anchor, typed_password,
+           rf"(?i){before}(?P<secret>[^'\n]{{4,100}})'", f"{sample}'{FILL[:12]}'")
+      for anchor, before, sample in (
+          ("set password", r"set password[^\n=;]{0,80}= ?(?:password\()?\s{0,24}'",
+           "SET PASSWORD FOR app = \n"),
+          ("with password", r"with password\s{1,24}'", "WITH PASSWORD\n"),
+          ("identified by", r"identified by\s{1,24}'", "IDENTIFIED BY\n"))),
+    *(rule("paired-secret", word, _is_beside,
+           rf"(?i)(?:(?<=[|│] )|(?<=[|│]))\**{word}\**[ \t]{{0,40}}[|│][ \t]{{0,8}}[`\"*]{{0,3}}"
+           r"(?P<secret>[^\s|│`*\"]{5,100})[`\"*]{0,3}[ \t]{0,40}[|│]?[ \t]*(?=\r?\n|$)",
+           f"| {word} | {FILL[:12]} |")
+      for word in ("password", "passphrase", "passwort")),
+    *(rule("command-secret", anchor, _is_prompted,
+           rf"(?i) {flag}[ =][\"']?\w{{0,20}}(?:password|passwd|secret|pw)="
+           r"(?P<secret>[^\s\"'@<;&$]{4,200})", f"curl {sample} password={FILL[:12]}")
+      for anchor, flag, sample in ((" -f ", "-F", "-F"), (" -d ", "-d", "-d"),
+                                   (" --form", "--form", "--form"),
+                                   (" --data", r"--data[\w-]{0,12}", "--data"))),
     rule("set-password", 'password"', _is_typed,
          r"(?i)password\" (?:with|as|to) \"(?P<secret>[^\"\n]{4,100})\"",
          'I fill in "Password" with "' + FILL[:12] + '"'),

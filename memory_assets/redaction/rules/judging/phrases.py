@@ -39,7 +39,8 @@ _SAID = word_set(
     " username users using usual valid value values very wanted was way weak well were what"
     " whatever"
     " when where whether which while who whole whose why will with within without word words work"
-    " works would write wrong yes yet you your zero abgelaufen falsch richtig leer gleich nicht"
+    " sorry works would write wrong yes yet you your zero abgelaufen falsch richtig leer"
+    " gleich nicht"
     " vac?o incorrecto"
 )
 """Words of sentences, labels and messages about passwords. Ends of words stand in `_FORM`."""
