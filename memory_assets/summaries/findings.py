@@ -79,7 +79,6 @@ _AMISS = Phrase(
     r"overstat\w+|omits?|lacks?|instead|but|conflates?|too|breaks?|lost|trivial)\b"
 )
 """What says that something is amiss, not only that it is there."""
-_NO_FINDINGS = Phrase(r"\W*(?:no |none\b|nothing\b|fixed\b|all |whether\b|how\b)")
 _REVIEWS = Phrase(
     r"\b(?:re)?view(?:ed|er|ing)?\b|\baudit\b|\bfeedback\b|\bdouble.?check\b|\bfind(?:ings?)? "
     r"(?:any |all )?(?:bugs|issues|problems)\b|\bcode ?rabbit\b|\bcomments? (?:on|from)\b|"
@@ -198,7 +197,6 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
             continue
         if (
             POINTS_BACK.match(one.plain)
-            or _NO_FINDINGS.match(one.plain)
             or PLANNING.search(one.plain)
             or (DID.search(one.plain) and not label)
         ):
