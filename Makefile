@@ -114,9 +114,10 @@ $(AXE):
 	@npm install --prefix . --no-save --ignore-scripts --no-audit --no-fund --fetch-retries=0 \
 	  --loglevel=error axe-core@4.14.0 || echo "No axe-core: pages are not checked for accessibility."
 
-# By uv, which shows how far it is, or where its index cannot be reached (it does not read pip's
-# settings) by pip. Arguments: what is installed.
-INSTALL = $(BIN)/uv pip install --python $(BIN)/python $(1) || \
+# By uv, without its list of all packages, or where its index cannot be reached (it does not read
+# pip's settings) by pip. Arguments: what is installed.
+INSTALL = ( { $(BIN)/uv pip install --python $(BIN)/python $(1) 2>&1 || touch .venv/.failed; } | \
+  grep -v '^ [-+~] '; ! rm .venv/.failed 2>/dev/null ) || \
   $(BIN)/python -m pip install --disable-pip-version-check $(1)
 
 $(READY): requirements.lock requirements-uv.lock pyproject.toml

@@ -165,7 +165,7 @@ WAYS: dict[str, Excerpt] = {
     "beginning": lambda hit, question, most: excerpt(str(hit.text), "", most),
     "most words": most_words,
     "excerpt": lambda hit, question, most: excerpt(
-        str(hit.text), question, most, hit.prompt_length
+        str(hit.text), question, most, hit.prompt_length, hit.beside
     ),
 }
 

@@ -13,8 +13,8 @@ OpenAPI, decisions, Java), written before any was asked. Choices are made on
 eclipse-tractusx/item-relationship-service at a6e5dd31 all before irs-models/ but tests, as irs/.
 
 `workspace_questions_traceability.jsonl`, `..._mojaloop.jsonl`, `..._letters.jsonl`,
-`..._bpdm.jsonl` and `..._datahub.jsonl` have twenty questions each to five more workspaces,
-`..._eventcatalog.jsonl` and `..._novatrek.jsonl` those for relations
+`..._bpdm.jsonl`, `..._datahub.jsonl`, `..._edc.jsonl` and `..._identus.jsonl` have twenty questions
+each to seven more workspaces, `..._eventcatalog.jsonl` and `..._novatrek.jsonl` those for relations
 (benchmarks/notes/workspace.md).
 
 With `--set`, the documents of a set of the evaluation data (the first N, and the questions that

@@ -50,7 +50,14 @@ DOMAIN = {
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
     "chunking": {"models", "errors", "redacted_text", "path_spelling", "keywords"},
-    "session_analysis": {"models", "errors", "redacted_text", "path_spelling", "tool_names"},
+    "session_analysis": {
+        "models",
+        "errors",
+        "redacted_text",
+        "path_spelling",
+        "tool_names",
+        "writing_systems",
+    },
     "keywords": {"writing_systems"},
     "writing_systems": set(),
     "embedding": {"errors", "redacted_text", "http"},
@@ -64,7 +71,10 @@ MAY_IMPORT = {
     },
     "documents": {"chunking", "embedding"},
     "agent_memory": {"errors", "redacted_text", "keywords"},
-    **{name: {"models", "errors", "redacted_text", "session_analysis"} for name in READS_SESSIONS},
+    **{
+        name: {"models", "errors", "redacted_text", "session_analysis", "writing_systems"}
+        for name in READS_SESSIONS
+    },
     "summaries": {
         "models",
         "errors",

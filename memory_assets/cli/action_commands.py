@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memory_assets.cli.ask_commands import answered, require
+from memory_assets.cli.asking import answered, require, takes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.views import friction_view, how_view
-from memory_assets.cli.request_options import takes
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.actions import (
     ExportRequest,

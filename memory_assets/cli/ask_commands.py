@@ -3,31 +3,25 @@ and `Memory.ask` answers it."""
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import typer
-
 from memory_assets.cli import exit_codes
+from memory_assets.cli.asking import answered, require, takes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.views import (
-    View,
     audit_view,
     blame_view,
     nothing_on,
-    print_view,
     records_view,
     rows_view,
     session_view,
     sessions_view,
     timeline_view,
 )
-from memory_assets.cli.request_options import takes
 from memory_assets.cli.search_command import run_search
-from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
     AuditRequest,
@@ -56,42 +50,6 @@ from memory_assets.serving.answer_lines import (
 )
 from memory_assets.serving.record_lines import page_note, record_lines
 
-_Lines = Callable[[dict[str, Any]], Iterable[str]]
-
-
-def answered(
-    asked: Arguments,
-    as_json: bool,
-    lines: _Lines | None,
-    notes: _Lines = lambda answer: (),
-    *,
-    view: View | None = None,
-    paged: bool = False,
-) -> dict[str, Any]:
-    """Ask the memory, print the answer, and return it: as its `view` on a terminal, by the pager if
-    `paged`, else as its `lines`, if it has some."""
-    from memory_assets.recall import open_memory
-
-    memory = open_memory()
-    gc.disable()  # records by the ten thousand hold no cycles; looking for some takes a tenth
-    try:
-        answer = memory.ask(asked)
-    finally:
-        gc.enable()
-    if view is not None and not as_json and (lines is None or sys.stdout.isatty()):
-        print_view(view, memory, answer, full=getattr(asked, "full", False), paged=paged)
-        rendering.print_lines(notes(answer), stderr=True)
-    else:
-        told = () if lines is None else lines(answer)
-        rendering.print_recalled(answer, as_json, told, notes(answer), paged=paged)
-    return answer
-
-
-def require(*found: object) -> None:
-    """Exit with the code for "nothing found" unless there is something."""
-    if not any(found):
-        raise typer.Exit(exit_codes.NOTHING_FOUND)
-
 
 @takes(SearchRequest)
 def search(asked: SearchRequest, as_json: bool) -> None:
@@ -100,7 +58,7 @@ def search(asked: SearchRequest, as_json: bool) -> None:
     Prints the best hits, each with the id that `memory show` takes. If none is likely to answer,
     says so first; ends with exit code 3 if, besides, a word of the query is nowhere in memory.
     """
-    raise typer.Exit(run_search(asked, as_json=as_json))
+    sys.exit(run_search(asked, as_json=as_json))
 
 
 @takes(ShowRequest)
@@ -214,7 +172,7 @@ def audit(asked: AuditRequest, as_json: bool) -> None:
     """
     found = answered(asked, as_json, None, view=audit_view)
     if not found.get("intact", True):
-        raise typer.Exit(exit_codes.CHECK_FAILED)
+        sys.exit(exit_codes.CHECK_FAILED)
 
 
 @takes(LinkRequest)

@@ -28,7 +28,7 @@ from memory_assets.cli.ingesting import index_command
 from memory_assets.cli.installing import agent_plugin, git_hooks, init_workspace, uninstall
 from memory_assets.cli.prepare import prepare
 from memory_assets.cli.printing.rendering import print_lines
-from memory_assets.cli.request_options import Json, Projects
+from memory_assets.cli.request_options import Json, Projects, with_options
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.private_files import create_private_files
 from memory_assets.settings import Settings, load_settings
@@ -308,4 +308,4 @@ for _group, _functions in _COMMANDS.items():
         _name = _function.__name__.replace("_", "-")
         app.command(
             rich_help_panel=_group, cls=RequestCommand, epilog=f"Example: `{EXAMPLES[_name]}`"
-        )(_function)
+        )(with_options(_function))

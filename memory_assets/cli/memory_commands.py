@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memory_assets.cli import exit_codes
+from memory_assets.cli.asking import takes
 from memory_assets.cli.context_answer import print_context
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.views import memories_view, print_view
-from memory_assets.cli.request_options import Json, takes
+from memory_assets.cli.request_options import Json
 from memory_assets.requests.agent_memory import (
     ContextRequest,
     HideRequest,

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memory_assets.cli import exit_codes
+from memory_assets.cli.asking import takes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.request_options import Json, takes
+from memory_assets.cli.request_options import Json
 from memory_assets.cli.run_traces import erase_traces, require_idle
 from memory_assets.cli.shard_commands import push_forgotten
 from memory_assets.errors import ConfigurationError, NotFound, UnknownName
@@ -434,19 +435,20 @@ def _brought_up_to_date(
     """Run what these projects, workspaces and agents' memories have to do; `limit` as in
     `run_plans`."""
     from memory_assets.cli.ingesting.index_runs import index_partition
-    from memory_assets.cli.ingesting.ingest import STEPS_OF_ALL, advancing, run_plans
+    from memory_assets.cli.ingesting.ingest import run_plans
+    from memory_assets.cli.ingesting.ingest_progress import shown_progress
     from memory_assets.pipeline.plan import plan
     from memory_assets.pipeline.plan.plan import plan_agent_memory, plan_outdated
     from memory_assets.pipeline.scan import on_disk
     from memory_assets.pipeline.stage.components import Components
 
     components = Components(settings)
-    outdated = plan.plan(components, on_disk.find_sources(components))
-    works = [work for work in outdated if work.project in projects]
+    sources = on_disk.find_sources(components)
+    works = [work for work in plan.plan(components, sources) if work.project in projects]
+    names = [work.project for work in works]
+    with shown_progress(components, sources, names, console) as (note, advance):
+        result = run_plans(settings, works, limit=limit, progress=note, advance=advance)
     components.catalog.close()
-    with rendering.progress_bar(console, "steps", transient=True) as bar:
-        advance = advancing(bar, bar.add_task("starting", total=len(works) * STEPS_OF_ALL))
-        result = run_plans(settings, works, limit=limit, progress=advance)
     components = Components(settings)
     for work in [*plan_agent_memory(components), *plan_outdated(components)]:
         if work.project in projects:

@@ -5,50 +5,42 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
-from memory_assets.requests.arguments import Argument, Arguments, declared
+from memory_assets.requests.arguments import OF_WORDS, Argument, Arguments, declared
 
-R = TypeVar("R", bound=Arguments)
 Projects = Annotated[
     list[str] | None, typer.Option("--project", help="Only this project; repeatable.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 
-_OF_WORDS = {"query", "tool", "text"}
-"""Arguments whose words need no quotes."""
 
-
-def takes(
-    request: type[R],
-) -> Callable[[Callable[[R, bool], None]], Callable[..., None]]:
-    """Return a decorator that gives a command the arguments of a request, and `--json`.
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command as typer takes it: one that takes a request gets its arguments, and
+    `--json`, as options.
 
     The values are checked by the request, so that errors are those of every other way in.
     """
+    request: type[Arguments] | None = getattr(command, "request", None)
+    if request is None:
+        return command
+    of_request = request
+    names = {each.name: name for each in declared(request) if (name := each.name_at("cli"))}
 
-    def decorate(command: Callable[[R, bool], None]) -> Callable[..., None]:
-        names = {each.name: name for each in declared(request) if (name := each.name_at("cli"))}
+    @wraps(command)
+    def run(json: bool, **given: Any) -> None:
+        values = {names[name]: value for name, value in given.items() if value != []}
+        for name in OF_WORDS & values.keys():
+            values[name] = " ".join(values[name] or ())
+        command(of_request.given("cli", values), json)
 
-        @wraps(command)
-        def run(json: bool, **given: Any) -> None:
-            values = {names[name]: value for name, value in given.items() if value != []}
-            for name in _OF_WORDS & values.keys():
-                values[name] = " ".join(values[name] or ())
-            command(request.given("cli", values), json)
-
-        options = [
-            _option(each, names[each.name]) for each in declared(request) if each.name in names
-        ]
-        options.append(_parameter("json", Json, default=False))
-        run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
-        run.request = request  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in options}
-        return run
-
-    return decorate
+    options = [_option(each, names[each.name]) for each in declared(request) if each.name in names]
+    options.append(_parameter("json", Json, default=False))
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in options}
+    return run
 
 
 def _option(argument: Argument, name: str) -> inspect.Parameter:
@@ -58,7 +50,7 @@ def _option(argument: Argument, name: str) -> inspect.Parameter:
         text += f" One of {', '.join(argument.choices)}."
     if not name.startswith("-"):
         default = inspect.Parameter.empty if argument.required else argument.default
-        if name in _OF_WORDS:
+        if name in OF_WORDS:
             words: Any = list[str] if argument.required else list[str] | None
             words = Annotated[words, typer.Argument(help=text)]
             return _parameter(argument.name, words, default if argument.required else None)

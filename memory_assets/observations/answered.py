@@ -94,9 +94,21 @@ _IN_ANSWER: dict[str, Phrase | re.Pattern[str]] = {
 }
 
 
+_ABOUT_THE_WAY = {
+    "<asks how to go on>",
+    "<no choice>",
+    "<goes on>",
+    "<answer of work>",
+    "<question of work>",
+    "<typed>",
+}
+"""An answer of which none of these is seen decides, too: of 15 such ones in 323 sessions 13 did."""
+
+
 def decides(question: str, answer: str) -> bool:
     """Return True if an answer decides about the product, and its question tells about what."""
-    return _model().takes(features(question, answer))
+    seen = features(question, answer)
+    return _model().takes(seen) or not seen & _ABOUT_THE_WAY
 
 
 def features(question: str, answer: str) -> set[str]:

@@ -41,7 +41,7 @@ def cause(turn: Turn, said: Sequence[Said]) -> Said | None:
         (_score(one), -place, one)
         for place, one in enumerate(said)
         if not one.recap
-        and (CAUSE.search(one.plain) or _is_introduced(one))
+        and ((CAUSE.search(one.plain) and not one.sentence.item) or _is_introduced(one))
         and readable(one.plain)
         and one.record.seq > looked
         and not (DID.search(one.plain) or _GOES_ON.match(one.plain))

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.causes import cause, cause_of, is_about_checks
+from memory_assets.observations.findings import is_of_the_way
 from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import (
     Moment,
     asked,
+    asked_in,
     given_plan,
     may_repair,
     only_documents,
@@ -28,6 +30,7 @@ from memory_assets.session_analysis.commits import (
 )
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import (
+    EMPTY,
     Phrase,
     base_name,
     closed,
@@ -50,16 +53,32 @@ _FEWEST_LETTERS = 12
 _LEAST_SCORE, _LEAST_OF_ONE_EDIT = 2.0, 2.6
 """Of a report; a single edit is mostly a step of something."""
 _TITLE_PARTS = 2
+_WRITES_OF_WORK = 3
+"""Calls that change files, of a turn of whose work its request tells where no report does."""
+_WORK_ASKED = Phrase(
+    r"(?:please |can you |let'?s |now )?(?:add|implement|fix|create|build|make|port|change|move|"
+    r"remove|support|refactor|rewrite|replace|convert|migrate|extend|integrate|split|introduce|"
+    r"rename)\b"
+    r"(?=(?:\W+\w+){3})(?!\W+(?:(?:the|all|these|this|that|some) )*"
+    r"(?:changes?|comments?|tests?|errors?|it|this|that)\b)"
+)
+"""Requests that name the work."""
 _LONGEST_REPORT = 280
 _OUTSIDE = ("/", "~", "..")
 """How paths begin of files that are not the project's."""
 _CAUSE_LIMIT = 100
+_SHORTEST_ITEM = 50
 _ENDING = re.compile(r"[.:; ]+\Z")
 _BODY = re.compile(
     r"\n\s*\n(?P<body>\S.*?)"
     r"(?=\n\s*(?:EOF\b|[A-Z][\w-]+-[Bb]y:|🤖|[\w-]+-Session:|\)?[\"']\s*(?:\n|&&|;|$))"
     r"|[\"']\s*(?:&&|;|\||$)|\Z)",
     re.DOTALL,
+)
+_REVERTS = re.compile(r"[Rr]evert:? [\"“](?P<subject>.+)[\"”]\W*$")
+_TRIED = Phrase(
+    r"\b(?:deliberate(?:ly)? (?:\w+ )?(?:fail\w*|broken|violati\w+)|fault.injection|"
+    r"(?:now )?expected to (?:be refused|fail|turn \w+ red))\b"
 )
 _TRAILER = Phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)")
 _DOCUMENTS = Phrase(r"^\W*(?:docs?|tests?|chore)(?:\([^)]*\))?!?:")
@@ -70,7 +89,8 @@ _DEED = re.compile(
 )
 _NOW_SO = Phrase(
     rf"\W*(?:(?:solution|fix|change|result): \w|"
-    rf"the (?:fix|change) (?:is|was) an? |now,? \w|(?:\S+ ){{1,7}}now (?:\w+ly )?{DOES}\b)"
+    rf"the (?:fix|change) (?:is|was) an? |now,? \w|"
+    rf"(?:\S+ ){{1,7}}(?:now (?:\w+ly )?{DOES}|(?:is|are) now [a-z]+)\b)"
 )
 _EMPTY_DEED = Phrase(
     r"\b(?:tests?|build|lint\w*|checks?|suite|compiles?|typecheck\w*|vet|CI)\b.{0,40}"
@@ -88,6 +108,7 @@ _EMPTY_DEED = Phrase(
     r"|\b(?:is|are) now (?:set up|ready|working|running|installed|configured|complete|live|up)\b"
     r"|\byou (?:provided|gave|asked|wanted)\b|\bskeleton\b|\.env\b|\bredundant\b"
     r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
+    r"|^\W*(?:changed|updated|edited|modified) \S+\W*$"
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
 )
 """Reports that name nothing that lasts."""
@@ -126,7 +147,7 @@ def work_done(
             changed = _uncommitted(session, turn, covered, said[turn.id], fault)
         if changed is not None:
             yield changed
-        elif fault is not None:
+        elif fault is not None and not is_of_the_way(fault.text):
             yield _discovery(turn, fault)
 
 
@@ -144,7 +165,7 @@ def _commits(
     """Yield the moment of each commit, with the ids of the turns whose causes it tells: those in
     which it was worked on, if it is the only commit of its turn."""
     by_turn: dict[str, list[CommitCall]] = {}
-    for call in commits_that_stayed(session):
+    for call in _lasting(commits_that_stayed(session)):
         by_turn.setdefault(call.turn.id, []).append(call)
     since: list[tuple[Turn, Sequence[RedactedRecord]]] = []
     for turn in session.turns:
@@ -173,6 +194,20 @@ def _commits(
         since = [*since, (turn, turn.records[start:])][-TURNS_OF_A_COMMIT:]
 
 
+def _lasting(calls: Sequence[CommitCall]) -> list[CommitCall]:
+    """Return the commits that no later one of the session reverts, without those that revert one,
+    and without those that are to fail, to see whether a check notices."""
+    subjects: dict[str, int] = {call.made.subject: place for place, call in enumerate(calls)}
+    gone: set[int] = set()
+    for place, call in enumerate(calls):
+        reverted = _REVERTS.match(call.made.subject)
+        if reverted and (first := subjects.get(reverted["subject"], place)) < place:
+            gone |= {first, place}
+        elif _TRIED.search(call.made.subject):
+            gone.add(place)
+    return [call for place, call in enumerate(calls) if place not in gone]
+
+
 def _speaks_of(fault: Said, modified: Sequence[RedactedText]) -> bool:
     """Return True if a sentence, or the one before it, names one of the files."""
     told = f"{fault.sentence.before} {fault.text}"
@@ -193,7 +228,7 @@ def _commit(
         kind = "bugfix"
     facts: list[RedactedText] = []
     if made.sha:
-        sha = made.sha_in(call.record.text)
+        sha = call.sha
         on_branch = compose("Commit {} on {}.", sha, made.branch)
         facts.append(on_branch if made.branch else compose("Commit {}.", sha))
     if modified:
@@ -255,10 +290,15 @@ def _uncommitted(
     if not writing or not modified or only_tests(modified):
         return None
     reports = _reports(said, _LEAST_SCORE if len(writing) > 1 else _LEAST_OF_ONE_EDIT)
-    if is_about_checks(turn) or not (reports or fault):
+    plan = given_plan(turn)
+    if not plan and not (reports or fault) and len(writing) >= _WRITES_OF_WORK:
+        request = asked_in(turn)
+        plan = request if _WORK_ASKED.match(request) else EMPTY
+    if is_about_checks(turn) or not (reports or fault or plan):
         return None
     names = listing(distinct(base_name(path) for path in modified), 3)
-    if plan := given_plan(turn):
+    reports = reports or _listed(said)
+    if plan:
         title, account, kind = plan, reports[:3], type_of_work(plan, modified)
     elif fault:
         what = shorten(cause_of(fault).sub(_ENDING, ""), _CAUSE_LIMIT)
@@ -281,6 +321,14 @@ def _uncommitted(
         concepts=[compose("problem-solution" if kind == "bugfix" else "what-changed")],
         records=tuple(own),
     )
+
+
+def _listed(said: Sequence[Said]) -> list[RedactedText]:
+    """Return what the last message lists, where no sentence of it says what was done to what."""
+    listed = (one for one in said if one.closing and one.sentence.item)
+    return [
+        one.text for one in listed if NAME.search(one.plain) and len(one.text) > _CAUSE_LIMIT // 2
+    ]
 
 
 def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.answered import decides
-from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import Phrase, shorten, unescaped
@@ -18,7 +17,9 @@ _RECOMMENDED = re.compile(r"\s*\(Recommended\).*")
 _ANSWERED = re.compile(
     r"(?:User has answered your questions?|Your questions have been answered):\s*"
 )
-_ANSWER = re.compile(r"\"(?P<question>[^\"\n]{8,400})\"\s*=\s*\"(?P<answer>[^\"\n]{1,300})\"")
+_ANSWER = re.compile(
+    r"\"(?P<question>[^\n]{8,600}?)\"\s*=\s*\"(?P<answer>[^\"\n]{1,300})\"(?!\s*=)"
+)
 _JSON = r"\"(?:[^\"\\]|\\.)"
 _ASKED_FOR = re.compile(rf"\"id\":\"(?P<id>[\w-]+)\"[^{{}}]*?\"question\":(?P<question>{_JSON}*\")")
 _GIVEN = re.compile(rf"\"(?P<id>[\w-]+)\":\{{\"answers\":\[(?P<answer>{_JSON}{{1,300}}\")")
@@ -62,31 +63,6 @@ _CELL_ENDS, _TAIL = (
     re.compile(r"[\s|]+\Z|,? (?:or|and)\Z|(?<=[.!]) [^.!]*:\Z"),
 )
 """Between the cells of a row, and what stands at the end of an option for the sake of its list."""
-_AGREES = Phrase(
-    r"\W*(?:(?:yes|yeah|yep|yup|ok(?:ay)?|sure|please|great|perfect|agreed|do it|"
-    r"go ahead|go for it|sounds good|that sounds \w+|do (?:that|this|so)|"
-    r"let'?s do (?:it|that|this)|fix (?:it|that)|"
-    r"implement (?:it|that)|lets? (?:go|get this going)|thanks|thank you)\b[\s,.!]*"
-    r"(?:(?:and|please|with) )*)+(?:(?:as|like) (?!if\b)[^?]*)?"
-)
-_LONGEST_AGREEMENT = 60
-_PROPOSES = Phrase(
-    r"\W*(?:so,? )?(?:(?:do you )?want me to|would you like(?: me)? to|should i|shall i)"
-    r"(?: (?:also|now|just|immediately|go ahead and|proceed with|proceed to))* "
-    r"(?!proceed|continue|commit|push|merge|run|test|check|verify|investigate|look|walk|show|explain|"
-    r"start|help|try|review|open|leave|keep|restart|kill|"
-    r"create (?:a |the )?(?:pr|pull|issue|branch|commit|task)|draft|write up|search|do\b|go\b|"
-    r"work on|begin|install|re-?apply|rerun|fix the)"
-    r"(?P<what>(?:(?!,? or (?:do you|would you|should|keep|leave|prefer|are you|is )).){20,240}?)"
-    r"(?: (?:now|for you|instead|next|too))*"
-    r"(?:,? or (?:do you|would you|should|keep|leave|prefer|are you|is ).*)?\?$"
-)
-_OF_THE_PAPERS = Phrase(
-    r"\b(?:badge|readme|changelog|docs?|documentation|comments?|tests?|lint\w*|commit\w*|prs?|"
-    r"pull requests?|todos?|specs?|session|workflow|these|those|this|that)\b(?! (?:so|to)\b)"
-    r"|, or | or (?:\w+ ){0,2}\w+\W*$"
-)
-"""Proposals about what lies beside the product, that point elsewhere, or leave a choice."""
 
 
 def chosen(turn: Turn, before: Turn | None) -> Iterator[Moment]:
@@ -167,24 +143,6 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
     question = [compose("Asked: {}", one) for one in asked[-1:]]
     account = [compose("The user chose among options."), *question]
     yield stated("decision", (before, turn), prompt, title, account, picked, [TRADE_OFF])
-
-
-def agreed(turn: Turn, before: Turn) -> Iterator[Moment]:
-    """Yield the proposal that the turn before ended with, if the prompt agrees to it in a word."""
-    prompt, message = turn.typed, _last_message(before)
-    if prompt is None or message is None:
-        return
-    words = own_words(prompt.text).squeezed()
-    if len(words) > _LONGEST_AGREEMENT or not _AGREES.fullmatch(words):
-        return
-    asked = [one.text for one in sentences(message.text.cut(-_ASKING)) if one.text.endswith("?")]
-    proposed = _PROPOSES.match(asked[-1]) if asked else None
-    if proposed is None or _OF_THE_PAPERS.search(what := asked[-1].cut(*proposed.span("what"))):
-        return
-    if NAME.search(what):
-        account = [compose("The user agreed to what the agent proposed."), asked[-1]]
-        title = compose("Agreed: {}", shorten(what, 120))
-        yield stated("decision", (before, turn), prompt, title, account, [asked[-1]], [TRADE_OFF])
 
 
 def _last_message(turn: Turn) -> RedactedRecord | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.choices import TRADE_OFF, agreed, chosen
+from memory_assets.observations.choices import TRADE_OFF, chosen
 from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
@@ -28,25 +28,16 @@ _NAMED = (
     r"(?:(?:an?|the|our|one) )?(?=\S*[^\W\d_]{3})"
 )
 """A thing with a name, not one that was pointed to, nor a number or an activity."""
-_USED = Phrase(
-    rf"{_SOFTLY}(?:(?:i|we)(?:'d| would)? (?:still )?(?:like|want)(?: it)? to (?:still )?(?:use|"
-    r"switch to|avoid|only use)|we(?:'ll| will) (?:use|go with|stick (?:to|with))|"
-    r"we should (?:add|show|store|return|keep|supply|use|allow|hide|treat|support)) "
-    rf"{_NAMED}"
-)
 _CHOSEN = Phrase(
     rf"{_SOFTLY}(?:let'?s (?:just )?(?:go (?:with|for)|stick (?:to|with)|use|keep|call it|drop|"
     r"remove|switch to|not use|limit|change|get rid of|move(?! on)|rename|replace|simplify|"
-    rf"turn off)|going with) {_NAMED}"
+    rf"turn off)|going with|we(?:'ll| will) (?:use|go with|stick (?:to|with))) {_NAMED}"
 )
 """What needs a name in it: of other sentences that begin so, half tell nothing by themselves."""
 _RULED = Phrase(
     rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and)\b)(?:[\w.`@/-]+ ){{1,8}}?"
     r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
     rf"|{_SOFTLY}(?:we|there) (?:should|must) only\b"
-)
-_NEVER = Phrase(
-    rf"{_SOFTLY}never (?:push|commit|store|log|send|use|expose|delete|publish|share) {_NAMED}"
 )
 _IS_TO = Phrase(
     rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and|i|we|so|there|in|something|tests?|since|"
@@ -57,27 +48,6 @@ _IS_TO = Phrase(
     r"(?!\W+(?:that|this|it|something|like|an? (?:better|new|section|test))\b)(?=(?:\W+\w+){2})"
 )
 """How something of the product is to be, as a plain sentence."""
-_UNDER_CONDITION = Phrase(
-    rf"{_SOFTLY}(?:for [^,.]{{3,40}}[, ])?(?:(?:do(?:n't| not)|never) (?!worry|forget|know|think|"
-    rf"care|bother|go|do|start|stop|ask|change|touch|tell|make|want|need|have|see)\w+ {_NAMED}"
-    r".*(?:\b(?:until|unless|even if|once|when)\b|, (?:just |only )?(?:set|use|keep|return|show|"
-    r"store|put|call|let|mark|add)\b)|only \w+ (?!if you)(?:an?|the|those|\S+s)\b.*\b(?:if|when|"
-    r"while|where|until|once|for those|which|that)\b)"
-)
-"""What is to be done only under some condition, or in some other way."""
-_REASONED = Phrase(
-    r"^(?!\W*(?:since|because|as)\b[^,]*$|.*\b(?:did|was)(?:n't| not)\b)"
-    r"(?=.*\b(?:because|since|given|so that|due to|that way|as (?:it'?s|we|the|this))\b)"
-    r"(?=.*\b(?:should|must|better|prefer|let'?s|wiser|instead|not an option|won'?t|can'?t|"
-    r"(?:doesn'?t|does not) work|(?:don'?t|do not) want|we(?:'ll| will)|i(?:'m| am) (?:comfortable|"
-    r"fine|ok)|easier to|no need (?:to|for))\b)"
-)
-"""A proposal with its reason."""
-_ORDERED = Phrase(
-    rf"{_SOFTLY}(?:use|update|keep|set|add|remove|drop|put|move|rename|switch|replace|store|skip|bump|"
-    r"leave|call|allow|disable|enable)\b.*\b(?:because|since|given|so that|due to|that way)\b"
-)
-"""Work that is asked for with its reason; what was done then tells it, too."""
 _PREFERS = Phrase(
     r"\b(?:(?:it'?s|its|it is|would be) better (?:to|not|if)|i only want|ideally we|we only want|"
     r"(?:i|we) (?:really |explicitly )?(?:don'?t|do not) want "
@@ -94,9 +64,31 @@ _ALTERNATIVE = Phrase(
     r"mark|change|write|create|implement|rename|switch|capture|have|give|read|include|print|bump)"
     rf" {_NAMED}.*\b(?:instead of|rather than) {_NAMED})"
 )
+_FORBIDS = Phrase(
+    r"(?:^|[,;:(—–-] ?|\b(?:and|but|however|please|also|as always|only thing is) )"
+    r"(?:(?:please |ever )?(?:do not|don't|dont|never|must not|mustn't) (?!worry|know|think|forget|"
+    r"mind|see|have|understand|care|get|like|need|skip|bother|just)\w+ \w+"
+    r"|(?:i|we) (?:really |only |still )?(?:don't|dont|do not|never) (?:want|use|ship|allow|"
+    r"support|push|store) (?!you\b|it\b|that\b|this\b)\w+"
+    r"|(?:bitte )?(?:niemals|nie|immer) \w+)"
+    r"|\b(?:must|should) (?:not|never|always|only)\b(?! be \w+ing)"
+    r"|^\W*(?:also )?only \w+ (?!if you).* (?:if|when|while|where)\b"
+    r"|\balways (?!\w+(?:ed|s)\b)\w+ the\b|\bwithout my\b"
+    r"|\b(?:bitte|du|wir) [^.!?]{0,60}\b(?:nicht|keine?n?)\b"
+    r"|(?:不要|别(?!人|的|处)|不准|禁止|必须|不能)(?!.*(?:吗|？|么))|只(?:需要?|要|能|用|做|留)[^，。]{3,}就"
+    r"|ないで|しないこと|禁止|使わな|だけ[^。は]{0,12}して|必ず"
+)
+"""What is not to be done, or only in one way, in the words of a person."""
+_NO_CONSTRAINT = Phrase(
+    r"^\W*(?:it|this|that|they)\b|\b(?:these|those|yet|error|warning|for now|why|doesn'?t|"
+    r"isn'?t|can'?t|won'?t|if you|anything else|summari[sz]e|amend\w*|create a new one)\b"
+    r"|\?\W*$|[？吗]"
+)
+_LONGEST_CONSTRAINED = 700
+"""Characters of a prompt; longer ones are instructions of a program, or the work's description."""
 _UNSURE = Phrase(
     r"\b(?:maybe|might|perhaps|could|would you|should (?:we|i)|when you|whether|wonder|not sure|"
-    r"guess(?:ing)?|any idea|or|question|why|should it|clearly|must be some|"
+    r"guess(?:ing)?|i think at|any idea|or|question|why|should it|clearly|must be some|"
     r"there should be another|can'?t be \w+ing|should be able)\b|^\W*if\b"
 )
 _LOOK = Phrase(
@@ -113,7 +105,7 @@ _SAYS_NOTHING = names(
 """Words that do not say what a decision is about."""
 _WORD, _ANY_WORD = re.compile(r"[^\W\d_]{3,}"), re.compile(r"\w+")
 _FEWEST_WORDS = 2
-_FEWEST_NAMED, _FEWEST_OF_A_RULE = 6, 5
+_FEWEST_OF_A_RULE = 5
 _OTHER = Phrase(r"\b(?:instead of|rather than)\b")
 _QUESTION = re.compile(r"\?\W*$")
 _ABOUT_WORK = Phrase(
@@ -124,7 +116,8 @@ _ABOUT_WORK = Phrase(
     r"\b(?:changelog|skills?|workflow|quick task|sub-?agents?|agents? in parallel|this turn|"
     r"todo list|commit message|nolint|sed|grep|your next reply|overwhelm|full file|approve)\b"
     r"|\blet'?s (?:get back|go back)\b|\b(?:do|use|try) (?:this|that|it) instead\b"
-    r"|\b(?:last|previous) message\b|\b(?:add|include) .*\bexplanations?\b"
+    r"|\bof type '|\bwell-tested\b|\breadme\b|\b(?:last|previous) message\b"
+    r"|\b(?:add|include) .*\bexplanations?\b"
     r"|\b(?:first|second|third|last|other) (?:approach|option|one|way)\b|\boption [a-z\d]\b"
     r"|\b(?:your recommendation|(?:that|this|a \w+ different) (?:model|strategy))\W*$|\bone step\b"
     r"|\bhere\W*$|\b(?:rather than|instead of) (?:this|that|these|those)\b"
@@ -134,55 +127,35 @@ _REFUSED = re.compile(
 )
 
 
-def decisions(turn: Turn, before: Turn | None, *, worked: bool) -> Iterator[Moment]:
+def decisions(turn: Turn, before: Turn | None) -> Iterator[Moment]:
     """Yield the decisions of a turn: choices, and what the human says is to be. `before` is the
-    turn before it; of what was `worked` on, and is told, an agreement says nothing more."""
+    turn before it."""
     yield from chosen(turn, before)
-    if not worked and before is not None:
-        yield from agreed(turn, before)
-    yield from _said_by_human(turn, worked)
-
-
-def _said_by_human(turn: Turn, worked: bool) -> Iterator[Moment]:
-    """Yield the decisions in a prompt, as one, and those in what was said to refuse a call."""
     if turn.typed is not None and len(turn.typed.text) <= _LONGEST_PROMPT:
-        yield from _decided_by_human(turn, turn.typed, own_words(turn.typed.text), worked)
+        yield from _decided_by_human(turn, turn.typed, own_words(turn.typed.text))
     for record in turn.records:
         refusal = record.kind == "tool_result" and record.is_error
         if refusal and (words := _REFUSED.search(record.text)):
-            yield from _decided_by_human(
-                turn, record, record.text.cut(words.start("words")), worked
-            )
+            yield from _decided_by_human(turn, record, record.text.cut(words.start("words")))
 
 
-def _decided_by_human(
-    turn: Turn, record: RedactedRecord, words: RedactedText, worked: bool
-) -> Iterator[Moment]:
+def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -> Iterator[Moment]:
     """Yield the decisions in what the human said, as one."""
     told = [one.text for one in request_sentences(words)[:12] if not one.text.startswith("/")]
+    is_short = len(words) <= _LONGEST_CONSTRAINED
     found = [
         text
         for text in told
-        if (_settles(text) or (not worked and _orders(text))) and _stands_alone(text)
+        if (_settles(text) and _stands_alone(text)) or (is_short and _constrains(text))
     ]
     if found:
         account = [compose("The user said: {}", text) for text in found[:3]]
         yield stated("decision", (turn,), record, found[0], account, found[:4], [TRADE_OFF])
 
 
-def _orders(text: str) -> bool:
-    """Return True if a sentence of the human asks for work, and says why."""
-    plain = text.replace("’", "'")
-    if len(plain) > 420 or any(no.search(plain) for no in (_UNSURE, _ABOUT_WORK, _QUESTION)):
-        return False
-    return len(_ANY_WORD.findall(plain)) >= _FEWEST_OF_A_WISH and bool(_ORDERED.match(plain))
-
-
 def _settles(text: str) -> bool:
     """Return True if a sentence of the human says how something is to be."""
     plain = text.replace("’", "'")
-    if _NEVER.match(plain):
-        return True
     if not 12 <= len(plain) <= 420 or _UNSURE.search(plain) or _ABOUT_WORK.search(plain):
         return False
     if _LOOK.match(plain):
@@ -192,14 +165,19 @@ def _settles(text: str) -> bool:
     if _QUESTION.search(plain):
         return False
     words = len(_ANY_WORD.findall(plain))
-    if _CHOSEN.match(plain) and NAME.search(plain) and words >= _FEWEST_NAMED:
+    if words > _FEWEST_OF_A_RULE and _CHOSEN.match(plain) and NAME.search(plain):
         return True
     if words >= _FEWEST_OF_A_RULE and (_RULED.match(plain) or _IS_TO.match(plain)):
         return True
-    if words >= _FEWEST_OF_A_WISH and _UNDER_CONDITION.match(plain):
-        return True
-    wished = _REASONED.match(plain) or _PREFERS.search(plain)
-    return _USED.match(plain) is not None or (words >= _FEWEST_OF_A_WISH and bool(wished))
+    return words >= _FEWEST_OF_A_WISH and _PREFERS.search(plain) is not None
+
+
+def _constrains(text: str) -> bool:
+    """Return True if a sentence of the human says what must not be done, or only in one way."""
+    plain = text.replace("’", "'")
+    if not 8 <= len(plain) <= 420 or _NO_CONSTRAINT.search(plain):
+        return False
+    return _FORBIDS.search(plain) is not None
 
 
 def _stands_alone(text: str) -> bool:

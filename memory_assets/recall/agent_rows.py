@@ -37,6 +37,7 @@ _NOT_SHOWN = ("stored_at", "at_turn")
 _ORDERS = {"date": "-ts", "confidence": "-confidence"}
 _ALL = 10_000
 """As many memories as one request may be for."""
+_SHORTEST = 8
 _LEFT_OUT = ("content_hash", "project_root", "ruleset_version")
 
 
@@ -177,6 +178,21 @@ def _memory_beginning(stores: Stores, text: str) -> str:
             f"{len(begun)} memories begin with {text!r}: {listed(begun)}; give more of the id"
         )
     return begun[0] if begun else text
+
+
+def short_memory_ids(stores: Stores) -> dict[str, str]:
+    """Return a beginning of each memory's id that no other has, of eight characters of its hash or
+    more."""
+    if not has_journal(stores.data_dir):
+        return {}
+    ids = sorted(each.memory_id for each in stores.journal.memories())
+    short: dict[str, str] = {}
+    for own, *beside in zip(ids, ("", *ids), (*ids[1:], ""), strict=False):
+        length = len(MEMORY_HEAD) + _SHORTEST
+        while any(each.startswith(own[:length]) for each in beside) and length < len(own):
+            length += 1
+        short[own] = own[:length]
+    return short
 
 
 def journal_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:

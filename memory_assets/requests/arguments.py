@@ -19,6 +19,8 @@ from memory_assets.errors import BadArgument
 
 Door = Literal["http", "mcp", "cli"]
 """The interfaces at which arguments may have names of their own."""
+OF_WORDS = frozenset({"query", "tool", "text"})
+"""Positional arguments of the command line whose words need no quotes."""
 _SHOWN = 60
 _LEFT_OUT = " … "
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}

@@ -52,6 +52,15 @@ def project_name(row: Mapping[str, Any]) -> str:
     return root.rpartition("/")[2] or str(row["project"]).rpartition("-")[2]
 
 
+def told_apart(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the name of each row's project, with its directory where others have that name."""
+    names = [project_name(row) for row in rows]
+    return [
+        f"{name}  {row['project_root']}" if names.count(name) > 1 else name
+        for name, row in zip(names, rows, strict=True)
+    ]
+
+
 def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
     """Yield the first lines, and how many more there are."""
     left = iter(lines)
@@ -291,8 +300,10 @@ def pin_line(pinned: Mapping[str, Any], title: str) -> str:
 def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield what each model, project, agent, session or day took, and all of them together."""
     yield f"{'tokens':>9}  {'dollars':>9}  {'time':>9}  {answer['by']}"
-    for each in answer["groups"]:
-        name = project_name(each) if answer["by"] == "project" else each["name"]
+    groups = answer["groups"]
+    by_project = answer["by"] == "project"
+    names = told_apart(groups) if by_project else [each["name"] for each in groups]
+    for each, name in zip(groups, names, strict=True):
         if answer["by"] == "session":
             name = f"{each['short_id']}  {each['title'] or '(no title)'}"
         yield _used(each, name or "(not said)")

@@ -74,8 +74,7 @@ from memory_assets.status import (
 from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
 SNIPPET = 240
-_SNIPPETS = (2 * SNIPPET, SNIPPET, SNIPPET)
-_LATER_SNIPPET = 160
+_SNIPPETS, _LATER_SNIPPET = (2 * SNIPPET, SNIPPET, SNIPPET), 160
 """Characters of the first three hits and of each later one. The first holds the answer twice as
 often as all others together: docs/retrieval.md, "Excerpts"."""
 PAGE_CHARACTERS = 12_000
@@ -160,6 +159,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
                 asked,
                 _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else _snippet(rank),
                 len(visible(hit["text"][: hit["prompt_length"]])),
+                visible(hit["beside"]),
             ),
         }
         for rank, hit in enumerate(payload["hits"])

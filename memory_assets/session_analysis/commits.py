@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
@@ -31,6 +32,16 @@ _LISTED = re.compile(
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
+_REVERT = re.compile(r'Revert "(?P<subject>.+)"')
+_COUNTED = re.compile(
+    r" \d+ files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?"
+)
+_BESIDE_THE_PRODUCT = Phrase(r"(?:docs?|tests?|chore|ci|build|style|rules)\b")
+_REBASES = re.compile(
+    r"\bgit\b[^\n;&|]* (?:rebase|pull\b[^\n;&|]*--rebase)\b|\bgt (?:sync|restack|modify|submit)\b"
+)
+"""What gives earlier commits other SHAs."""
+_SHORTEST_SHA = 7
 _LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
 RESET, AMENDED = "reset", "amended"
 _BACK = re.compile(r"(?:HEAD|@)(?:~(\d*)|(\^+))")
@@ -80,12 +91,21 @@ class MadeCommit:
 
 @dataclass(frozen=True, slots=True)
 class CommitCall:
-    """A commit, the turn and the record that it ended with, and the command with its message."""
+    """A commit, the turn and the record that it ended with, the text that names its SHA (a later
+    listing, of one that was rebased), the command with its message, and how many lines it changed,
+    if git said so."""
 
     made: MadeCommit
     turn: Turn
     record: RedactedRecord
+    named_in: RedactedText
     message: RedactedText
+    lines: int = 0
+
+    @property
+    def sha(self) -> RedactedText:
+        """The SHA as long as git printed it, or "" where git was quiet."""
+        return self.made.sha_in(self.named_in)
 
 
 def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
@@ -93,7 +113,7 @@ def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
     said no SHA."""
     lines: list[RedactedText] = []
     for call in commits_that_stayed(session):
-        subject, sha = call.made.subject, call.made.sha_in(call.record.text)
+        subject, sha = call.made.subject, call.sha
         lines.append(compose("{} {}", sha, subject) if sha else subject)
     return tuple(lines[:MOST_COMMITS])
 
@@ -115,11 +135,15 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
     stayed: dict[RedactedText, CommitCall] = {}
     gone: dict[str, str] = {}
     calls = Calls()
+    rebased = False
     for turn in session.turns:
         for record in turn.records:
             command = calls.ended(record)
             if not command:
                 continue
+            rebased = rebased or _REBASES.search(command) is not None
+            if rebased:
+                gone |= _rebased(stayed, record)
             made = made_in(record, command)
             for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
                 gone[stayed.popitem()[1].made.sha] = RESET
@@ -128,17 +152,33 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
                 earlier = stayed.popitem()[1]
                 same = MadeCommit(_listed(earlier.made.subject, record), earlier.made.subject)
                 gone[earlier.made.sha] = same.sha or AMENDED
-                stayed[same.subject] = CommitCall(same, turn, record, earlier.message)
+                stayed[same.subject] = CommitCall(same, turn, record, record.text, earlier.message)
             replaced = stayed.popitem()[1] if amended and stayed else None
             for one in made:
                 replaced = stayed.pop(one.subject, replaced)
                 told = _MESSAGE.search(command) or _HEREDOC.search(command)
                 message = replaced.message if replaced is not None and not told else command
-                stayed[one.subject] = CommitCall(one, turn, record, message)
+                lines = _lines_of(one, record)
+                stayed[one.subject] = CommitCall(one, turn, record, record.text, message, lines)
                 if replaced is not None:
                     gone[replaced.made.sha] = one.sha or AMENDED
     kept = {call.made.sha for call in stayed.values()}
     return list(stayed.values()), {old: new for old, new in gone.items() if old and old not in kept}
+
+
+def _rebased(stayed: dict[RedactedText, CommitCall], record: RedactedRecord) -> dict[str, str]:
+    """Give the commits that an output lists by another SHA that one, and return the new ones by the
+    old; none of an output that has the old one, too."""
+    gone: dict[str, str] = {}
+    for subject, call in stayed.items():
+        old = call.made.sha
+        if subject not in record.text or not old or old[:_SHORTEST_SHA] in record.text:
+            continue
+        if new := _listed(subject, record):
+            gone[old] = new
+            made = replace(call.made, sha=new)
+            stayed[subject] = replace(call, made=made, named_in=record.text)
+    return gone
 
 
 def _amends_quietly(command: RedactedText) -> bool:
@@ -261,6 +301,33 @@ def is_routine(subject: str) -> bool:
     """Return True if a subject is one of a commit that nobody asks for later: a release, a merge,
     formatting."""
     return _ROUTINE.match(subject) is not None
+
+
+def by_weight(calls: Sequence[CommitCall]) -> list[CommitCall]:
+    """Return commits by how much they tell, the most telling first: routine and what was reverted
+    last, then those whose subject needs the rest of the message, of the others the largest
+    first."""
+    reverted = {back["subject"] for call in calls if (back := _REVERT.match(call.made.subject))}
+
+    def order(call: CommitCall) -> tuple[int, float]:
+        subject = call.made.subject
+        undone = subject in reverted or _REVERT.match(subject)
+        little = says_little(subject) or is_beside(subject)
+        rank = 2 if undone or is_routine(subject) else 1 if little else 0
+        return rank, -math.log2(1 + call.lines)
+
+    return sorted(calls, key=order)
+
+
+def is_beside(subject: str) -> bool:
+    """Return True for the subject of a commit of documents, tests or the build."""
+    return _BESIDE_THE_PRODUCT.match(subject) is not None
+
+
+def _lines_of(made: MadeCommit, record: RedactedRecord) -> int:
+    """Return how many lines a commit changed, as git printed it; 0 where it did not."""
+    found = _COUNTED.search(record.text, max(record.text.find(made.sha), 0))
+    return sum(int(count) for count in found.groups() if count) if found else 0
 
 
 def says_little(subject: str) -> bool:

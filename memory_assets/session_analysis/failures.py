@@ -12,7 +12,7 @@ hits) is no error of the session.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
@@ -119,8 +119,8 @@ class Run:
     segment: Segment | None = None
     command: RedactedText = EMPTY
     head: RedactedText = EMPTY
-    changes: int = 0
-    """How many calls of the session before it may have changed something that it runs on."""
+    place: int = 0
+    """That of the record among those of all turns."""
 
     def covers(self, other: Run) -> bool:
         """Return True if success of this run shows that `other` would succeed."""
@@ -152,8 +152,9 @@ def errors_met(session: SessionTurns) -> tuple[ErrorMet, ...]:
     """
     runs = all_runs(session)
     last = {run.normal: place for place, run in enumerate(runs) if run.failed}
+    records = [record for _, record in _records(session)]
     met = [
-        ErrorMet(runs[place].turn.id, runs[place].text, _outcome(runs, place))
+        ErrorMet(runs[place].turn.id, runs[place].text, _outcome(runs, place, records))
         for place in sorted(last.values())
     ]
     if len(met) > MOST_ERRORS:
@@ -169,18 +170,19 @@ def all_runs(session: SessionTurns) -> Sequence[Run]:
 
 def _all_runs(session: SessionTurns) -> Sequence[Run]:
     calls = Calls()
-    changes = 0
     runs: list[Run] = []
-    for turn in session.turns:
-        for record in turn.records:
-            run = _run(turn, record, calls.ended(record), calls)
-            if run is not None:
-                runs.append(replace(run, changes=changes))
-            changes += _may_change(record)
+    for place, (turn, record) in enumerate(_records(session)):
+        run = _run(turn, record, calls.ended(record), calls)
+        if run is not None:
+            runs.append(replace(run, place=place))
     return runs
 
 
-def _may_change(record: RedactedRecord) -> bool:
+def _records(session: SessionTurns) -> Iterator[tuple[Turn, RedactedRecord]]:
+    return ((turn, record) for turn in session.turns for record in turn.records)
+
+
+def may_change(record: RedactedRecord) -> bool:
     """Return True for a call that changes files, or a command that may change what others run on:
     not one that checks, shows or searches."""
     if record.kind != "tool_use":
@@ -203,12 +205,13 @@ def _checks(segment: Segment) -> bool:
     return segment.program in _VERBS and not _CHANGES.search(words)
 
 
-def _outcome(runs: Sequence[Run], place: int) -> str:
+def _outcome(runs: Sequence[Run], place: int, records: Sequence[RedactedRecord]) -> str:
     failed = runs[place]
     later = [run for run in runs[place + 1 :] if run.covers(failed)]
     passed = next((run for run in later if not run.failed), None)
     if passed is not None:
-        return RESOLVED if passed.changes > failed.changes else PASSED_AGAIN
+        is_changed = any(map(may_change, records[failed.place : passed.place]))
+        return RESOLVED if is_changed else PASSED_AGAIN
     earlier = [run for run in runs[:place] if run.failed and run.normal == failed.normal]
     return UNRESOLVED if later or earlier else NOT_RETRIED
 

@@ -1,12 +1,13 @@
-"""The files that a session read and changed, and its searches."""
+"""The files that a session read and changed, its searches, and how much was done in each turn."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memory_assets.models import RedactedRecord
+from memory_assets.models import RedactedRecord, Turn
 from memory_assets.path_spelling import is_of_windows, relative_path
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import Phrase, distinct, names
@@ -30,6 +31,9 @@ _SCRATCH = Phrase(
     r"^(?:/private)?/(?:tmp|var/folders|dev)/|^nul$|^\$|[*{]|^s(?P<mark>[/|#]).*(?P=mark).*(?P=mark)"
 )
 """Not of the project, or a shell's variable or pattern instead of a path."""
+
+_LONG_REPORT = 1_500
+"""Characters of a last message; a longer one weighs no more."""
 
 
 @dataclass(slots=True)
@@ -123,3 +127,20 @@ def _pattern(segment: Segment) -> list[RedactedText]:
 
 def _file_arguments(segment: Segment) -> list[RedactedText]:
     return [word for word in segment.arguments if _LOOKS_LIKE_A_FILE.match(word)]
+
+
+def weights(session: SessionTurns) -> tuple[float, ...]:
+    """Return the weight of each turn: a point for each file that it changed, less for its calls
+    and the length of its last message; 0 for a turn without any."""
+    return session.once(_weights)
+
+
+def _weights(session: SessionTurns) -> tuple[float, ...]:
+    return tuple(_weight(session, turn) for turn in session.turns)
+
+
+def _weight(session: SessionTurns, turn: Turn) -> float:
+    calls = sum(record.kind == "tool_use" for record in turn.records)
+    prose = [len(one.text) for one in turn.records if one.kind == "assistant_text"]
+    report = min(prose[-1] if prose else 0, _LONG_REPORT) / _LONG_REPORT
+    return len(touched(session, turn.records).modified) + math.log1p(calls) / 2 + report

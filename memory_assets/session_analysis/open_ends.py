@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import Phrase, names
@@ -35,7 +36,7 @@ _OPEN = Phrase(
     r"(?<!while )(?<!when )waiting (?:on|for)|say the word|when you're ready|"
     r"ready (?:to|for) (?:commit|push|merge|deploy|review)|follow-?ups?|not yet)\b|"
     r"\bto-?dos?\b(?=\W*(?::|$)| (?:is|are|remain\w*|left|for the)\b)|"
-    r"\b(?:still|currently) (?:fails?|failing|broken|needs?)\b|"
+    r"\b(?:still|currently) (?:fails?|failing|broken|needs?|does(?:n't| not)|cannot|can't)\b|"
     r"\byou(?:'ll| will)? (?:still )?need to\b|^\W*next(?: steps?| up)?: "
 )
 _DONE = Phrase(r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:also )?(?:done|ran|wrote|made|\w+ed)\b")
@@ -62,14 +63,14 @@ _NOT_LEFT = Phrase(
 """What names what was left only to say that it is not, or not to be done."""
 _PLANS = Phrase(
     r"^\W*(?:(?:now|next|first|then|good|great|ok(?:ay)?)[,.!]* )*"
-    r"(?:I'll|I'm|I am|let me|let's)\b"
+    r"(?:I'll|I'm|I am|I can|let me|let's)\b"
 )
 """A message that ends in what the agent is about to do was cut off, and the doing followed."""
 _COMMIT = re.compile(r"\W*(?=[a-f]*\d)[0-9a-f]{7,40}\b")
 """What begins with a commit tells what it has."""
 _CONDITION = Phrase(r"^\W*(?:if|when|once|unless|depending)\b")
 _ONCE_AND_FOR_ALL = Phrase(
-    r"(?:^|[,;:(.] ?)(?:[-*•] ?)?(?:please |but |and |also |so |ok |okay |again,? )*"
+    r"(?:^|[,;:(.] ?)(?:[-*•] ?)?(?:please |but |and |also |so |ok |okay |again,? |as always,? )*"
     r"(?:(?:always|never|prefer) (?!\w+(?:ed|s)\b)[a-z]"
     r"|let's (?:always|never|keep|stick (?:to|with)) [a-z]"
     r"|let's use [^.]* (?:instead of|rather than) "
@@ -80,6 +81,11 @@ _ONCE_AND_FOR_ALL = Phrase(
     r"|(?<!that )(?<!this )(?<!it )\b(?:must|should) (?:never|always) [a-z]"
     r"|\bwe (?:explicitly |really |definitely )?(?:don't|do not|never) want (?!to\b)[a-z]"
     r"|\bwe (?:need to |should |must )?(?:also )?(?:need to )?make sure (?:that )?all [a-z]"
+    r"|(?:^|[,;:(.] ?|\b(?:but|and|however),? )(?:please )?(?:don't|dont|do not) "
+    r"(?:commit|push|publish|share|edit|use) (?!it\b|this\b|that\b|these\b)[a-z]"
+    r"|\bi (?:only want|don't want to (?:use|pay)|dont want to (?:use|pay)) [a-z]"
+    r"|(?:不要|别(?!人|的|处)|禁止)(?!.*[吗么？])|(?:使わ|し|せ)ないで"
+    r"|^\W*bitte .{0,60}\b(?:nicht|keine?n?)\b"
 )
 _NOT_STANDING = Phrase(
     r"\b(?:can|could|would|should|why|how|what|when did|did) "
@@ -105,19 +111,24 @@ _PIECE = re.compile(r"(?<=[.!?\n;])\s+|\n")
 
 def open_ends(message: RedactedText) -> list[str]:
     """Return the sentences of a closing message that name what was left to do or to decide: an
-    offer or a question with which it ends, then the others in their order, at most
-    `_MOST_UNDER_A_HEADING` of a list of them."""
+    offer or a question with which it ends, then the others in their order."""
     parts = [part for part in sentences(message) if _says_what(_plain(part))]
     offers = [str(part.text) for part in parts[-2:] if _OFFER.search(_plain(part))]
-    named: list[str] = []
+    return [*offers, *(str(text) for text in left_open(message) if str(text) not in offers)]
+
+
+def left_open(message: RedactedText) -> list[RedactedText]:
+    """Return the sentences of a closing message that name what was left to do, at most
+    `_MOST_UNDER_A_HEADING` of a list of them."""
+    named: list[RedactedText] = []
     under: Counter[tuple[str, str]] = Counter()
-    for part in parts:
+    for part in sentences(message):
         place = (part.heading, part.lead)
-        if _is_open(part, is_first=not under[place]) and str(part.text) not in offers:
+        if _says_what(_plain(part)) and _is_open(part, is_first=not under[place]):
             under[place] += 1
             if under[place] <= _MOST_UNDER_A_HEADING:
-                named.append(str(part.text))
-    return [*offers, *named]
+                named.append(part.text)
+    return named
 
 
 def _says_what(text: str) -> bool:
@@ -145,8 +156,10 @@ def _plain(part: Sentence) -> str:
 def standing_instructions(prompt: str) -> Iterator[str]:
     """Yield the sentences of a prompt that ask for something not just this once: always, never,
     from now on, let's keep, we don't want."""
-    for piece in _PIECE.split(_QUOTED.sub(" ", prompt.replace("’", "'"))):
-        words = " ".join(piece.split()).strip("-*• ")
+    pieces = _PIECE.split(_QUOTED.sub(" ", prompt.replace("’", "'")))
+    whole = (" ".join(piece.split()).strip("-*• ") for piece in pieces)
+    clauses = (one.split(", ") if len(one) > _LONGEST_INSTRUCTION else [one] for one in whole)
+    for words in chain.from_iterable(clauses):
         if not _SHORTEST <= len(words) <= _LONGEST_INSTRUCTION or _NOT_STANDING.search(words):
             continue
         if _ONCE_AND_FOR_ALL.search(words):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memory_assets.redacted_text import RedactedText, compose, join
+from memory_assets.writing_systems import UNSPACED
 
 EMPTY = compose("")
 ELLIPSIS = compose("…")
@@ -137,7 +138,14 @@ def base_name(path: RedactedText) -> RedactedText:
 
 def closed(text: RedactedText) -> RedactedText:
     """Return `text` with a full stop, unless it ends a sentence already."""
-    return text if text.endswith(_ENDS) or not text else compose("{}.", text)
+    if text.endswith(_ENDS) or not text:
+        return text
+    return compose("{}。", text) if UNSPACED.match(text[-1]) else compose("{}.", text)
+
+
+def has_no_blanks(text: str) -> bool:
+    """Return True if some of a text is of a script without blanks between words."""
+    return UNSPACED.search(text) is not None
 
 
 def unescaped(text: RedactedText) -> RedactedText:

@@ -5,21 +5,32 @@ from __future__ import annotations
 
 import re
 
+from memory_assets.session_analysis.other_languages import (
+    OTHER_CAUSES,
+    OTHER_DEEDS,
+    OTHER_GUESSES,
+    OTHER_OPEN,
+    OTHER_PLANS,
+    OTHER_REASONS,
+)
 from memory_assets.session_analysis.phrases import Phrase
 from memory_assets.session_analysis.statements import Said, readable
 
 CAUSE = Phrase(
+    rf"{OTHER_CAUSES}|"
     r"\broot cause|\b(?:the|your|our|my) "
     r"(?:(?:real|actual|main|core|underlying|only|exact|other) )?"
-    r"(?:problem|issue|bug|cause|culprit|reason|difference|catch)\b.{0,40}?"
-    r"\b(?:is|was|lies|seems|comes)\b|\bturn(?:s|ed) out\b|\bcaused by\b|"
+    r"(?:problem|issue|bug|cause|culprit|reason|difference|catch|blocker|breakage)\b.{0,40}?"
+    r"\b(?:is|was|lies|seems|comes|came)\b|\bturn(?:s|ed) out\b|\bcaused by\b|"
     r"\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b|\bthis explains\b|"
     r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b|"
-    r"^\W*(?:the )?(?:actual |real |main )?(?:problem|issue|bug|cause|reason)(?: \d+\b[^:]{0,40})?"
-    r"\W*: (?!https?:)(?=\w)"
+    r"^\W*(?:the )?(?:actual |real |main )?(?:problem|issue|bug|cause|reason)"
+    r"(?:\W*: (?!https?:)(?=\w)|"
+    r" \d+\b[^:]{0,40}: (?=(?:the|an?|it|every|each|no)\b|\w+ (?:is|was)\b))"
 )
 _CAUSE_HEADING = Phrase(
-    r"^\W*(?:the )?(?:root |actual |real )?(?:causes?|problem|issue|bug|reason)\W*$|"
+    r"^\W*(?:the )?(?:root |actual |real )?(?:causes?|problem|issue|bug|reason)\W*$|原因|ursache|"
+    r"(?:^| — )(?:root )?(?:cause|reason)s?(?: — |$)|"
     r"\b(?:what (?:was|went|is) wrong|root cause|why (?:it|this|that) \w+)"
 )
 _OF_OTHERS = Phrase(
@@ -36,6 +47,7 @@ _FOUND = Phrase(
     r"key (?:insight|finding|observation)|important(?:ly)?:)"
 )
 _REASON = Phrase(
+    rf"{OTHER_REASONS}|"
     r"\bbecause\b|\bdue to\b|, so \w+s\b|\bsince (?:the|it|this|we|there)\b|\bso "
     r"(?:that|the|it|every|each|no)\b|"
     r"\bmeans (?:that|the|it|we)\b|\bonly (?:when|if)\b|\bhappens when\b|\binstead of\b|"
@@ -49,17 +61,21 @@ PLANNING = Phrase(
     r"want to|"
     r"I should|we should|we need to|going to|should I|shall I|would you|do you|if|you can|"
     r"you could|you may|sorry|you're (?:absolutely )?right|only \w+ \w+ \w+ if|"
-    r"my (?:lean|preference|recommendation|suggestion|take)\b)"
+    r"my (?:lean|preference|recommendation|suggestion|take)\b)|"
+    rf"^\W*(?:do not|don't|avoid)\b|{OTHER_PLANS}"
 )
 _VERDICT = Phrase(
-    r"\bthe (?:fix|solution) (?:is|was) (?:(?:entirely )?in|correct|complete|good|clean|ready)\b|"
+    r"\bthe (?:fix|solution) (?:is|was) (?:(?:entirely )?in|correct|complete|good|clean|ready|"
+    r"deployed|live|working|active)\b|"
     r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b"
 )
 _DOUBTFUL = Phrase(
     r"\b(?:might|maybe|perhaps|possibly|could be|may be|seems? (?:like|to)|I think|"
     r"I suspect|wonder|would|will)\b|\?$"
 )
-_GUESSED = Phrase(r"\b(?:likely|probably|almost certainly|theoretically|suggesting)\b")
+_GUESSED = Phrase(
+    rf"{OTHER_GUESSES}|\b(?:likely|probably|almost certainly|theoretically|suggesting)\b"
+)
 _CONDITIONAL = Phrase(
     r"\b(?:if|when|options?|could|either|pros|cons|alternatives?|would you like|do you want|"
     r"should i)\b.*[:?]\W*$"
@@ -89,18 +105,19 @@ _NO_FINDING = Phrase(
     r"|\bissue is (?:really )?(?:after|about|asking|tracking)\b"
     r"|\bthe (?:fix|solution) (?:is|was) (?:already|now|just|not|to|simpl\w+|straightforward)\b"
     r"|\bthat's why (?:we|I)\b|^\W*(?:note|so|but|and)\b.{0,20}$"
-    r"|\b(?:root cause|culprit|fix)(?: is| was)? (?:real|clear|confirmed|in place|found|here)\b"
+    r"|\b(?:root cause|culprit|fix)(?: is| was)?(?: now)? "
+    r"(?:real|clear|confirmed|in place|found|here|exact)\b(?!: \S)"
 )
 _OF_THE_MOMENT = Phrase(
-    r"\b(?:typescript|biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"
+    r"\b(?:biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"
     r"\bpossibly (?:undefined|null)\b|\b(?:they|he|she) wants?\b|"
     r"\b(?:does not|doesn't|no) need to (?:change|be)\b|"
     r"\bI (?:\w+ly )?(?:assumed|failed|defaulted|misread|misunderstood)\b|"
     r"\b(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?(?:'s)?|specs?|mocks?|assertions?|scripts?)\b|"
     r"\b(?:read|edit|write|grep|bash) tool\b|_test\b|"
     r"\.(?:spec|test)\.|\blint\w*\b|\bunused\b|\btypos?\b|\bPID \d|\bsandbox\w*\b|"
-    r"\bbackground (?:task|process)\b|\bthis session\b|\bmy (?:environment|execution|change|edit|"
-    r"regex|command|previous|earlier|own)\b|"
+    r"\bbackground (?:task|process)\b|\bwork(?:ing)?.?trees?\b|\bthis session\b|"
+    r"\bmy (?:environment|execution|change|edit|regex|command|previous|earlier|own)\b|"
     r"\bI (?:forgot|used|missed|accidentally|added|wrote|made)\b|"
     r"\b(?:we|I)(?:'re| are|'m| am) (?:creating|trying|running|using)\b"
 )
@@ -121,7 +138,8 @@ def cause_score(one: Said) -> float:
     score = 3.0 if CAUSE.search(text) else 0.0
     score += 1.5 if _FOUND.search(text) else 0.0
     score += min(2, _REASON.count(text)) * 0.7
-    if one.closing and not one.sentence.before and _CAUSE_HEADING.search(one.sentence.heading):
+    above = one.sentence.lead if one.sentence.item and one.sentence.lead else one.sentence.heading
+    if one.closing and not one.sentence.before and _CAUSE_HEADING.search(above):
         score += 1.5
     if text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
         return 0.0
@@ -149,7 +167,7 @@ _PAST = (
     r"(?:added|fixed|updated|created|implemented|removed|committed|pushed|refactored|renamed|replaced|"
     r"wrote|merged|moved|changed|extracted|simplified|converted|deleted|rebased|resolved|installed|"
     r"configured|introduced|switched|documented|tightened|extended|rewrote|reverted|verified|opened|"
-    r"published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
+    r"built|written|published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
     r"copied|rebuilt|synced|pinned|regenerated|seeded|tuned|adopted|adjusted|archived|bundled|imported|"
     r"injected|ported|promoted|pruned|redirected|redesigned|reordered|reorganized|repaired|rewired|"
     r"scaffolded|split|squashed|styled|toggled|uninstalled|vendored|hooked|guarded|gated|"
@@ -166,7 +184,7 @@ DID = Phrase(
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
     rf"(?<!did )\b(?:I(?:'ve| have)?|we(?:'ve| have))(?: (?:also|now|just))* "
-    rf"{_PAST}\b(?!\s*[-–—:]\s)|"
+    rf"{_PAST}\b(?!\s*[-–—:]\s| that\b)|"
     rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b|"
     r"^\W*the (?:fix|change|solution) (?:is|was) an? (?:\S+ ){0,3}"
     r"(?:change|removal|addition|edit|fix|tweak|swap|line)\b"
@@ -176,6 +194,7 @@ _WAS_DONE = Phrase(
     rf"^\W*(?!all\b|everything\b)(?:(?!(?:is|are|be|been|if|when|not|that|which)\b)[\w./'@#-]+ )"
     rf"{{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
 )
+_CLAUSE_END = re.compile(r" [–—-] |; ")
 _WITHOUT_OBJECT = Phrase(
     r"^\W*(?:added|cleared|removed|created|changed|deleted|replaced|dropped|extracted|"
     r"extended|renamed|introduced|disabled|enabled) (?:from|in|to|on|by|with|for|into|at|via)\b"
@@ -215,14 +234,14 @@ NOW = Phrase(
     rf"^\W*now,? (?!.*\b(?:you|I)\b)(?:the|both|each|every|all|when(?:ever)?|\w+[_.(]\S*) "
     rf"(?:\S+ ){{0,6}}?{DOES}\b|"
     r"\b(?:is|are) \w+ now\b|"
-    r"\b(?:tests?|build|checks?|suite|lint|it|everything|all) (?:\w+ "
+    r"\b(?:tests?|build|checks?|suite|lint|it|everything|all|both) (?:\w+ "
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
 )
 _NOT_DONE = Phrase(
-    r"^(?:no|if|depending|then|still|use|never|always)\b|"
+    r"^(?:no|nothing|if|depending|then|still|use|never|always)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
-    r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
+    r"no changes|couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
 )
 _SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "
@@ -235,10 +254,16 @@ NEXT_HEADING = Phrase(
 )
 
 
+def _deed_in(text: str) -> str:
+    """Return the clause of a sentence that begins with a deed, else all of it: what follows may say
+    what the deed will do."""
+    return _CLAUSE_END.split(text, maxsplit=1)[0] if DID.match(text) else text
+
+
 def done_score(one: Said) -> float:
     """Return a score: 1.5 and more for a sentence that tells of work done."""
     text = one.plain
-    if not (one.closing or one.recap) or not readable(text) or _NOT_DONE.search(text):
+    if not (one.closing or one.recap) or not readable(text) or _NOT_DONE.search(_deed_in(text)):
         return 0.0
     if NEXT_HEADING.search(one.sentence.heading) or NEXT_HEADING.search(one.sentence.lead):
         return 0.0
@@ -247,6 +272,10 @@ def done_score(one: Said) -> float:
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0
     did = DID.search(text)
+    if not did and OTHER_DEEDS.search(text):
+        if not (one.changed or one.recap or one.place == 0) or OTHER_OPEN.search(text):
+            return 0.0
+        return 0.0 if _CAUSE_HEADING.search(one.sentence.lead) else 2.4 if one.changed else 2.0
     # A small letter where a code mark stood: "completed runs ..." may be an adjective, not the verb
     # behind a path: "src/gate.py - Added ...".
     score = 0.0

@@ -60,6 +60,17 @@ _PLAN = re.compile(
     re.IGNORECASE,
 )
 _OPENING_HEADING = re.compile(r"\s*#{1,3} +(?:Plan ?: *)?(\S.*)")
+_FRAME = re.compile(
+    r"\A\s*(?:<!--[^>]*-->\s*)?(?:You are [^\n]{1,300}\n+)?Task:\s*(?:\[[^\]\n]{0,300}\]\s*)?"
+    r"|\A[\s\S]{0,9000}?\nBase directory for this skill:[^\n]*\n(?:[^\n]+\n)*\n+(?=\S)"
+)
+_PLANNED = re.compile(
+    r'\A\s*You are [^\n]{1,200}\n[\s\S]{0,1500}?"summary": "(?P<what>(?:[^"\\\n]|\\.){12,600})"'
+)
+"""What stands before the task in prompts of programs: who the agent is, or what a skill says; and
+a plan in JSON."""
+_QUOTED = re.compile(r"^ *(?:>|❯) ?", re.MULTILINE)
+_AROUND = re.compile(r"\A\s*\"(?=\s*#)|\A\s*❯\s*")
 _IMAGE = re.compile(r"\[(?:Image|image|document)[^\]]{0,300}\]\s*")
 
 
@@ -151,6 +162,8 @@ def _blocks(text: RedactedText) -> list[_Block]:
             cells = line.cut(*row.span("cells")).sub(_CELL_ENDS, " — ")
             blocks.append(_Block([cells], heading, lead, item=True))
         elif _BELOW_THE_NAMES.match(line):
+            names = (plain_text(line) for one in blocks[-1:] for line in one.lines)
+            lead = join(" ", (*((lead,) if lead else ()), *names))
             del blocks[-1:]
         elif title:
             heading, lead = plain_text(line), EMPTY
@@ -182,8 +195,15 @@ def asks(prompt: RedactedRecord) -> bool:
 
 
 def own_words(text: RedactedText) -> RedactedText:
-    """Return a prompt without the marks of images and documents, and the opening of a plan."""
-    return text.sub(_PLAN, "").sub(_IMAGE, "")
+    """Return a prompt without the marks of images, documents and quotations that stand around all
+    of it, the opening of a plan, and the frame of a program or a skill around a task."""
+    text = text.sub(_PLAN, "").sub(_IMAGE, "").sub(_FRAME, "")
+    if planned := _PLANNED.match(text):
+        return text.cut(*planned.span("what"))
+    lines = [line for line in text.splitlines() if line.strip()]
+    if lines and all(_QUOTED.match(line) for line in lines):
+        text = text.sub(_QUOTED, "")
+    return text.sub(_AROUND, "")
 
 
 def request_sentences(text: RedactedText) -> Sequence[Sentence]:

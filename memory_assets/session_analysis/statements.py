@@ -11,21 +11,27 @@ from itertools import pairwise
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten, unescaped
 from memory_assets.session_analysis.sentences import Sentence, sentences
 from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.writing_systems import UNSPACED, pieces
 
 SHORTEST, LONGEST = 24, 280
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
-POINTS_BACK = Phrase(r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b")
-_UNFINISHED = (*":,;(-–—…",)
+POINTS_BACK = Phrase(
+    r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b|"
+    r"(?:这|那|它|因此|所以|于是|これ|それ|その|そこで|こちら)"
+)
+_UNFINISHED = (*":,;(-–—…：，、；（",)
+_FEWEST_SYLLABLES = 8
 _OPENING = re.compile(
     r"\A\W*(?:Done|Good(?: \w+)?|Great|Thanks|Perfect|Fixed|Ok(?:ay)?|Yes|All set)"
     r"\s*(?:[—–-]|[,:])\s+(?=[A-Z`])"
 )
 """A word in front of what an agent says."""
-_SHORTEST_LEAD, _LONG_CLAUSES = 45, 220
+_JSON_SUMMARY = re.compile(r'"(?:change_?)?summary": *"((?:[^"\\]|\\.)+)"', re.IGNORECASE)
+_SHORTEST_LEAD, _LONG_CLAUSES = 32, 220
 _CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
 _CUT_OFF = re.compile(
     r"(?:[ ,](?:now|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|were|be|"
@@ -87,6 +93,8 @@ class Said:
     text: RedactedText
     plain: str
     """The text as the patterns expect it: straight apostrophes."""
+    place: int
+    """How many sentences of its message stand before it."""
 
 
 def all_said(turns: Sequence[Turn]) -> list[Said]:
@@ -101,10 +109,19 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
             if not recap and not _is_prose(record):
                 continue
             where = record, place, at >= closing_from, place == last, changed, recap
-            for sentence in sentences(record.text)[:_SENTENCES_OF_A_MESSAGE]:
+            told = sentences(_told_in_json(record.text))[:_SENTENCES_OF_A_MESSAGE]
+            for number, sentence in enumerate(told):
                 text = sentence.text.sub(_OPENING, "")
-                said.append(Said(sentence, *where, text, text.replace("’", "'")))
+                said.append(Said(sentence, *where, text, text.replace("’", "'"), number))
     return said
+
+
+def _told_in_json(text: RedactedText) -> RedactedText:
+    """Return the summary in a report that is a JSON object; any other text as it is."""
+    if not text.startswith("{"):
+        return text
+    summary = _JSON_SUMMARY.search(text)
+    return unescaped(text.cut(*summary.span(1))) if summary else text
 
 
 def _is_prose(record: RedactedRecord) -> bool:
@@ -178,8 +195,14 @@ def in_context(one: Said) -> RedactedText:
 
 
 def vocabulary_of(text: str) -> frozenset[str]:
-    """Return the words of a text that are longer than two letters."""
-    return frozenset(word.lower() for word in _WORD.findall(text))
+    """Return the words of a text that are longer than two letters; of scripts without blanks every
+    two letters that stand together."""
+    words = (word.lower() for word in _WORD.findall(text))
+    if text.isascii():
+        return frozenset(words)
+    return frozenset(
+        piece for word in words for piece in (pieces(word) if UNSPACED.search(word) else (word,))
+    )
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -214,6 +237,8 @@ def _as(one: Said, text: RedactedText) -> Said:
 
 def readable(text: str) -> bool:
     """Return True if a sentence is readable by itself: neither a fragment nor too long."""
+    if len(UNSPACED.findall(text)) >= _FEWEST_SYLLABLES:
+        return len(text) <= LONGEST and not text.endswith(_UNFINISHED)
     if not SHORTEST <= len(text) <= LONGEST or text.endswith(_UNFINISHED):
         return False
     return len(_WORD.findall(text)) >= 4
@@ -232,13 +257,15 @@ def withdrawn(session: SessionTurns) -> frozenset[str]:
 
 def routine(session: SessionTurns) -> frozenset[str]:
     """Return the ids of the turns with a long prompt that comes again between others: what is
-    pasted, or sent by a hook, after each piece of work."""
+    pasted, or sent by a hook, after each piece of work. Before the one that a session begins with
+    there was none."""
     places: dict[str, list[int]] = {}
     for place, turn in enumerate(session.turns):
         if turn.prompt is not None and len(turn.prompt.text) > _LONG_PROMPT:
             places.setdefault(turn.prompt.text.strip(), []).append(place)
     again = [each for each in places.values() if any(b > a + 1 for a, b in pairwise(each))]
-    return frozenset(session.turns[place].id for each in again for place in each)
+    begun = next((at for at, turn in enumerate(session.turns) if turn.prompt is not None), -1)
+    return frozenset(session.turns[at].id for each in again for at in each if at != begun)
 
 
 def _takes_back(records: Sequence[RedactedRecord]) -> bool:

@@ -25,11 +25,14 @@ from memory_assets.summaries import findings, outcomes, prompts
 TEXT_LIMIT = 880
 """One window of the embedder: at most 256 word pieces in 98% of the real sessions."""
 
+_PART = 300
+"""Characters of one field in it."""
+
 
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-14"
+    summarizer_id = "extractive-15"
     """Changes with every change of a heuristic."""
     reason = ""
 
@@ -43,13 +46,12 @@ class ExtractiveSummarizer:
         met = errors_met(session)
         times = [record.timestamp for record in records if record.timestamp is not None]
         started, ended = min(times, default=None), max(times, default=None)
-        done = outcomes.completed(said, made, files)
-        learned = findings.learned(session, said, done)
+        done = outcomes.completed(session, said, files)
         fields = {
             "title": prompts.title(session),
             "request": prompts.request(session),
             "investigated": findings.investigated(session, files),
-            "learned": learned or findings.answered(session, said, done),
+            "learned": findings.learned(session, said, done),
             "completed": done,
             "next_steps": outcomes.next_steps(session, said),
             "notes": outcomes.notes(session, said),
@@ -99,7 +101,10 @@ def _text(
     title, asked = fields["title"], fields["request"]
     if title.rstrip("….") and asked.startswith(title.rstrip("….")):
         title = EMPTY
-    parts = [title, asked, fields["completed"], fields["learned"]]
+    parts = [
+        title,
+        *(shorten(one, _PART) for one in (asked, fields["completed"], fields["learned"])),
+    ]
     if modified:
         parts.append(compose("Files: {}", listing(modified, 8)))
     parts += [shorten(error, 120) for error in errors[:2]]

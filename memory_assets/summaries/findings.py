@@ -7,18 +7,28 @@ from collections.abc import Iterable
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.files import Touched
+from memory_assets.session_analysis.commits import commits_that_stayed
+from memory_assets.session_analysis.files import Touched, touched
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
     base_name,
     closed,
     distinct,
+    has_no_blanks,
     leading,
     listing,
     shorten,
 )
-from memory_assets.session_analysis.scores import DID, NOW, PLANNING, cause_score, states_nothing
+from memory_assets.session_analysis.scores import (
+    CAUSE,
+    DID,
+    NOW,
+    PLANNING,
+    cause_score,
+    done_score,
+    states_nothing,
+)
 from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
@@ -30,17 +40,22 @@ from memory_assets.session_analysis.statements import (
     readable,
 )
 
-LEARNED_LIMIT = 400
-_LEARNED_MOST = 3
+LEARNED_LIMIT = 600
+_LEARNED_MOST = 4
+_AGAIN, _LEAST_CAUSE, _LEAST_SCORE = 0.3, 1.5, 1.2
+"""What a sentence loses for each better one of its turn, so that one turn is not all."""
 _INVESTIGATED_LIMIT = 400
 _TASK_LIMIT = 70
 _MOST_FINDINGS, _FINDING_LIMIT = 4, 130
 _HEAD_OF_A_PROMPT = 600
+_NAMES_THE_FINDING = 30
+"""Characters of a heading above a finding that says which it is."""
 _GRAVE = ("critical", "blocking", "p0", "high", "major", "required", "must", "p1", "medium",
           "important", "should", "p2", "low", "minor", "p3", "nit")  # fmt: skip
 _GRAVITY = Phrase(
-    rf"\W*(?:\d+\W+)?(?P<gravity>{'|'.join(_GRAVE)})\b(?: (?:severity|priority|risk|issues?|"
-    r"findings?|fixes|changes))?(?=\W*$|\s*[:/)\]—–-])"
+    rf"\W*(?:severity\W+)?(?:\d+\W+)?(?P<gravity>{'|'.join(_GRAVE)})\b"
+    r"(?: (?:severity|priority|risk|issues?|findings?|fixes|changes))?(?: \d+)?"
+    r"(?=\W*$|\s*[:/)\]—–-])"
 )
 """How a finding, or the heading above it, begins that says how grave it is."""
 _FINDINGS = Phrase(
@@ -55,7 +70,7 @@ _FOUND = Phrase(
 """Headings of lists that say what was found, whoever asked for it."""
 _GOES_ON = Phrase(
     r"\W*(?:but|and|or|also|plus|great|perfect|yes|no|ok|however|instead|worse|still|uses|adds|"
-    r"returns|makes|runs|handles|keeps|sets|calls|gets|has|does|allows|prevents|ensures)\b"
+    r"returns|makes|runs|follows|mirrors|builds|passes|matches|works|takes|shows|handles|keeps|sets|calls|gets|has|does|allows|prevents|ensures)\b"
 )
 _FRAGMENT = re.compile(r"[a-z]+ |[A-Z][a-z]+ing (?!is |was |the \w+ (?:is|was) )")
 _AMISS = Phrase(
@@ -64,7 +79,6 @@ _AMISS = Phrase(
     r"overstat\w+|omits?|lacks?|instead|but|conflates?|too|breaks?|lost|trivial)\b"
 )
 """What says that something is amiss, not only that it is there."""
-_NO_FINDINGS = Phrase(r"\W*(?:no |none\b|nothing\b|fixed\b|all |whether\b|how\b)")
 _REVIEWS = Phrase(
     r"\b(?:re)?view(?:ed|er|ing)?\b|\baudit\b|\bfeedback\b|\bdouble.?check\b|\bfind(?:ings?)? "
     r"(?:any |all )?(?:bugs|issues|problems)\b|\bcode ?rabbit\b|\bcomments? (?:on|from)\b|"
@@ -73,25 +87,92 @@ _REVIEWS = Phrase(
 
 
 def learned(session: SessionTurns, said: list[Said], done: RedactedText) -> RedactedText:
-    """Return what reviews found, then the sentences that state a cause or a finding, none that
-    `done` holds already."""
+    """Return what reviews found, then the sentences that state a cause or a finding, explain a
+    problem or answer a question, none that `done` holds already."""
     found = leading(_review(session, said), LEARNED_LIMIT)
     room = LEARNED_LIMIT - sum(len(one) + 1 for one in found)
+    told = _Told(session, said, reviewed=bool(found))
     stated = choose(
         (one for one in said if not _dangles(one)),
-        cause_score,
+        told.score,
         room=max(room, 0),
         most=_LEARNED_MOST - min(len(found), _LEARNED_MOST),
-        threshold=1.5,
+        threshold=_LEAST_SCORE,
         beside=[*split(done), *found],
+        again=_AGAIN,
     )
     return join(" ", distinct([*found, stated]))
+
+
+class _Told:
+    """What a sentence tells by its place: the explanation with which the report on a problem
+    begins, or the answer to a question."""
+
+    def __init__(self, session: SessionTurns, said: list[Said], *, reviewed: bool) -> None:
+        asked = [
+            turn.typed.text.replace("’", "'")
+            if turn.typed and len(turn.typed.text) < _HEAD_OF_A_PROMPT
+            else ""
+            for turn in session.turns
+        ]
+        self._problem = [_PROBLEM.search(text) is not None for text in asked]
+        made = {call.turn.id for call in commits_that_stayed(session)}
+        self._how = [_HOW.search(text) is not None for text in asked]
+        self._why = {
+            one.turn
+            for one in said
+            if one.closing and _WHY.search(asked[one.turn]) and cause_score(one) >= _LEAST_CAUSE
+        }
+        self._question = [
+            _QUESTION.search(text) is not None
+            and _WHAT_NEXT.search(text) is None
+            and not (reviewed and _REVIEWS.search(text))
+            and turn.id not in made
+            for text, turn in zip(asked, session.turns, strict=True)
+        ]
+        changed = [bool(touched(session, turn.records).modified) for turn in session.turns]
+        self._changed_later = [any(changed[place + 1 :]) for place in range(len(changed))]
+
+    def score(self, one: Said) -> float:
+        """Return the score of a sentence, 0 for one that is not worth learning."""
+        above = f"{one.sentence.heading} {one.sentence.lead}"
+        if not one.changed and _PROPOSES.search(above) and not CAUSE.search(one.plain):
+            return 0.0
+        cause = cause_score(one)
+        least = _LEAST_CAUSE if one.changed or self._may_be_untrue(one) else _LEAST_SCORE
+        return max(cause if cause >= least else 0.0, self.explains(one), self.answers(one))
+
+    def _may_be_untrue(self, one: Said) -> bool:
+        """Return True if a sentence says that something is not so, and later turns change files."""
+        return self._changed_later[one.turn] and _DENIES.search(one.plain) is not None
+
+    def explains(self, one: Said) -> float:
+        """Return the score of a sentence as what explains a problem."""
+        if not self._problem[one.turn] or not one.changed or one.place > 1:
+            return 0.0
+        return 1.7 if _tells(one) and not one.sentence.item else 0.0
+
+    def answers(self, one: Said) -> float:
+        """Return the score of a sentence as an answer; none that says that something is not so
+        where a later turn changes files: it may be untrue then."""
+        if not self._question[one.turn] or one.changed or one.turn in self._why:
+            return 0.0
+        if not _tells(one) or (_ASKS_TO.match(one.plain) and not self._how[one.turn]):
+            return 0.0
+        if self._may_be_untrue(one):
+            return 0.0
+        return (1.3 if one.sentence.item else 1.6) - 0.02 * one.place
 
 
 def _dangles(one: Said) -> bool:
     """Return True if the subject of a sentence, or what it goes on from, stands elsewhere."""
     text = in_context(one)
-    if text.count('"') % 2 or _FRAGMENT.match(text):  # of a quotation, or a clause, that goes on
+    if text.count('"') % 2:  # of a quotation that goes on
+        return True
+    if has_no_blanks(text):
+        return POINTS_BACK.match(text) is not None
+    fragment = _FRAGMENT.match(text)
+    if fragment and f"`{fragment[0].strip()}" not in one.record.text:
         return True
     return (POINTS_BACK.match(text) or _GOES_ON.match(text)) is not None
 
@@ -103,21 +184,28 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         if not one.closing or one.sentence.before or one.plain.endswith("?"):
             continue
         heading = one.sentence.heading or one.sentence.lead
-        label = _GRAVITY.match(one.plain) or _GRAVITY.match(heading)
+        by_heading = _GRAVITY.match(heading)
+        label = _GRAVITY.match(one.plain) or by_heading
         listed = one.sentence.item and _FINDINGS.search(heading) and _AMISS.search(one.plain)
         asked = _REVIEWS.search(_prompt(session, one.turn)) and (label or listed)
         told = one.sentence.item and _FOUND.search(heading) and _AMISS.search(one.plain)
-        if not (asked or (told and readable(one.plain))) or len(one.plain) < SHORTEST:
+        if not (asked or (told and readable(one.plain))):
+            continue
+        short = len(one.plain) < SHORTEST
+        named = label and len(one.sentence.heading) > _NAMES_THE_FINDING and (short or by_heading)
+        if short and not named:
             continue
         if (
             POINTS_BACK.match(one.plain)
-            or _NO_FINDINGS.match(one.plain)
+            or PLANNING.search(one.plain)
             or (DID.search(one.plain) and not label)
         ):
             continue
         grave = _GRAVE.index(label["gravity"]) if label else len(_GRAVE)
-        text = closed(shorten(one.text, _FINDING_LIMIT))
-        by_turn.setdefault(one.turn, []).append((grave, place, text))
+        text = one.sentence.heading if named else one.text
+        text = closed(shorten(text, _FINDING_LIMIT))
+        if not any(text == other for _, _, other in by_turn.get(one.turn, ())):
+            by_turn.setdefault(one.turn, []).append((grave, place, text))
     found = by_turn[max(by_turn)] if by_turn else []
     return [text for _, _, text in sorted(found, key=lambda each: each[:2])][:_MOST_FINDINGS]
 
@@ -127,48 +215,58 @@ def _prompt(session: SessionTurns, turn: int) -> str:
     return prompt.text[:_HEAD_OF_A_PROMPT] if prompt is not None else ""
 
 
-def answered(session: SessionTurns, said: list[Said], done: RedactedText) -> RedactedText:
-    """Return how the last message begins that answers a question: where something was `done`, one
-    that asks to be told something."""
-    question, least = (_TELL_ME, 1.2) if done else (_QUESTION, 1.0)
-    beside = list(split(done))
-    for place in reversed(range(len(session.turns))):
-        asked = session.turns[place].typed
-        if asked is None or not question.search(asked.text[:2_000]):
-            continue
-        answer = [one for one in said if one.turn == place]
-        told = choose(
-            answer, _answer_score, room=LEARNED_LIMIT, most=2, threshold=least, beside=beside
-        )
-        if told:
-            return told
-    return EMPTY
-
-
-def _answer_score(one: Said) -> float:
-    if not one.closing or not readable(one.plain) or one.plain.endswith("?"):
-        return 0.0
+def _tells(one: Said) -> bool:
+    """Return True for a sentence of a closing message that states something else than what was
+    done, is wanted or may be done."""
+    if not one.closing or not readable(one.plain) or one.plain.endswith(("?", "？")):
+        return False
     if _OPTION.match(one.plain) or _OPTION.search(one.sentence.lead):
-        return 0.0
-    if any(each.search(one.plain) for each in (PLANNING, DID, NOW)) or _dangles(one):
-        return 0.0
-    if one.plain.startswith(("I ", '"')) or states_nothing(one.plain):
-        return 0.0
-    return 1.0 if one.sentence.item else 1.2
+        return False
+    if _LEADS_IN.match(one.plain) or not readable(_NO_PROSE.sub("", one.plain)):
+        return False
+    if any(each.search(one.plain) for each in (PLANNING, DID, NOW)) or done_score(one) > 0:
+        return False
+    return not (one.plain.startswith(("I ", '"')) or states_nothing(one.plain))
 
 
 _OPTION = Phrase(
-    r"\W*(?:option|approach|alternative) \w+\b|.*\b(?:options|approaches|alternatives)\b"
+    r"\W*(?:option|approach|alternative|step) \w+\b|.*\b(?:options|approaches|alternatives)\b"
 )
 _QUESTION = Phrase(
-    r"\?|^\W*(?:how|what|why|which|where|who|when|can|is|are|does|do|did|should|could|explain|"
-    r"investigate|check|look (?:at|into)|analy[sz]e|review|compare|research|find out|debug)\b"
+    r"\?|(?:^|[.!>\n])[ \"'(]*(?:so |and |but |please |can you |hm+,? )*"
+    r"(?:how|what|why|which|where|who|when|can|is|are|does|do|did|should|could|explain|tell|give|"
+    r"investigate|check|look (?:at|into)|analy[sz]e|compare|(?:re)?search|find|debug|determine|"
+    r"spawn)\b|[？吗]|什么|怎么|如何|为什么|多少|哪|教我|なぜ|どう|何|ですか|ますか|教えて|方法|"
+    r"\b(?:wie|was|warum|welche\w*|wo|erklär\w*)\b"
 )
-_TELL_ME = Phrase(
-    r"(?:^|[.!>\n])[ \"'(]*(?:so |and |but |hm+,? )*"
-    r"(?:how|what|why|which|who|(?:can you |please )?(?:explain|tell me))\b"
+_PROBLEM = Phrase(
+    r"\b(?:errors?|fail\w*|broken|bugs?|crash\w*|wrong|issues?|problems?|does(?:n't| not)|"
+    r"is(?:n't| not)|can(?:'t|not)|won't|never|stuck|hang\w*|slow|why|exception|traceback|"
+    r"fix)\b|报错|错误|失败|不行|不了|不能|没有|问题|エラー|動か|失敗|おかし|ない|\b(?:fehler\w*|nicht|kaputt|warum)\b"
 )
-"""Not what is answered by yes or no: what a later turn builds makes a no untrue."""
+_WHAT_NEXT = Phrase(
+    r"\b(?:next|left|recommend\w*|suggest\w*|remain\w*|ideas?)\b|下一步|建议|候補|おすすめ|nächste"
+)
+"""Questions whose answers are proposals."""
+_PROPOSES = Phrase(
+    r"\b(?:plan|recommend\w*|propos\w*|suggest\w*|i(?:'d| would)|next|steps?|options?|decisions?|"
+    r"implement\w*|optimi[sz]ations?)\b|建议|计划|提案|おすすめ|vorschl\w*"
+)
+"""What stands above proposals, which may come to nothing."""
+_LEADS_IN = Phrase(
+    r"\W*(?:here(?:'s| is| are)\b|(?:I|you|we|assumption)(?:'\w+| \w+)?\b|你|我|建议|"
+    r".*\b(?:let me know|happy to)\b|(?:both|all|some) \w+ \w+ \w+\W*$|以下|下面)"
+)
+_ASKS_TO = Phrase(
+    r"\W*(?:remove|add|use|update|fix|change|move|replace|create|run|set|keep|centralize|make|install|"
+    r"activate|open|go to|click)\b"
+)
+_WHY = Phrase(r"\bwhy\b|为什么|なぜ|\bwarum\b")
+_HOW = Phrase(r"\bhow\b|怎么|如何|どう|方法|\bwie\b")
+_NO_PROSE = re.compile(r"https?://\S+|\S*[\w)][./\\:_(]\S+")
+_DENIES = Phrase(
+    r"\b(?:no|not|never|none|nope|without|missing|only|yet)\b|n't\b|不|没|未|ない|ません|\b(?:nicht|kein\w*)\b"
+)
 _GLOB = re.compile(r"^\*|\*\*/|/\*")
 _QUERY = re.compile(r"^(?:query|url): (.{4,120})$", re.MULTILINE)
 _DESCRIPTION = re.compile(r"^description: (.{4,120})$", re.MULTILINE)

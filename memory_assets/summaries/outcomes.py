@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from memory_assets.models import ABANDONED
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.commits import subjects
-from memory_assets.session_analysis.files import Touched
+from memory_assets.session_analysis.commits import CommitCall, by_weight, commits_that_stayed
+from memory_assets.session_analysis.files import Touched, weights
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
@@ -24,15 +25,22 @@ from memory_assets.session_analysis.scores import DID, NEXT_HEADING, NOW, done_s
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import Said, choose, fitting, readable, without_colon
 
-LIMIT = 400
+LIMIT, _NEXT_LIMIT = 600, 400
+_MOST_REPORTS = 5
+_BY_THE_WAY = Phrase(
+    r"\W*(?:i |i've )?(?:also|verif\w+|validat\w+|checked|ran|committed|pushed|tests?\b)|"
+    r".*\b(?:regressions?|tests?|coverage|changelog)\b|.*(?:確認|通過|整理|检查|测试|验证|コミット|提交)"
+)
+"""Reports of what accompanies the work: checks, tests, the commit."""
 _PLANS = ".claude/plans/"
-_COMMITS_ROOM, _TELLING = 170, 120
-_AGAIN = 0.3
+_COMMITS_ROOM, _TELLING = 260, 120
+_AGAIN = 0.5
 """What a report loses for each better one of its turn, so that a long last one is not all."""
 _LISTS_CHANGES = Phrase(
     r"\b(?:new|created|modified|changed|updated|implemented) (?:files?|components?)\b|"
     r"\bfiles? (?:created|modified|changed|updated|added)\b|\bwhat (?:was|I|changed)\b|"
-    r"\bchanges(?: made)?\W*$|\bsummary of (?:the )?(?:changes|fix)"
+    r"\bchanges(?: made)?\W*$|"
+    r"\b(?:fix(?:es)?|changes) applied\b|\bsummary of (?:the )?(?:changes|fix)"
 )
 _NAMED = re.compile(r"(?:[A-Z]|\S*[\w)][./_()]\S*).*(?: [—–→-]+|:) ")
 
@@ -75,18 +83,20 @@ _STATUS_LINE = re.compile(r"^status: (\w+)", re.MULTILINE)
 _OPEN = frozenset({"pending", "in_progress", "todo", "open"})
 
 
-def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) -> RedactedText:
-    """Return the agent's reports of finished work and the commits; where these say little, the
-    changed files."""
+def completed(session: SessionTurns, said: list[Said], files: Touched) -> RedactedText:
+    """Return the agent's reports of finished work, those of the weightiest turns first chosen, and
+    the commits; where these say little, the changed files."""
+    made = commits_that_stayed(session)
     commits = _committed(made)
-    room = LIMIT - len(commits) - 1
+    heaviest = max(weights(session), default=0.0) or 1.0
+    share = [weight / heaviest for weight in weights(session)]
     done = choose(
         (without_colon(fitting(one)) for one in said),
-        lambda one: done_score(one) or _listed_score(one),
-        room=room,
-        most=4,
+        lambda one: _reported(one, share[one.turn]),
+        room=LIMIT - len(commits) - 1,
+        most=_MOST_REPORTS,
         threshold=1.4,
-        beside=subjects(made),
+        beside=[call.made.subject for call in made],
         again=_AGAIN,
     )
     names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
@@ -95,35 +105,44 @@ def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) 
     return join(" ", distinct([done, compose("Changed {}.", listing(names, 8))]))
 
 
+def _reported(one: Said, share: float) -> float:
+    """Return the score of a sentence as a report, `share` being the weight of its turn beside that
+    of the weightiest: more for the sentence with which a report begins."""
+    score = done_score(one) or _listed_score(one)
+    if score == 0:
+        return 0.0
+    score += share - (1.0 if one.last else 0.0) + (0.7 if one.place == 0 else 0.0)
+    return score - (1.0 if _BY_THE_WAY.match(one.plain) else 0.0)
+
+
 def _listed_score(one: Said) -> float:
     """Return a score for an item of a list of changes that names what is there now, and says what
     it is, without a word for what was done."""
     where = one.sentence.lead or one.sentence.heading
     if not (one.closing and one.changed and one.sentence.item and _LISTS_CHANGES.search(where)):
         return 0.0
-    named = readable(one.plain) and _NAMED.match(one.text)
+    named = readable(one.plain) and (_NAMED.match(one.text) or " now " in one.plain)
     return 2.1 + one.last if named and not one.plain.endswith("?") else 0.0
 
 
-def _committed(made: tuple[RedactedText, ...]) -> RedactedText:
-    """The last commits that fit, oldest first."""
-    latest = (shorten(subject, 90) for subject in reversed(subjects(made)))
-    shown = leading(latest, _COMMITS_ROOM)[::-1]
+def _committed(made: Sequence[CommitCall]) -> RedactedText:
+    """The most telling commits that fit, in the order in which they were made."""
+    ranked = [shorten(call.made.subject, 90) for call in by_weight(made)]
+    shown = set(leading(ranked, _COMMITS_ROOM))
     if not shown:
         return EMPTY
-    more = len(made) - len(shown)
-    listed = join("; ", shown)
-    if more:
-        commits = compose("commit") if more == 1 else compose("commits")
-        return compose("Committed: {} (and {} earlier {}).", listed, number(more), commits)
+    ordered = [one for call in made if (one := shorten(call.made.subject, 90)) in shown]
+    listed = join("; ", ordered)
+    if more := len(made) - len(ordered):
+        return compose("Committed: {} (and {} more).", listed, number(more))
     return compose("Committed: {}.", listed)
 
 
 def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
     """Return the remaining work named in the last messages, then open items of the plan."""
-    stated = choose(_late(said), _next_score, room=LIMIT, most=4, threshold=1.0)
+    stated = choose(_late(said), _next_score, room=_NEXT_LIMIT, most=4, threshold=1.0)
     items = (shorten(item, 90) for item in _open_items(session))
-    fitting = leading(items, LIMIT - len(stated) - len(" Open in the plan: ."))
+    fitting = leading(items, _NEXT_LIMIT - len(stated) - len(" Open in the plan: ."))
     if not fitting:
         return stated
     plan = compose("Open in the plan: {}.", join("; ", fitting))
@@ -160,7 +179,9 @@ def _says_what_is_next(text: str) -> bool:
 def notes(session: SessionTurns, said: list[Said]) -> RedactedText:
     """Return caveats of the last messages, pull requests, and counts worth knowing."""
     facts = _facts(session)
-    caveats = choose(_late(said), _caveat_score, room=LIMIT - len(facts) - 1, most=2, threshold=1.5)
+    caveats = choose(
+        _late(said), _caveat_score, room=_NEXT_LIMIT - len(facts) - 1, most=2, threshold=1.5
+    )
     return join(" ", distinct([caveats, facts]))
 
 

@@ -1,35 +1,40 @@
-"""The human's requests: the title, the first real request, later changes of direction."""
+"""The human's requests: the title, the first real request, the weightiest later ones."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
-from memory_assets.models import PROGRAM
+from memory_assets.models import PROGRAM, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import (
+    by_weight,
     commits,
+    commits_that_stayed,
+    is_beside,
     is_routine,
     says_little,
     subjects,
 )
+from memory_assets.session_analysis.files import weights
 from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, leading, shorten
 from memory_assets.session_analysis.sentences import (
     Sentence,
     asks,
     condensed,
     own_words,
+    plain_text,
     request_sentences,
 )
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import alike, routine, vocabulary_of
 
-TITLE_LIMIT = 90
-REQUEST_LIMIT = 400
+TITLE_LIMIT, LONG_TITLE_LIMIT, _HALF = 90, 120, 64
+REQUEST_LIMIT = 600
 _FIRST_REQUEST_LIMIT = 260
 _LATER_REQUEST_LIMIT = 110
-_MOST_CHANGES, _SHORTEST_REQUEST, _END = 4, 12, 1_000
+_MOST_LATER, _SHORTEST_REQUEST, _END = 5, 12, 1_000
 
 _TITLES = ("custom-title", "ai-title", "session-name", "thread-name", "session_info", "name")
 _NO_TITLE = Phrase(
@@ -44,9 +49,17 @@ _NO_TITLE = Phrase(
     r"warmup\W*$|hello memory agent|new (?:session|chat|conversation)\W*$|untitled\W*$"
 )
 """How texts begin that agents put where a title belongs."""
+_SAYS_NOTHING = Phrase(
+    r"(?:pick(?:ing)? up|continu\w+|resum\w+)\b.{0,30}$|"
+    r"[\w.-]*\b[0-9a-f]{8}\b[\w.-]*\W*$|"
+    r".*\btask-\d+$|\w{1,12}\W*$"
+)
+"""Titles of agents and programs that name no work: to go on, an id, a word."""
 _CUT_OFF = ("…", "...")
 _TIMES = re.compile(r"\A\s*\[?\d\d?:\d\d:\d\d[\d.]*\]?:? +|\s*\(\d{4}-\d\d-\d\d[ T][\d:]+Z?\)\s*\Z")
 """The time before a pasted line of a log, and after the title that SpecStory gives."""
+_LABEL = re.compile(r"\A\W*(?:[Cc]onversation |[Ss]ession )?[Tt]itle: *\"?(?P<title>.+?)\"?\Z")
+"""What some agents write before a title."""
 _NO_SUBJECT = Phrase(r"(?:wip|fixup!|squash!|merge\b|checkpoint\b|tmp\b|temp\b|save\W*$)")
 """How subjects begin that say nothing of what was done."""
 _CLAUSE_END = re.compile(
@@ -55,19 +68,18 @@ _CLAUSE_END = re.compile(
 )
 _SHORTEST_CLAUSE, _LONG_ENOUGH = 16, 40
 """Characters of a clause; a shorter one than the latter stands for too little of its sentence."""
-_ENOUGH, _FEWEST_WORDS = 200, 3
+_ENOUGH, _FEWEST_WORDS, _TELLING_WORDS = 200, 3, 6
 _LONG_SUBJECT = 60
 _MANY_COMMITS, _STEM = 6, 6
-_LONGER_WORD = re.compile(r"[^\W\d_]{4,}")
+_LONG_SESSION, _NEARLY_NOTHING, _LEAST = 3, 6, 0.1
 _TYPE_OF_COMMIT = re.compile(
     r"\A(?:feat|fix|chore|docs|refactor|test|perf|ci|build)"
     r"(?:!?: |\((?P<scope>[^)]*)\)!?(?P<colon>: ))"
 )
-_BESIDE_THE_PRODUCT = Phrase(r"(?:docs?|tests?|chore|ci|build|rules)\b")
 _ASIDE = re.compile(r" ?\([^()]{6,}\)")
 _LEAD_IN = re.compile(
-    r"\A(?:(?:[Bb]ased on|[Ww]hen|[Ii]f|[Aa]fter|[Ss]ince|[Aa]s|[Ww]hile|[Gg]iven)\b[^,]{3,80}, "
-    r"|(?:[Oo]k(?:ay)?,? |[Ss]o,? |[Nn]ow,? )?"
+    r"\A(?:(?:[Bb]ased on|[Ff]or|[Ww]hen|[Ii]f|[Aa]fter|[Ss]ince|[Aa]s|[Ww]hile|[Gg]iven)\b"
+    r"[^,]{3,80}, |(?:[Oo]k(?:ay)?,? |[Ss]o,? |[Nn]ow,? )?"
     r"(?:(?:[Cc]an|[Cc]ould) you (?:please )?|[Pp]lease |[Ww]e (?:need|have) to "
     r"|I(?:'d| would) like (?:you )?to |I (?:want|need) (?:you )?to "
     r"|I(?:'ve| have)? noticed (?:that )?|I think (?:that )?))(?=\S)"
@@ -82,11 +94,12 @@ _POINTS_ON = Phrase(
 )
 """How sentences end that need the next one."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_LEADING_ADDRESS = re.compile(r"\Ahttps?://\S*?(?P<name>[\w.-]+)/?(?:[?#]\S*)? +")
 _ADDRESS = re.compile(r"https?://\S+")
 _PASTED = re.compile(r"\S+@\S+ .{0,60}[%$#] |[^\"\n]*\"\s*$|\W*~?/\S+/\S+\s*$")
 _IDLE = Phrase(
-    r"\W*(?:hi|hello|good \w+|is|are|do|does|did|have|has|was|were|which|where)\b[^?\n]{0,60}"
-    r"\?\s*$"
+    r".{0,90}\b(?:pick up|continue|resume) (?:from )?where we\b|"
+    r"\W*(?:hi|hello|good \w+|is|are|do|does|did|have|has|was|were|which|where)\b[^?\n]{0,60}\?\s*$"
 )
 """Short questions about how things are, with which sessions begin that are about other things."""
 _LOGGED = Phrase(
@@ -95,14 +108,16 @@ _LOGGED = Phrase(
 )
 """A pasted line of a log or of data."""
 _WANTS = Phrase(
-    r"\?\W*$|^\W*(?:what|why|how|where|which)\b"
-    r"|\b(?:please|(?:can|could|would) you|i (?:want|need)|we need|help me)\b"
+    r"[?？]\W*$|^\W*(?:what|why|how|where|which)\b"
+    r"|\b(?:please|(?:can|could|would) (?:you|we)|i (?:want|need)|we need|help me)\b"
+    r"|[吗呢]\W*$|帮我|请|教我|怎么|如何|为什么|什么|したい|ほしい|ください|して\W*$|教えて|ですか"
+    r"|\b(?:bitte|kannst du|könntest du|warum|wie|was)\b"
 )
+_REFERS = Phrase(
+    r"\b(?:this|that|it|them|these|those|ones?|all|issues|everything|yes|no|ok)\b|https?:|…|^\W*(?:/|also|then)"
+)
+"""What a request has that is about something said before it."""
 _ANSWERING = Phrase(r"\W*(?:yes|no|ok(?:ay)?|sure|yep|\d+)\b[\s,.]")
-_TURNING = Phrase(
-    r"^\W*(?:no\b|actually|instead|wait|stop|but\b|don'?t|do not|not\b|now\b|also\b|let'?s|"
-    r"rather|forget|on second thought|one more|another|next\b|then\b|and (?:then|also|now))"
-)
 _ASKING = Phrase(
     r"\b(?:can|could|should|please|fix|add|make|change|implement|create|write|remove|update|use|"
     r"check|why|how|what|investigate|look|refactor|move|rename|test|run|review|explain|commit|merge|"
@@ -111,34 +126,95 @@ _ASKING = Phrase(
 
 
 def title(session: SessionTurns) -> RedactedText:
-    """Return the best title there is, at most `TITLE_LIMIT` characters.
+    """Return the best title there is, at most `TITLE_LIMIT` characters, and what most of the work
+    was about where that title tells nothing of it, both in `LONG_TITLE_LIMIT`.
 
     In order: the user's own, the agent's, the one that the session's own leaf names, the subjects
-    of its commits, the beginning of the first request; without a human that of an agent's.
-    Notices, frames and cut-off texts are none.
+    of its commits, the request that most work followed; without a human that of an agent's.
+    Notices, frames, names of programs and cut-off texts are none.
     """
-    for given in _given(session):
-        text = given.squeezed().sub(_TIMES, "")
-        if text and not _NO_TITLE.match(text) and not text.endswith(_CUT_OFF):
-            return _clause(text)
-    if committed := _committed(subjects(commits(session))):
-        return committed
-    asked = requests(session)
-    asked.sort(key=_says_little)
+    for by_user, given in _given(session):
+        text = plain_text(given.squeezed().sub(_TIMES, "").sub(_LABEL, r"\g<title>"))
+        if not text or _NO_TITLE.match(text) or text.endswith(_CUT_OFF):
+            continue
+        if by_user or not _SAYS_NOTHING.match(text):
+            return _clause(text) if by_user else _with_the_rest(session, text)
+    committed = _committed(subjects(commits(session)))
+    main = _main_request(session) if not committed else EMPTY
+    return committed or (_with_the_rest(session, main) if main else EMPTY)
+
+
+def _with_the_rest(session: SessionTurns, main: RedactedText) -> RedactedText:
+    """Return a title; after it the most telling commit, or the request that most work followed, if
+    most of the work is in turns that have none of its words."""
+    heavy = weights(session)
+    words = _stems(main)
+    rest: list[tuple[float, Turn]] = []
+    for weight, turn in zip(heavy, session.turns, strict=True):
+        prose = [one.text for one in turn.records if one.kind == "assistant_text"]
+        said = " ".join(
+            (turn.prompt.text[:_END] if turn.prompt else "", *(one[:_END] for one in prose[-1:]))
+        )
+        if 3 * len(words & _stems(said)) < len(words):
+            rest.append((weight, turn))
+    if len(_asked(session)) < _LONG_SESSION or 2 * sum(one for one, _ in rest) < sum(heavy):
+        return _clause(main)
+    others = {turn.id for _, turn in rest}
+    made = [
+        call.made.subject
+        for call in by_weight(commits_that_stayed(session))
+        if call.turn.id in others
+    ]
+    told = [
+        one.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>")
+        for one in made[:1]
+        if not says_little(one) and not is_beside(one) and not is_routine(one)
+    ]
+    asked = sorted(_asked_in(session, others), key=lambda one: -one[0])[:1]
+    for text in (*told, *(one for _, text in asked if _stands_alone(one := _as_title(text)))):
+        if not words & _stems(text):
+            first = _clause(main, _HALF)
+            return join("; ", (first, _clause(text, LONG_TITLE_LIMIT - len(first) - 2)))
+    return _clause(main)
+
+
+def _stands_alone(text: str) -> bool:
+    """Return True if a request says what it is about, and asks for something."""
+    asks_for = _WANTS.search(text) or _ASKING.match(text.lstrip('"'))
+    return (
+        asks_for is not None and len(_stems(text)) >= _FEWEST_WORDS and _REFERS.search(text) is None
+    )
+
+
+def _main_request(session: SessionTurns) -> RedactedText:
+    """Return the beginning of the first request that says something, of the heaviest where nearly
+    nothing was done for that; without a human another agent's."""
+    asked = sorted(_asked(session), key=lambda one: _says_little(one[1]))
+    heaviest = max(asked, key=lambda one: one[0], default=None)
+    if heaviest is not None and _NEARLY_NOTHING * asked[0][0] < heaviest[0]:
+        asked[:0] = [heaviest] if _stands_alone(_as_title(heaviest[1])) else []
     typed = [turn.typed.text for turn in session.turns if turn.typed is not None]
     greetings = [text for text in typed if not text.startswith(("/", "<"))]
     others = list(_without_a_human(session))  # without them too little is said for a summary
-    for text in (*asked, *(greetings[:1] if others else ()), *others):
-        told = request_sentences(text.sub(_TIMES, ""))
-        is_plan = text.lstrip().startswith("#")
-        first = sorted(told[:2], key=lambda one: _says_little(one.text))
-        if told[1:] and _LOGGED.search(told[0].text):
-            first = [one for one in told[-1:] if _WANTS.search(one.text)] + first
-        for sentence in first:
-            return _open(_clause(sentence.text) if is_plan else _begun(sentence.text, told))
-        if text.strip():
-            return _clause(text.cut(0, 400).squeezed())
-    return EMPTY
+    texts = (*(text for _, text in asked), *(greetings[:1] if others else ()), *others)
+    return next((begun for text in texts if (begun := _as_title(text))), EMPTY)
+
+
+def _as_title(text: RedactedText) -> RedactedText:
+    """Return what a request asks for: of its first sentences that which says something, the last
+    one below a pasted log, the one that asks where the first is long and does not."""
+    told = request_sentences(text.sub(_TIMES, ""))
+    if not told:
+        return _clause(text.cut(0, 400).squeezed())
+    first = min(told[:2], key=lambda one: _says_little(one.text)).text
+    wants = [one.text for one in told[1:] if _WANTS.search(one.text)]
+    if wants and _LOGGED.search(told[0].text):
+        first = wants[-1]
+    elif len(first) > TITLE_LIMIT and not _WANTS.search(first):
+        first = next(filter(_stands_alone, wants), first)
+    if text.lstrip().startswith("#"):
+        return _open(_clause(first))
+    return _open(_begun(first, told).sub(_LEADING_ADDRESS, r"\g<name>: "))
 
 
 def _committed(made: Sequence[RedactedText]) -> RedactedText:
@@ -158,9 +234,7 @@ def _committed(made: Sequence[RedactedText]) -> RedactedText:
         return next(map(_clause, telling or reversed(made)), EMPTY)
     if len(telling) >= _MANY_COMMITS:
         bags = [_stems(one) for one in made]
-        telling.sort(
-            key=lambda one: (bool(_BESIDE_THE_PRODUCT.match(one)), -_shared(_stems(one), bags))
-        )
+        telling.sort(key=lambda one: (is_beside(one), -_shared(_stems(one), bags)))
     first, *others = (one.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>") for one in telling)
     room = TITLE_LIMIT - len(first) - 2
     new = (one for one in reversed(others) if len(one) <= room and not _stems(one) & _stems(first))
@@ -169,8 +243,10 @@ def _committed(made: Sequence[RedactedText]) -> RedactedText:
 
 
 def _stems(subject: str) -> frozenset[str]:
-    """Return the beginnings of a subject's longer words, which most forms of a word share."""
-    return frozenset(word.lower()[:_STEM] for word in _LONGER_WORD.findall(subject))
+    """Return the beginnings of a text's longer words, which most forms of a word share; of scripts
+    without blanks every two letters."""
+    words = vocabulary_of(subject)
+    return frozenset(word[:_STEM] for word in words if len(word) > 3 or not word.isascii())
 
 
 def _shared(stems: frozenset[str], bags: Sequence[frozenset[str]]) -> float:
@@ -182,7 +258,7 @@ def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
     """Return a sentence of a request as a title, with those after it where it is short or points
     to them, without its lead-in and asides where it is long."""
     if len(sentence) > TITLE_LIMIT:
-        bare = sentence.sub(_ASIDE, "").sub(_LEAD_IN, "")
+        bare = sentence.sub(_ASIDE, "").sub(_LEAD_IN, "").sub(_LEAD_IN, "")
         return _clause(bare if len(bare) >= _LONG_ENOUGH else sentence).sub(_DANGLING, "")
     if len(sentence) >= _LONG_ENOUGH and not _POINTS_ON.search(sentence):
         return sentence
@@ -193,34 +269,33 @@ def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
 def _says_little(text: str) -> tuple[bool, bool]:
     """Return how little a request tells as a title: of few words, or pasted, then answering."""
     words = _WORD.findall(_ADDRESS.sub("", text[:_ENOUGH]))
-    few = len(words) < _FEWEST_WORDS or _PASTED.match(text) is not None or _IDLE.match(text)
-    return bool(few), _ANSWERING.match(text) is not None
+    few = len(words) < _FEWEST_WORDS and len(vocabulary_of(text[:_ENOUGH])) < _TELLING_WORDS
+    few = few or _PASTED.match(text) is not None or _IDLE.match(text) is not None
+    return few, _ANSWERING.match(text) is not None
 
 
-def _given(session: SessionTurns) -> Iterator[RedactedText]:
-    """Yield the titles that user and agent gave, the best kind first, the last of each first; those
-    of subagents' runs only where the session has none."""
+def _given(session: SessionTurns) -> Iterator[tuple[bool, RedactedText]]:
+    """Yield the titles that user and agent gave, and whether the user gave them, the best kind
+    first, the last of each first; those of subagents' runs only where the session has none."""
     titles = [record for record in reversed(session.records) if record.kind == "title"]
     given: dict[str, list[RedactedText]] = {}
     for record in [each for each in titles if not each.is_sidechain] or titles:
         given.setdefault(record.subtype, []).append(record.text)
     for subtype in dict.fromkeys((*_TITLES, *sorted(given))):
-        yield from given.get(subtype, ())
+        yield from ((subtype == _TITLES[0], text) for text in given.get(subtype, ()))
     # The last `leaf-summary` whose leaf is a record of this session; others are foreign.
     own = {record.record_uuid for record in session.records}
     leaves = [r for r in session.records if r.subtype == "leaf-summary" and r.parent_uuid in own]
-    yield from (leaf.text for leaf in leaves[-1:])
+    yield from ((False, leaf.text) for leaf in leaves[-1:])
 
 
-def _clause(text: RedactedText) -> RedactedText:
+def _clause(text: RedactedText, limit: int = TITLE_LIMIT) -> RedactedText:
     """Return a text that fits, else its first clauses that do, else as many words as fit."""
-    if len(text) <= TITLE_LIMIT:
+    if len(text) <= limit:
         return text
-    found = (end.start() for end in _CLAUSE_END.finditer(text, _SHORTEST_CLAUSE, TITLE_LIMIT + 1))
+    found = (end.start() for end in _CLAUSE_END.finditer(text, _SHORTEST_CLAUSE, limit + 1))
     ends = [end for end in found if text.count("(", 0, end) == text.count(")", 0, end)]
-    return (
-        text.cut(0, ends[-1]) if ends and ends[-1] >= _LONG_ENOUGH else shorten(text, TITLE_LIMIT)
-    )
+    return text.cut(0, ends[-1]) if ends and ends[-1] >= _LONG_ENOUGH else shorten(text, limit)
 
 
 def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
@@ -234,27 +309,48 @@ def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
             yield record.text
 
 
-def requests(session: SessionTurns) -> list[RedactedText]:
-    """Return the prompts that ask for something, oldest first: the human's and the plans that
-    they handed over; where there are none, a program's."""
+def _asked(session: SessionTurns) -> list[tuple[float, RedactedText]]:
+    return _asked_in(session, {turn.id for turn in session.turns})
+
+
+def _asked_in(session: SessionTurns, turns: Set[str]) -> list[tuple[float, RedactedText]]:
+    """Return the prompts that ask for something, oldest first, each with the weight of its turn:
+    the human's and the plans that they handed over; where there are none, a program's. A prompt
+    that only had something committed has no weight."""
     again = routine(session)
+    commits_only = {call.turn.id for call in commits_that_stayed(session)}
     prompts = [
-        turn.prompt for turn in session.turns if turn.prompt is not None and turn.id not in again
+        (weight, turn.id, turn.prompt)
+        for weight, turn in zip(weights(session), session.turns, strict=True)
+        if turn.prompt is not None and turn.id in turns - again
     ]
-    of_humans = [prompt for prompt in prompts if prompt.subtype != PROGRAM]
-    prompts = of_humans or prompts
-    return [own_words(prompt.text) for prompt in prompts if asks(prompt)]
+    of_humans = [one for one in prompts if one[2].subtype != PROGRAM]
+    return [
+        (
+            0.0
+            if turn in commits_only and len(prompt.text) < _LONG_ENOUGH
+            else (weight + _LEAST) * _tells(text),
+            text,
+        )
+        for weight, turn, prompt in of_humans or prompts
+        if asks(prompt) and (text := own_words(prompt.text))
+    ]
+
+
+def _tells(text: str) -> float:
+    """Return how much of its weight a request keeps: less where it has few words ("do it")."""
+    return min(1.0, len(vocabulary_of(text[:_END])) / _TELLING_WORDS)
 
 
 def request(session: SessionTurns) -> RedactedText:
-    """Return the first real request, then the later changes of direction, shortened."""
-    asked = requests(session)
+    """Return the first real request, then the weightiest of each later stretch, shortened."""
+    asked = _asked(session)
+    telling = (len(text.squeezed()) >= _SHORTEST_REQUEST for _, text in asked)
+    asked = asked[next((place for place, tells in enumerate(telling) if tells), 0) :]
     if not asked:
         return EMPTY
-    telling = (len(text.squeezed()) >= _SHORTEST_REQUEST for text in asked)
-    asked = asked[next((place for place, tells in enumerate(telling) if tells), 0) :]
-    first = _with_its_end(asked[0])
-    later = _changes_of_direction(first, asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
+    first = _with_its_end(asked[0][1])
+    later = _of_each_stretch(first, asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
     if not first:
         return later
     return compose("{} Then: {}", closed(first), later) if later else first
@@ -272,30 +368,42 @@ def _with_its_end(text: RedactedText) -> RedactedText:
     return join(" ", (begun, end)) if len(begun) + len(end) < _FIRST_REQUEST_LIMIT else begun
 
 
-def _changes_of_direction(
-    first: RedactedText, asked: list[RedactedText], room: int
+def _of_each_stretch(
+    first: RedactedText, asked: list[tuple[float, RedactedText]], room: int
 ) -> RedactedText:
-    """Return as many later requests as fit, first those that change the direction, none that says
-    again what another one says."""
-    short = [condensed(text, _LATER_REQUEST_LIMIT) for text in asked]
-    order = sorted(range(len(short)), key=lambda place: (-_weight(short[place]), place))
+    """Return as many later requests as fit, the weightiest of each of so many stretches of the
+    session before others, none that says again what another one says."""
+    short = [_begins_or_ends(text) for _, text in asked]
+    weight = [
+        each[0] if len(text) >= _SHORTEST_REQUEST else 0.0
+        for each, text in zip(asked, short, strict=True)
+    ]
+    stretch = [place * _MOST_LATER // len(short) for place in range(len(short))]
+    best = {}
+    for place in sorted(range(len(short)), key=lambda place: weight[place]):
+        best[stretch[place]] = place
+    order = sorted(
+        range(len(short)), key=lambda place: (best[stretch[place]] != place, -weight[place], place)
+    )
     chosen: list[int] = []
     told = [vocabulary_of(first)]
     for place in order:
         cost, words = len(short[place]) + 2, vocabulary_of(short[place])
         known = any(alike(words, other) for other in told)
-        if len(chosen) < _MOST_CHANGES and _weight(short[place]) > 0 and cost <= room and not known:
+        if len(chosen) < _MOST_LATER and weight[place] > 0 and cost <= room and not known:
             chosen.append(place)
             told.append(words)
             room -= cost
     return join("; ", (_open(short[place]) for place in sorted(chosen)))
 
 
-def _weight(text: RedactedText) -> float:
-    if len(text) < _SHORTEST_REQUEST:
-        return 0.0
-    turning = 1.5 if _TURNING.search(text) else 0.0
-    return turning + (1.0 if _ASKING.search(text) else 0.0) + (0.2 if len(text) > 40 else 0.0)
+def _begins_or_ends(text: RedactedText) -> RedactedText:
+    """Return how a later request begins; its end, where that asks below pasted lines."""
+    begun, told = condensed(text, _LATER_REQUEST_LIMIT), request_sentences(text.cut(-_END))
+    end = told[-1].text if told else EMPTY
+    if end in begun or not _WANTS.search(end) or _ASKING.search(begun) or _WANTS.search(begun):
+        return begun
+    return shorten(end, _LATER_REQUEST_LIMIT)
 
 
 def _open(text: RedactedText) -> RedactedText:

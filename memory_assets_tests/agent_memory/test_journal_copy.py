@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from memory_assets.cli.doctor_command import Finding, diagnose
-from memory_assets.errors import DamagedFile, StoreError
+from memory_assets.errors import DamagedFile, StoreBusy, StoreError
 from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.pipeline.plan.plan import plan_agent_memory
@@ -25,6 +26,7 @@ from memory_assets.stores.agents.journal_file import (
     COMPLETE,
     copy_of,
 )
+from memory_assets.stores.lake.parquet_files import write_file
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
@@ -141,6 +143,38 @@ def test_a_damaged_journal_is_set_aside_for_its_copy(wordy: Agents, torn: str) -
     assert not aside.exists() and b"Question number" not in wordy.bytes_at_rest()
 
 
+@pytest.mark.parametrize("damaged", [b"CREATE TABLE memories", b"memory_id", b"CREATE INDEX"])
+def test_a_byte_that_changed_in_the_schema_is_damage(wordy: Agents, damaged: bytes) -> None:
+    """SQLite's own error quotes what cannot be decoded, at which Python fails, or it says that a
+    column is not there; the copy takes the journal's place all the same."""
+    wordy.components.journal.cut_log()
+    path = closed(wordy)
+    whole = path.read_bytes()
+    at = whole.index(damaged) + len(damaged) - 2
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+    assert not found(wordy).ok
+    with pytest.raises(StoreError, match="cannot use"):
+        AgentJournal(path)
+    ingest(wordy)
+    assert found(wordy).ok and said(wordy) == [0]
+
+
+def test_a_journal_whose_log_lost_its_end_is_begun_again_with_its_copy(wordy: Agents) -> None:
+    """SQLite ignores the frames of a log from the first on that is damaged, and says nothing."""
+    wordy.components.journal.cut_log()
+    path = wordy.data_dir / FILE_NAME
+    older = path.read_bytes()
+    say(wordy, 1)
+    ingest(wordy)
+    closed(wordy)
+    path.write_bytes(older)
+    for end in ("-wal", "-shm"):
+        path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
+    assert "lacks changes" in found(wordy).found
+    ingest(wordy)
+    assert found(wordy).ok and said(wordy) == [0, 1]
+
+
 def test_what_is_forgotten_is_in_no_copy(wordy: Agents) -> None:
     """Nor comes it back when the journal is lost."""
     selected = select(wordy.components, Selection(conversation="c1"))
@@ -209,6 +243,24 @@ def test_rows_that_a_journal_of_the_version_before_had_lost_are_taken_in_once(
     journal.delete_conversations(["c1"])
     ingest(wordy)
     assert said(wordy) == []
+
+
+def test_rows_are_taken_in_without_waiting_for_the_lock_of_another_partition(
+    wordy: Agents,
+) -> None:
+    """Whoever does it may hold one that the other waits for: it is needed where a file of an
+    earlier version is to be moved first, and then whoever has to wait says so."""
+    as_of_version_before(wordy)
+    lake = wordy.components.lake
+    rows_of_c1 = lake.read(AGENT_HISTORY, PLAIN, "c1")
+    own = lake.partition_dir(AGENT_HISTORY, PLAIN) / "c2.parquet"
+    write_file(own, rows_of_c1.schema, [rows_of_c1], {})
+    with FileLock(lake.lock_path(PLAIN)):
+        with pytest.raises(StoreBusy, match=PLAIN):
+            complete_journal(wordy.components)
+        own.unlink()
+        complete_journal(wordy.components)
+    assert said(wordy) == [0]
 
 
 def test_rows_that_cannot_be_read_are_named_before_anything_is_exported(wordy: Agents) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory_assets.agent_memory.memory import COLLECTION
+from memory_assets.cli.printing.layout import Layout
+from memory_assets.cli.printing.views import Terminal, memories_view
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.plan import plan_agent_memory
+from memory_assets.recall.agent_rows import memories, memory_of, short_memory_ids
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import whole
+from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.watching import Changes, Written
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 
@@ -95,6 +101,24 @@ def test_a_memory_is_named_by_a_beginning_that_no_other_has(wordy: Agents) -> No
         assert audit(memory, each[:20], bytes(32)).id == each
     with pytest.raises(ConfigurationError, match=f"2 memories begin with 'memory::': {min(ids)}"):
         memory.show("memory::")
+
+
+def test_a_terminal_lists_beginnings_of_ids_that_no_other_memory_has(wordy: Agents) -> None:
+    """Listed or not: nobody is told an id that names two."""
+    stored = wordy.gateway().write_memory("We use pnpm.", "fact", 0.9, NOW)
+    journal = wordy.components.journal
+    (memory,) = journal.memories({"memory_id": stored.memory_id})
+    names = ("aaaaaaaa0b", "aaaaaaaa0c0", "aaaaaaaa0c1", "bbbbbbbbbb")
+    alike = [replace(memory, memory_id=f"memory::{name}") for name in names]
+    journal.put_memories(COLLECTION, alike)
+    shown = Memory(wordy.components.settings)
+    listed = {"memories": memories(shown, MemoriesRequest(n=2))}
+    told = " ".join(memories_view(Terminal(shown, Layout(100)), listed)).split()
+    ids = [each for each in told if each.startswith("memory::")]
+    assert len(ids) == 2
+    for each in (*ids, "memory::aaaaaaaa0b", "memory::aaaaaaaa0c1", "memory::bbbbbbbb"):
+        assert each in short_memory_ids(shown).values()
+        assert memory_of(shown, whole(shown, each)["id"])
 
 
 def test_what_is_not_ingested_yet_is_shown_and_audited(wordy: Agents) -> None:

@@ -37,6 +37,7 @@ def _hit(
     return {
         **{"id": f"{turn}::part::2", "turn_id": turn, "score": 0.5, "text": text, "weak": weak},
         "prompt_length": 0,
+        "beside": "",
         "metadata": {**about, **metadata},
     }
 

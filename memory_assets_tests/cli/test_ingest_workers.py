@@ -16,6 +16,7 @@ import pytest
 from memory_assets.cli.exit_codes import FINE
 from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.cli.ingesting.ingest_command import ingest_once
+from memory_assets.cli.ingesting.ingest_progress import IngestProgress
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import Outcome, Pass
 from memory_assets.pipeline.ingest.steps import Made
@@ -104,7 +105,8 @@ def test_an_interrupt_leaves_no_process_half_started() -> None:
 
 def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settings) -> None:
     """Every project is searchable by words before anything is summarized; with a limit, only so
-    many of the newest files are read. Meanwhile it is said how far that is."""
+    many of the newest files are read. Meanwhile it is said how far that is, to searches and in
+    the last line of a terminal."""
     seen: list[str] = []
     told: list[str] = []
 
@@ -117,14 +119,26 @@ def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settin
 
     one = replace(settings, ingest_workers=1)
     limited = run_plans(one, _plans(one), limit=1, progress=note)
+    components = Components(one)
     assert limited.projects == 1 and len(_plans(one)) == 2
-    assert run_plans(one, _plans(one), progress=note).failed == {}
+    progress, lines = IngestProgress(components, find_sources(components), PROJECTS), list[str]()
+
+    def listen(event: Outcome | Pass) -> None:
+        note(event)
+        progress.note(event)
+        lines.append(str(progress))
+
+    assert run_plans(one, _plans(one), progress=listen, advance=progress.advance).failed == {}
     first = seen.index("words done")
     assert "keyword_index" in seen[:first] and "session_summaries" not in seen[:first]
     assert seen.count("words done") == seen.count("vectors done") == 2
     assert _plans(one) == [] and under_way(settings.data_dir) is None
     assert told[-3].endswith("all 2 projects can be found by its words, in 0 by meaning")
     assert told[-1].endswith("in 2 by meaning")
+    assert list(dict.fromkeys(line[:7] for line in lines)) == ["Reading", "Summari", "Finishi"]
+    shares = [int(line.rstrip("%").split()[-1]) for line in lines if line.startswith("Reading")]
+    assert shares == sorted(shares) and shares[0] == 0 and shares[-1] == 100
+    assert "Summaries: 2 of 3 sessions; searches work" in lines
 
 
 def test_processes_are_used_where_they_pay(settings: Settings) -> None:

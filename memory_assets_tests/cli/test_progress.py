@@ -49,5 +49,5 @@ def test_an_index_says_from_when_on_words_can_be_searched(
         with _shown_progress("indexing", console) as show, console.capture() as printed:
             for table in ("workspace_chunks", "workspace_embeddings"):
                 for number in range(3):
-                    show(table, number, 3)
+                    show("workspace:w", table, number, 3)
         assert printed.get().count("Searchable by words after") == times

@@ -14,7 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
-from memory_assets.cli.plain_commands import ingest_plainly, plain_arguments, search_plainly
+from memory_assets.cli.plain_commands import ingest_plainly, plain_arguments
+from memory_assets.requests.actions import FrictionRequest, HowRequest
+from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.questions import ShowRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import load_settings
 
@@ -54,20 +57,38 @@ def test_plain_arguments_mean_what_the_command_line_makes_of_them(
     given: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The full parser calls the same search with the same arguments."""
-    called: list[tuple[SearchRequest, bool]] = []
+    called: list[SearchRequest] = []
 
     def note(asked: SearchRequest, *, as_json: bool) -> int:
-        called.append((asked, as_json))
+        called.append(asked)
         return 0
 
-    for module in ("plain_commands", "ask_commands"):
-        monkeypatch.setattr(f"memory_assets.cli.{module}.run_search", note)
+    monkeypatch.setattr("memory_assets.cli.ask_commands.run_search", note)
     result = CliRunner().invoke(app, ["search", *given])
     assert result.exit_code == 0, result.output
     plain = plain_arguments(given)
-    assert plain is not None
-    search_plainly(plain)
-    assert called[0] == called[1]
+    assert plain is not None and plain.pop("--json", False) == ("--json" in given)
+    assert called == [SearchRequest.given("cli", plain)]
+
+
+@pytest.mark.parametrize(
+    ("request_of", "given", "values"),
+    [
+        (HowRequest, ["git", "push", "-n=3"], None),
+        (HowRequest, ["git", "push", "--project", "x"], {"tool": "git push", "--project": "x"}),
+        (HowRequest, [], None),
+        (ShowRequest, ["3d0f6a52:2", "--records"], {"id": "3d0f6a52:2", "--records": True}),
+        (ShowRequest, ["3d0f6a52:2", "3d0f6a52:3"], None),
+        (FrictionRequest, ["-n", "5"], {"-n": "5"}),
+        (FrictionRequest, ["git"], None),
+        (SearchRequest, ["x", "--agent", "pi", "--agent", "codex"], None),
+    ],
+)
+def test_positional_arguments_are_those_of_the_request(
+    request_of: type[Arguments], given: list[str], values: dict[str, str | bool] | None
+) -> None:
+    """Several words are one question or tool, or else a mistake, which the full parser tells."""
+    assert plain_arguments(given, request_of) == values
 
 
 @pytest.mark.parametrize(

@@ -86,26 +86,23 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("this should be red when the gate is shut", False),
         ("so the order would need to be something like it was", False),
         ("we need a section on the gate in the guide", False),
-        ("I want to use a spring for the gate", True),
-        ("Let's move the bell into the config of gate.py", True),
         ("Let's move the bell into the other post of the yard", False),
         ("Let's rename gate.py", False),
+        ("Let's move the bell into the config of gate.py", True),
         ("ignore the lack of a lock for now", False),
         ("skip 5, 7 and do the rest", False),
         ("can we hang the bell on the left post instead of the right one please?", True),
         ("can we hang it on the left post instead of the right one please?", False),
         ("I think we can drop the bell, and ring by voice instead", False),
         ("I think we can drop the bell, and ring by PagerDuty instead", True),
-        ("We will use oak for the gate.", True),
         ("No, let's paint the gate first.", False),
         ("I would prefer not to oil it again for this small change.", False),
         ("I don't want to paint these hinges.", False),
         ("I don't want a lock that opens with only a key", True),
         ("given the salt in the air, I think it's better not to use iron for hinges", True),
-        ("chain won't work because the post is too thin for its weight", True),
         ("since they should hang on both posts already", False),
         ("this brings up the question of why the key must be iron, because it rusts", False),
-        ("always close the gate after the last ship", False),
+        ("always close the gate after the last ship", True),
         ("It must never open at night.", False),
         ("let's use oak or pine for the gate", False),
         ("let's use the same wood for the gate", False),
@@ -117,7 +114,8 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("The gate hangs on rope instead of chain in this picture, why?", False),
         ("Then let's make sure that everything is oiled.", False),
         ("let's make the gate a bit nicer", False),
-        ("don't paint the hinges in red", False),
+        ("don't paint the hinges in red", True),
+        ("don't paint the hinges yet", False),
         ("you should not be working on the fence", False),
         ("That glow must be some kind of lamp, since it has a red rim.", False),
         ("The gate should clearly be red because it has a red rim", False),
@@ -125,12 +123,8 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("Great, let's go with your recommendation.", False),
         ("don't ring the bell until the ship has been moored at the quay", True),
         ("never open the gate unless the keeper has shown his pass", True),
-        ("for night ships only light the lamps that hang over the quay", True),
         ("don't worry about the bell until the ship has been moored", False),
-        ("use brass for the hinges of the gate since iron rusts", True),
-        ("update the keeper's list so that each pass has a date", True),
         ("update the changelog because the gate is new", False),
-        ("We should store the passes of the keepers in one chest", True),
         ("We should look at the passes of the keepers again", False),
         ("Tell me where we should hang the bell of the gate", False),
         ("Analyse which of the gates should be added to the list", False),
@@ -138,7 +132,7 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("noo it should say that the gate is shut", False),
         ("never push the keys of the harbour to the yard", True),
         ("I don't want to use a paid key for the gate", True),
-        ("I don't want to paint the gate of the harbour again", False),
+        ("I don't want to paint the gate of the harbour again", True),
         ("// the gate should be red when it is shut by voice", False),
         ("but should that bell have been hung there at all", False),
     ],
@@ -199,48 +193,6 @@ def test_options_that_the_human_picks_by_their_label_are_a_decision(
         assert one.turn_ids == ("session::s1::turn::0", "session::s1::turn::1")
         assert "among options. Asked: Which one?" in one.narrative
         assert one.text.count("lasts longer") == 1 and ".." not in one.text
-
-
-WANT = "Found it. Want me to store the key of gate.py in the chest?"
-
-
-@pytest.mark.parametrize(
-    ("asked", "prompt", "title"),
-    [
-        (WANT, "yes", "store the key of gate.py in the chest"),
-        (WANT, "ok, go ahead please", "store the key of gate.py in the chest"),
-        (WANT, "yes, as the harbor has it", "store the key of gate.py in the chest"),
-        (WANT, "yes but not in the chest", ""),
-        (WANT, "ok never mind", ""),
-        (WANT, "do it tomorrow", ""),
-        (WANT, "yes, when the tests pass", ""),
-        ("Want me to leave the key of gate.py in the chest?", "yes", ""),
-        (WANT, "yes, why is it there?", ""),
-        (WANT, "no", ""),
-        ("Should I let gate.py ring the bell, or leave it?", "yes", "let gate.py ring the bell"),
-        ("Would you like me to commit gate.py now?", "yes", ""),
-        ("Want me to add tests for the hinge of gate.py?", "yes", ""),
-        ("Want me to paint gate.py red or green?", "yes", ""),
-    ],
-)
-def test_a_proposal_that_the_human_agrees_to_is_a_decision(
-    script: Make, asked: str, prompt: str, title: str
-) -> None:
-    """One about the product that names something and leaves no choice; not the next step."""
-    session = script().prompt("Where is the key?").say(asked).prompt(prompt).say("All right.")
-    made = [one.title for one in session.observed("decision")]
-    assert made == ([f"Agreed: {title}"] if title else [])
-
-
-@pytest.mark.parametrize("asked", ["yes", "Store the key so that no keeper may lose it again."])
-def test_a_proposal_or_order_is_told_by_the_commit_that_carries_it_out(
-    script: Make, asked: str
-) -> None:
-    """Once there is one."""
-    session = script().prompt("Where is the key?").say(WANT).prompt(asked)
-    assert len(session.observed("decision")) == 1
-    session.run('git commit -am "Store the key"', "[main 1a2b3c4] Store the key in the chest")
-    assert session.observed("decision") == []
 
 
 def test_options_stand_in_tables_and_below_want_to(script: Make) -> None:

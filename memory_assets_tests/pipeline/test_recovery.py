@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -10,17 +11,17 @@ from typing import Any
 import pytest
 
 from memory_assets.chunking import chunk_turn
-from memory_assets.errors import DamagedFile
+from memory_assets.errors import DamagedFile, StoreError
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
 from memory_assets.pipeline.indexes.keywords import keywords_path
-from memory_assets.pipeline.plan.lost_tables import without_records
+from memory_assets.pipeline.plan.lost_tables import forget_lost_rows, without_records
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import RedactionSettings, load_redactor
 from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.lake import partition
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES
-from memory_assets.stores.lake.segments import SEGMENT
+from memory_assets.stores.lake.segments import SEGMENT, SegmentCache
 from memory_assets_tests.kills import Killed, killed_after
 from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
@@ -40,10 +41,10 @@ def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
     monkeypatch.setattr(chunk, "chunk_turn", fails_for_one)
     for session in (memory.flaky, memory.fork):
         memory.append(session, "one more thing", "done")
-    shown: list[tuple[str, int, int]] = []
+    shown: list[tuple[str, str, int, int]] = []
     memory.components.progress = lambda *place: shown.append(place)
     memory.run(projects=[memory.harbor])
-    of_chunks = [place for table, *place in shown if table == "turn_chunks"]
+    of_chunks = [place for _, table, *place in shown if table == "turn_chunks"]
     assert of_chunks == [[number, len(of_chunks)] for number in range(len(of_chunks))] != []
     held = memory.components.catalog.quarantine.entries()
     assert {(entry.session_id, entry.stage) for entry in held} == {(memory.flaky, "turn_chunks")}
@@ -225,3 +226,25 @@ def test_a_damaged_segment_is_made_again_once_it_is_moved_away(
     memory.run(projects=[project])
     assert memory.lake_state() == state
     assert memory.behind() == []
+
+
+def test_a_file_that_may_not_be_read_does_not_stop_the_plan(
+    wordy: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does one that cannot be moved: nothing counts as lost, and whoever reads it says why."""
+    forbidden = wordy.components.lake.file(REDACTED_RECORDS, wordy.harbor, wordy.flaky)
+    real = SegmentCache.segment
+
+    def segment(cache: SegmentCache, path: Path, identity: Any) -> Any:
+        if path == forbidden:
+            raise PermissionError(errno.EACCES, "")
+        return real(cache, path, identity)
+
+    monkeypatch.setattr(SegmentCache, "segment", segment)
+    before = wordy.components.catalog.products.of_project("redacted_records", wordy.harbor)
+    wordy.reopen()
+    forget_lost_rows(wordy.components, {wordy.harbor}, thoroughly=True)
+    products = wordy.components.catalog.products
+    assert products.of_project("redacted_records", wordy.harbor) == before
+    with pytest.raises(StoreError, match="cannot read"):
+        wordy.components.lake.sessions(REDACTED_RECORDS, wordy.harbor)

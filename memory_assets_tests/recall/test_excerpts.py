@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memory_assets.recall.search.excerpts import (
     answering_passage,
+    beside,
     excerpt,
     marked_words,
     may_answer,
@@ -131,10 +132,23 @@ def test_a_passage_that_is_all_prompt_answers_nothing() -> None:
     assert answering_passage(passages, asked, 80) == 1
 
 
-def test_a_digest_goes_on_in_the_next_passage() -> None:
-    """A passage may begin amid the calls of a turn."""
-    text = "| rg upload timeout proxy, sed -n 1,20p proxy.conf\nBash error: no such upload"
-    assert not may_answer((text, 0), "upload timeout of the proxy", 80)
+def test_what_another_passage_says_stands_beside_the_excerpt() -> None:
+    """In the room that it leaves, if there is enough; whole words; nothing of a prompt, nor of a
+    passage that has no word of the question."""
+    question = "what is the upload timeout of the proxy?"
+    own = "I read `proxy.conf`, which sets what the proxy allows. " * 30
+    report = "Fixed: the upload timeout of the proxy is 300 s now. Nobody else asked."
+    said = beside([("Nothing to see.", 0), (question + report, len(question))], question)
+    assert said == report
+    assert beside([("Nothing to see.", 0), (question, len(question))], question) == ""
+    assert beside([], question) == ""
+    for most in range(60, 480, 7):
+        alone, shown = excerpt(own, question, most), excerpt(own, question, most, 0, said)
+        first, _, last = shown.rpartition(" … ")
+        assert len(shown) <= most
+        assert shown == alone or f"{first}…" == alone
+        assert shown == alone or f"{report} ".startswith(f"{last.removesuffix('…')} ")
+    assert excerpt("Sixty.", question, 100, 0, said) == f"Sixty. … {report}…"
 
 
 def test_fences_and_rules_take_no_room() -> None:

@@ -117,14 +117,23 @@ def test_the_overview_says_what_was_done_when_and_what_it_took(
     text = client.get("/page/overview").text
     part = client.get("/page/overview/parts").text
     assert part.strip() in text and "<html" not in part
-    for heading in ("Turns by day", "Turns by hour", "Tokens by model and week", "Fixed"):
+    for heading in (
+        "Turns by day",
+        "Turns by weekday and hour",
+        "Tokens by model and week",
+        "Fixed",
+    ):
         assert heading in part
     days = {day for each in activity(asked.memory) for day in each.turns_by_day}
     day = max(days)
     assert f'<a href="/page/sessions?since={day}&amp;until={day + timedelta(days=1)}"' in part
     assert re.search(r'href="/page/sessions\?file=[^"]+">\d+ sessions?</a>', part)
     hours = sum(each.turns_by_hour.total() for each in activity(asked.memory))
-    assert f"{hours} turns by hour of the day" in part
+    assert f"{hours} turns by weekday and hour</caption>" in part
+    table = part.partition('<table class="hours">')[2].partition("</table>")[0]
+    cells = re.findall(r'<td class="heat-(\d)".*?>(\d+)</span></td>', table)
+    assert len(cells) == 7 * 24 and sum(int(count) for _, count in cells) == hours
+    assert all((level == "0") == (count == "0") for level, count in cells)
     usage = usage_over_time(asked.memory)
     assert usage.models == asked.memory.ask(UsageRequest(by="model"))["groups"]
     weeks = sum(each.total() for each in usage.tokens_by_week.values())

@@ -313,6 +313,21 @@ def test_a_hit_knows_how_much_of_it_is_the_prompt(asked: Asked, question: str) -
     assert any(lengths)
 
 
+def test_a_hit_says_what_another_passage_of_its_turn_does(asked: Asked) -> None:
+    """Of the first; not what stands in the passage that is shown."""
+    passages: dict[str, dict[str, str]] = {}
+    for row in asked.rows("turn_chunks"):
+        passages.setdefault(row["turn_id"], {})[row["id"]] = " ".join(str(row["text"]).split())
+    said = []
+    for question in QUESTIONS:
+        first, *later = asked.memory.search(question).hits
+        assert not any(hit.beside for hit in later)
+        said.append(first.beside)
+        others = [text for each, text in passages[first.turn_id].items() if each != first.id]
+        assert not first.beside or any(first.beside[:40] in text for text in others)
+    assert any(said)
+
+
 def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
     """The keys that scripts rely on, with scalar metadata, and nothing JSON cannot hold."""
     answer = asked.memory.search("why does login loop in Safari", n=2).to_dict()
@@ -352,6 +367,7 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
             "weak",
             "text",
             "prompt_length",
+            "beside",
             "metadata",
             "why",
             "later",

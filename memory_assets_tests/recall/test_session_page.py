@@ -119,6 +119,24 @@ def test_turns_come_in_windows_on_both_sides(
     assert re.findall(r'id="turn-(\d)"', client.get(f"/page/session/{LONG}?from=99").text) == ["2"]
 
 
+def test_a_text_is_found_in_all_turns_of_a_session(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in those that are not shown, and in output; in any case and over line breaks. It leads
+    to its turn, where its words are marked; what a person typed stays text."""
+    monkeypatch.setattr(session_page, "WINDOW", 1)
+    text = client.get(f"/page/session/{REPORTS}?find=GIT%20%20Push").text
+    assert "Found in 1 turn<" in text and 'id="turn-3"' not in text
+    link = re.search(r'<a href="([^"]+find=[^"]+)"[^>]*>(.*?)</a>', text, re.S)
+    assert link is not None and "<mark>git</mark> <mark>push</mark>" in link[2]
+    monkeypatch.undo()
+    turn = client.get(link[1].replace("&amp;", "&")).text.partition('id="turn-3"')[2]
+    assert "<mark>push</mark>" in turn
+    hostile = client.get(f"/page/session/{REPORTS}", params={"find": '"><b>('}).text
+    assert "Found in no turn" in hostile and "<b>" not in hostile
+    assert "Found in" not in client.get(f"/page/session/{REPORTS}?find=%20").text
+
+
 def test_a_turn_and_a_session_are_copied_as_markdown(client: TestClient) -> None:
     """Prompts as quotations, calls on one line each."""
     response = client.get(f"/page/markdown/{REPORTS}?turn=3")

@@ -9,7 +9,7 @@ import pytest
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.sessions.usage import session_usage, usage, usage_by_turn
 from memory_assets.requests.questions import SessionsRequest, UsageRequest
-from memory_assets.serving.answer_lines import shortened, usage_lines, usage_notes
+from memory_assets.serving.answer_lines import shortened, told_apart, usage_lines, usage_notes
 from memory_assets_tests.recall.conftest import HARBOR, Asked
 
 
@@ -76,3 +76,10 @@ def test_models_without_a_price_are_named(asked: Asked) -> None:
 def test_counts_are_shortened_to_three_digits(count: int, text: str) -> None:
     """People compare sizes; JSON has all digits."""
     assert shortened(count) == text
+
+
+def test_projects_of_one_name_are_told_apart_by_their_directories() -> None:
+    """Those alone: a name that nobody else has needs none."""
+    roots = ("~/work/cli", "~/play/cli", "~/mill")
+    rows = [{"project": root.replace("/", "-"), "project_root": root} for root in roots]
+    assert told_apart(rows) == ["cli  ~/work/cli", "cli  ~/play/cli", "mill"]

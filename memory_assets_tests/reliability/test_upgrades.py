@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from benchmarks.crash_world import differences, rows_of
+from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.parquet_files import write_file
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
@@ -92,16 +95,49 @@ def test_long_sessions_of_an_earlier_version_are_found_before_the_next_ingest(
     tmp_path: Path, compiled_rules: Path
 ) -> None:
     """They had a file without a directory each: whatever command comes first moves them."""
+    own = _with_a_long_session(tmp_path)
+    found = run_here(_environment(tmp_path, compiled_rules), "search", "--exact", "oars")
+    assert found.returncode == 0, found.stdout
+    assert not own.exists()
+
+
+def test_nothing_is_moved_while_a_process_of_an_earlier_version_writes_it(tmp_path: Path) -> None:
+    """Whoever opens the memory then says so, and leaves the catalogue as it is, too; later it is
+    moved."""
+    own = _with_a_long_session(tmp_path)
+    lock = Lake(tmp_path / "memory" / "lake").lock_path("-home-mira-boat")
+    for _ in range(2):
+        with FileLock(lock), pytest.raises(StoreBusy, match="at work on project -home-mira-boat"):
+            Catalog(tmp_path / "memory" / "catalog.db", busy_seconds=0.1)
+        assert own.exists()
+    Catalog(tmp_path / "memory" / "catalog.db").close()
+    assert not own.exists()
+
+
+def test_who_opens_a_memory_to_write_a_project_waits_for_no_lock_of_its_own(
+    tmp_path: Path,
+) -> None:
+    """Also where the catalogue is gone, and made anew of files of an earlier version."""
+    own = _with_a_long_session(tmp_path)
+    for path in (tmp_path / "memory").glob("catalog.db*"):
+        path.unlink()
+    components = Components(load_settings(data_dir=tmp_path / "memory", embedder="none"))
+    with components.project_lock("-home-mira-boat"):
+        assert components.catalog.projects() is not None
+    components.catalog.close()
+    assert not own.exists()
+
+
+def _with_a_long_session(home: Path) -> Path:
+    """Unpack a memory of version 0.3.0, and return the file that a session has to itself."""
     with tarfile.open(MEMORIES / "0.3.0.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extractall(home, filter="data")
     table, project = TURN_CHUNKS, "-home-mira-boat"
-    lake = Lake(tmp_path / "memory" / "lake")
+    lake = Lake(home / "memory" / "lake")
     (session,) = lake.sessions(table, project)
     rows = lake.read(table, project, session)
     _, footer = lake.read_footer(table, project, session)
     lake.delete(table, project, session)
     own = lake.partition_dir(table, project) / f"{session}.parquet"
     write_file(own, rows.schema, [rows], {**footer, "generation": "1"})
-    found = run_here(_environment(tmp_path, compiled_rules), "search", "--exact", "oars")
-    assert found.returncode == 0, found.stdout
-    assert not own.exists()
+    return own

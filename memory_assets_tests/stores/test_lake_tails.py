@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pyarrow as pa
 import pytest
 
 from memory_assets.errors import DamagedFile
@@ -102,15 +104,20 @@ def test_a_damaged_tail_is_an_error_that_names_the_remedy(lake: Lake) -> None:
 
 
 def test_a_damaged_file_hides_no_other_session(lake: Lake, rows: Rows) -> None:
-    """What sorts after it is moved all the same; it is named each time until it is mended."""
+    """What sorts after it is moved all the same; whoever writes or reads what may be in it names
+    it each time until it is mended."""
     damaged = _write(lake, "a", _prompts(rows, "x"))
     damaged.write_bytes(b"x" * 100)
-    for _ in range(2):
+    for use in (lake.tidy, lake.tidy, partial(lake.sessions, USER_PROMPTS), partial(_read, lake)):
         with pytest.raises(DamagedFile, match=r"a\.parquet is damaged"):
-            lake.tidy("p")
-    assert lake.sessions(USER_PROMPTS, "p") == ["s"]
+            use("p")
+    assert len(lake.read(USER_PROMPTS, *KEY)) == 3
     damaged.unlink()
     assert _ids(lake) == ["a", "b", "new"]
+
+
+def _read(lake: Lake, project: str) -> pa.Table:
+    return lake.read(USER_PROMPTS, project, "a")
 
 
 def test_a_name_that_is_too_long_for_a_file_is_in_its_footer(lake: Lake, rows: Rows) -> None:

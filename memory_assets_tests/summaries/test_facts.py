@@ -148,3 +148,29 @@ def test_counts_duration_and_branch(script: Make) -> None:
     assert summary.duration_seconds == 50.0
     assert summary.git_branch == "main"
     assert summary.id == "summary::s1"
+
+
+@pytest.mark.parametrize(
+    "rebase", ["git rebase main", "git -C /harbor pull --rebase origin main", "gt restack"]
+)
+def test_a_rebased_commit_has_the_sha_that_is_listed_later(script: Make, rebase: str) -> None:
+    """Without a rebase, or beside the old one, another SHA is that of another commit."""
+    session = script().prompt("x").run("git commit -m x", "[main 4be91c7] Ring the bell")
+    assert script().prompt("x").summary().commits == ()
+    log = "git log --oneline"
+    listed = session.run(log, "77beef0 Ring the bell")
+    assert listed.summary().commits == ("4be91c7 Ring the bell",)
+    session.run(rebase, "done").run(log, "77beef0 Ring the bell\n4be91c7 Ring the bell")
+    assert session.summary().commits == ("4be91c7 Ring the bell",)
+    session.run(log, "88beef0 (HEAD -> main) Ring the bell")
+    assert session.summary().commits == ("88beef0 Ring the bell",)
+
+
+def test_what_was_reverted_is_no_telling_commit(script: Make) -> None:
+    """Nor that it was."""
+    session = script().prompt("x")
+    made = ["Try a probe", 'Revert "Try a probe"', *(f"Hang {n} bells{'s' * 70}" for n in "abc")]
+    for number, subject in enumerate(made):
+        printed = f"[main 4be91c{number}] {subject}\n 1 file changed, 9 insertions(+)"
+        session.run("git commit -m x", printed)
+    assert "probe" not in session.summary().completed

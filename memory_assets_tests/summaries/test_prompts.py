@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_assets_tests.summaries.conftest import Make
+from memory_assets_tests.summaries.conftest import Make, Script
 
 
 def test_titles_are_taken_in_order_of_authority(script: Make) -> None:
@@ -335,3 +335,95 @@ def test_titles_by_variations(
         session.note("title", "ai-title", text)
     summary = session.run("make check && git commit -a", output or "ok").say("Done.").summary()
     assert (summary.title, summary.errors) == (title, ())
+
+
+_WISHES = (
+    "is the lamp of the gate lit?",
+    "now hang bells above every northern pier",
+    "which mole is longest?",
+    "build a crane from oak and iron",
+    "how deep does this basin go?",
+    "write down what each captain owes us",
+    "who keeps those ropes dry?",
+)
+
+
+def _long(script: Make) -> Script:
+    """A session of twelve requests, of which four were much work."""
+    session = script().prompt("draw the harbour with all its ships").say("Drew it.")
+    for number, wish in enumerate(_WISHES):
+        session.prompt(wish)
+        for file in range(5 if wish in _WISHES[1::2] else 0):
+            session.touch("Edit", f"pier{file}{number}.py")
+        session.say("Seen to.").prompt("thanks, go on").say("Yes.")
+    return session
+
+
+def test_the_request_is_of_the_whole_session(script: Make) -> None:
+    """The first prompt, then of each stretch the one that most was done for."""
+    asked = _long(script).summary().request
+    assert asked.startswith("draw the harbour")
+    assert all(wish in asked for wish in _WISHES[1::2])
+
+
+def test_what_was_only_committed_is_no_request(script: Make) -> None:
+    """Nor what says little by itself, where others say more."""
+    session = script().prompt("paint the gate of the harbour red").touch("Edit", "gate.py")
+    session.say("Painted.").prompt("commit it").run("git commit", "[main 4be91c7] Paint the gate")
+    session.say("Committed.").prompt("hang the bell of the harbour higher").say("Hung.")
+    assert "commit" not in session.summary().request
+    assert session.summary().request.endswith("hang the bell of the harbour higher")
+
+
+@pytest.mark.parametrize(
+    ("given", "subject", "title"),
+    [
+        ("Look at the chart", "Hang the bell", "Look at the chart; Hang the bell"),
+        ("Look at the chart", "feat(bell): hang it", "Look at the chart; bell: hang it"),
+        ("Bells of the harbour", "Hang the bell", "Bells of the harbour"),
+        ("Look at the chart", "chore: bump version", "Look at the chart"),
+    ],
+)
+def test_a_title_that_tells_nothing_of_most_of_the_work_is_followed_by_it(
+    script: Make, given: str, subject: str, title: str
+) -> None:
+    """An agent gives it at the first prompt; a user's own stays as it is."""
+    for kind, expected in (("ai-title", title), ("custom-title", given)):
+        session = script().note("title", kind, given).prompt("look at the chart").say("Seen.")
+        for number in range(3):
+            session.prompt(f"hang bells {number}").touch("Edit", f"bell{number}.py")
+            session.run("git commit", f"[main 4be91c{number}] {subject}").say("Bells hang.")
+        assert session.summary().title == expected
+
+
+@pytest.mark.parametrize("given", ["powpow", "reviewer-c0d3818e-1", "Pi [calm] task-3", "Resume"])
+def test_names_of_programs_are_no_titles(script: Make, given: str) -> None:
+    """They tell nothing of the session."""
+    session = script().note("title", "ai-title", given).prompt("mend the lamp of the gate")
+    assert session.say("Done.").summary().title == "mend the lamp of the gate"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "<!-- task-1 -->\nYou are a fresh mate.\n\nTask:\nMend the lamp of the gate.",
+        "Task: [Read from: /harbour/plan.md]\n\nMend the lamp of the gate.",
+        "Do what the ticket says.\n\nBase directory for this skill: /x\nPaths are relative.\n\n"
+        "Mend the lamp of the gate.",
+        'You are an agent. Do this:\n{\n "summary": "Mend the lamp of the gate.",\n "steps": []}',
+    ],
+)
+def test_the_frame_of_a_program_is_no_part_of_a_request(script: Make, prompt: str) -> None:
+    """What is asked for stands behind it."""
+    summary = script().prompt(prompt).say("Done.").summary()
+    assert summary.request.startswith("Mend the lamp of the gate")
+    assert summary.title.startswith("Mend the lamp of the gate")
+
+
+def test_what_stands_below_a_plan_is_not_learned(script: Make) -> None:
+    """It may come to nothing; a cause that is named there stays one."""
+    plan = (
+        "## Plan\n\n- The gate rings a bell so that each ship is seen.\n- Problem: the lamp is wet."
+    )
+    learned = script().prompt("how can a ship be seen?").say(plan).summary().learned
+    assert learned == "Problem: the lamp is wet."

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.models import ABANDONED, Record
+from memory_assets.models import ABANDONED, PROGRAM, Record
 from memory_assets.paths import transcript_roots
 from memory_assets.transcripts import Source, discover, read_session
 
@@ -105,6 +105,18 @@ def test_runs_of_subagents_belong_to_the_session_beside_them(
     assert agents == {None, *(f"{RUN[:-1]}{place}" for place in range(len(runs)))}
     of_runs = [record for one in found if one.agent_id for record in read(one)]
     assert [record.subtype for record in of_runs] == ["agent-prompt", ""] * len(runs)
+
+
+def test_what_a_run_was_asked_that_lies_beside_no_session_no_person_typed(tmp_path: Path) -> None:
+    """An extension may be told to keep all runs in one directory; a person's session is none."""
+    task = [("a1", None, "user", "Map the quay."), ("a2", "a1", "assistant", "It is long.")]
+    write(tmp_path / "subagent" / "1faf1a98" / "run-0" / "session.jsonl", *task, id=RUN)
+    write(tmp_path / "--home-ada-shop--" / f"{STEM}.jsonl", *task)
+    asked = {
+        source.session_id: [each.subtype for each in read(source) if each.kind == "prompt"]
+        for source in sources(tmp_path)
+    }
+    assert asked == {RUN: [PROGRAM], SESSION: [""]}
 
 
 def test_a_forked_subagent_does_not_repeat_the_conversation(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -222,6 +223,45 @@ def test_a_task_that_copilot_completes_ends_with_its_report(tmp_path: Path) -> N
     assert records[-1].text == "The retry is in `a.py`."
     assert records[-1].kind == "assistant_text"
     assert [each.paths for each in records if each.kind == "tool_use"] == [("/pier/a.py",)]
+
+
+@pytest.mark.parametrize(
+    "answer", ["The retry is in `a.py`.", "The retry is in `a.py`.\n", "Look."]
+)
+def test_a_report_that_copilot_repeats_is_told_once(tmp_path: Path, answer: str) -> None:
+    """Where its last message said the same; another text is told, and the same of a later task."""
+    report = "The retry is in `a.py`."
+    events: list[dict[str, Any]] = [{"type": "session.start", "data": {"sessionId": "s1"}}]
+    for said in (answer, "And now?"):
+        events += [
+            {"type": "user.message", "data": {"content": "Add a retry."}},
+            {"type": "assistant.message", "data": {"content": said}},
+            {"type": "assistant.message", "data": {"content": ""}},
+            {"type": "session.task_complete", "data": {"summary": report}},
+        ]
+    path = tmp_path / "session-state" / "s1" / "events.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content_of([{**each, "id": str(at)} for at, each in enumerate(events)]))
+    told = [each.text.strip() for each in read_session(path) if each.kind == "assistant_text"]
+    expected = [report] if answer.strip() == report else [answer, report]
+    assert told == [*expected, "And now?", report]
+
+
+def test_a_session_of_copilot_in_a_window_has_the_directory_of_the_window(tmp_path: Path) -> None:
+    """VS Code keeps the same events beside its own, and they name none."""
+    window = tmp_path / "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
+    path = window / "GitHub.copilot-chat" / "transcripts" / "s1.jsonl"
+    path.parent.mkdir(parents=True)
+    (window / "workspace.json").write_text('{"folder": "file:///home/mira/pier%20two"}')
+    events = [
+        {"type": "session.start", "id": "1", "data": {"sessionId": "s1"}},
+        {"type": "user.message", "id": "2", "data": {"content": "Add a retry."}},
+    ]
+    path.write_bytes(content_of(events))
+    [source] = discover({"copilot-cli": (path.parent,)})
+    assert (source.directory, source.project) == ("/home/mira/pier two", "-home-mira-pier-two")
+    [prompt] = (each for each in read_session(path, source=source) if each.kind == "prompt")
+    assert prompt.cwd == "/home/mira/pier two"
 
 
 def test_what_an_extension_of_pis_says_beside_its_result_is_kept(pi: PiLines, read: Read) -> None:

@@ -139,3 +139,30 @@ def test_the_first_texts_tell_calls_by_how_they_look(tmp_path: Path) -> None:
     results = [record.text for record in records if record.kind == "tool_result"]
     assert "description: how gates are hung" in results[1] and results[2] == "Cancelled"
     assert next(each.paths for each in records if each.tool_name == "read_file") == ("src/gate.py",)
+
+
+@pytest.mark.parametrize("place", ["first", "later"])
+@pytest.mark.parametrize(
+    ("shown", "ran"),
+    [
+        ("```bash\ngit push\n```\n\n```\nEverything up-to-date\n```", ["git push"]),
+        ("```bash\ngit push\n```\n\nThis sends your branch.", []),
+        (
+            "```bash\ngit add .\ngit push\n```\nThen open a request:\n\n```bash\ngh pr create\n```",
+            [],
+        ),
+    ],
+)
+def test_a_command_that_is_only_suggested_did_not_run(
+    tmp_path: Path, place: str, shown: str, ran: list[str]
+) -> None:
+    """In the first texts, which have no mark for it: what it printed stands in a fence behind."""
+    before = "Let me see.\n\n---\n\n" if place == "later" else ""
+    answer = f"{before}{shown}\n\n---\n\nThat is all."
+    text = f"_**User**_\n\npush it\n\n---\n\n_**Assistant**_\n\n{answer}\n\n---\n"
+    head = _FIRST_FORM[: _FIRST_FORM.index("_**User")]
+    records = list(read_session(_only(tmp_path, head + text)))
+    assert [each.command for each in records if each.kind == "tool_use"] == ran
+    if not ran:
+        told = "\n".join(each.text for each in records if each.kind == "assistant_text")
+        assert shown in told

@@ -203,7 +203,7 @@ def _shown_progress(what: str, console: Console) -> Iterator[Progress]:
     with rendering.progress_bar(console, "documents", transient=True) as bar:
         task = bar.add_task(rendering.escaped(what), total=None)
 
-        def show(name: str, number: int, count: int) -> None:
+        def show(_: str, name: str, number: int, count: int) -> None:
             nonlocal table, said
             if name != table:
                 table = name

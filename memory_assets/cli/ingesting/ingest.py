@@ -10,32 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from memory_assets.cli.printing.rendering import escaped
 from memory_assets.errors import no_text_in_errors, safe_reason
-from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest.batch_run import BatchRun, Listener, ignore
 from memory_assets.pipeline.ingest.noted_run import NotedRun, note_run_ends, noted_run
-from memory_assets.pipeline.ingest.passes import PASSES, SUMMARIES, VECTORS, Outcome, Pass
+from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Outcome, Pass
 from memory_assets.pipeline.ingest.steps import Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.redact import known_secrets
 from memory_assets.pipeline.redact.known_secrets import KNOWN_SECRETS
 from memory_assets.pipeline.removal.retention import RETAINED_SESSIONS, retain, retention_metadata
-from memory_assets.pipeline.stage.components import Components, components_of
+from memory_assets.pipeline.stage.components import Components, Progress, components_of
 from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.events import Materialization, Metadata
 from memory_assets.stores.runs.names import INGEST_BATCH, RECHECK_JOB, RETENTION_JOB, is_valid_key
 from memory_assets.transcripts import Source
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-STEPS_OF_ALL = sum(len(each.assets) for each in PASSES)
-"""The steps of a project in all passes."""
 
 
 @dataclass
@@ -78,17 +69,6 @@ class IngestResult:
                 (self.warnings if outcome.verdict.warning else self.checks_failed).append(name)
 
 
-def advancing(bar: Progress, task: TaskID) -> Listener:
-    """Return a listener that advances a task of a progress bar by each step that ended."""
-
-    def show(event: Outcome | Pass) -> None:
-        if not isinstance(event, Pass | Verified):
-            about = escaped(f"{event.project[-40:]} {event.asset}")
-            bar.update(task, advance=1, description=about)
-
-    return show
-
-
 def run_plans(
     settings: Settings,
     plans: Sequence[ProjectPlan],
@@ -96,12 +76,14 @@ def run_plans(
     limit: int | None = None,
     walked: Mapping[str, Sequence[Source]] | None = None,
     progress: Listener = ignore,
+    advance: Progress | None = None,
 ) -> IngestResult:
     """Bring the projects of `plans` up to date, in one run, and return the result.
 
     `limit` is the most new or changed files to read over all projects; with 0 no file is read,
     and tables are updated from the lake. A failed project does not stop the others. `walked`: the
-    transcripts by project, where the caller has them.
+    transcripts by project, where the caller has them. `progress` hears of steps and passes,
+    `advance` of sessions.
     """
     result = IngestResult()
     projects = [work.project for work in plans if is_valid_key(work.project)]
@@ -121,7 +103,8 @@ def run_plans(
     components = components_of(settings)
     try:
         with noted_run(components, INGEST_BATCH, projects) as run:
-            _run_passes(components.for_run(run.run_id), run, projects, limit, walked, listen)
+            of_run = components.for_run(run.run_id, advance)
+            _run_passes(of_run, run, projects, limit, walked, listen)
     except Exception as error:  # noqa: BLE001 - the run is noted as failed
         result.failed[INGEST_BATCH] = safe_reason(error)
     note_run_ends(components)

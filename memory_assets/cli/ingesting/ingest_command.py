@@ -280,15 +280,16 @@ def _run(
     """Run the projects, whose transcripts are in `sources`, say from when on they can be searched,
     and return the result."""
     gc.disable()
-    from memory_assets.cli.ingesting.ingest import STEPS_OF_ALL, advancing, run_plans
+    from memory_assets.cli.ingesting.ingest import run_plans
+    from memory_assets.cli.ingesting.ingest_progress import shown_progress
     from memory_assets.pipeline.ingest.passes import WORDS, Pass
 
     gc.freeze()  # modules stay: a full collection need not look through them
     gc.enable()
     started = time.perf_counter()
     seconds: dict[str, float] = {}
-    with rendering.progress_bar(console, "steps") as bar:
-        advance = advancing(bar, bar.add_task("starting", total=len(works) * STEPS_OF_ALL))
+    components, projects = components_of(settings), [work.project for work in works]
+    with shown_progress(components, sources, projects, console) as (note, advance):
 
         def show(event: Outcome | Pass) -> None:
             if isinstance(event, Pass):
@@ -298,7 +299,9 @@ def _run(
                         f"Searchable by words after {seconds[event.name]:.0f} s; summaries and "
                         "meaning follow. If you stop now, the next ingest goes on."
                     )
-            advance(event)
+            note(event)
 
-        result = run_plans(settings, works, limit=limit, walked=sources, progress=show)
+        result = run_plans(
+            settings, works, limit=limit, walked=sources, progress=show, advance=advance
+        )
     return {**vars(result), "seconds_until": seconds}

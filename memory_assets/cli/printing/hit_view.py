@@ -211,7 +211,8 @@ def _body(
     title = hit["metadata"].get("title") or ""  # stands above, and an observation's text repeats it
     said = hit["text"][: hit["prompt_length"]] or (title if hit["text"].startswith(title) else "")
     prompt = len(printable(said))
-    paragraphs = text.splitlines() if full else [excerpt(text, query, most * (room - 8), prompt)]
+    answering = excerpt(text, query, most * (room - 8), prompt, printable(hit["beside"]))
+    paragraphs = text.splitlines() if full else [answering]
     lines = [line for each in paragraphs for line in wrapped(each, room)]
     for line in lines if full else lines[:most]:
         yield _marked(line, query) if colours else line

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
 _MOST_ITEMS = 12
-_MEMORY_ID = len("memory::") + 8
-"""Characters of a memory's id that are shown: its beginning is taken wherever it is."""
 _DIGEST = re.compile(r"(?:\A|\n\n)(?:[A-Za-z_][\w.-]*(?: error)?: \S[^\n]*(?:\n|\Z))+\Z")
 _SUMMARY = (
     *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
@@ -316,12 +314,13 @@ def _day(item: Mapping[str, Any]) -> str:
 def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield by project the commands that worked, with what had failed before; then what failed."""
     layout = terminal.layout
-    by_name: dict[str, list[Mapping[str, Any]]] = {}
-    for each in answer["commands"]:
-        by_name.setdefault(terminal.project(each["project"]), []).append(each)
+    by_name: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for each in answer["commands"]:  # of several directories of one name, the one with most uses
+        of_name = by_name.setdefault(terminal.project(each["project"]), {})
+        of_name.setdefault(each["command"], each)
     for name, commands in by_name.items():
         yield layout.heading(name)
-        for each in commands:
+        for each in commands.values():
             yield from layout.hanging("  ", each["command"], style="cyan")
             last = f"last {when(each['last'])} {terminal.short(each['turn_id'])}"
             yield from layout.hanging("    ", f"{uses(each)}, {last}")
@@ -386,8 +385,12 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what agents remember, each with the beginning of its id."""
+    """Yield what agents remember, each with the beginning of its id, which is taken wherever it
+    is."""
+    from memory_assets.recall.agent_rows import short_memory_ids
+
     layout = terminal.layout
+    short = short_memory_ids(terminal.memory) if terminal.memory is not None else {}
     for each in answer["memories"]:
         yield from layout.hanging("", each["text"], style="bold")
         is_note = each["type"] == "note"  # of a person, on what it names
@@ -396,11 +399,11 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         about = terminal.project(each["project"]) if each["project"] else ""
         facts = [each["type"], sure, when(each["ts"]), about]
         facts += [f"archived: {each['archived']}"] if each["archived"] else []
-        yield from layout.facts("  ", *facts, each["memory_id"][:_MEMORY_ID])
+        yield from layout.facts("  ", *facts, short.get(each["memory_id"], each["memory_id"]))
         for other in each["also"]:
             yield from layout.hanging("  also: ", other)
         for other, why in zip(each["contradicts"], each["differences"], strict=True):
-            yield from layout.hanging(f"  contrary to {other[:_MEMORY_ID]}: ", why)
+            yield from layout.hanging(f"  contrary to {short.get(other, other)}: ", why)
     if not answer["memories"]:
         yield "Nothing is remembered."
 

@@ -39,6 +39,7 @@ def complete_journal(components: Components) -> None:
 
     Raises:
         DamagedFile: rows cannot be read, and nothing was added; the message says what to do.
+        StoreBusy: another process writes what is to be moved first.
     """
     lake = components.lake
     partitions = sorted({each for table in _TABLES for each in lake.projects(table)})
@@ -48,8 +49,10 @@ def complete_journal(components: Components) -> None:
     if journal.version == COMPLETE:
         return
     for partition in partitions:
-        with components.project_lock(partition):
-            lake.tidy(partition)
+        if any(lake.partition(table, partition).unmoved() for table in _TABLES):
+            # Callers hold the lock of another partition: who waits may be waited for.
+            with components.project_lock(partition, wait=False):
+                lake.tidy(partition)
     with journal.transaction():
         if journal.version != COPIED:
             for partition in partitions:

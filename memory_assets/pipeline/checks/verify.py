@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.indexes.indexed_tables import IndexedTable, collection_for
-from memory_assets.pipeline.indexes.keywords import missing_and_extra
+from memory_assets.pipeline.indexes.keywords import differences
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.found_rows import FoundRows
@@ -405,10 +405,12 @@ def vectors_complete(components: Components, project: str) -> Verdict:
 
 
 def keywords_match(components: Components, project: str) -> Verdict:
-    """Whether the ids in the keyword index are exactly those of the lake's tables."""
+    """Whether the ids in the keyword index are exactly those of the lake's tables, and its rows as
+    they were written."""
     counts = {}
-    for kind, (missing, extra) in missing_and_extra(components, project).items():
+    for kind, (missing, extra, changed) in differences(components, project).items():
         counts[f"{kind}_missing"], counts[f"{kind}_extra"] = missing, extra
+        counts[f"{kind}_changed"] = changed
     return Verdict(not any(counts.values()), counts, f"{_make_again(components, project)}.")
 
 

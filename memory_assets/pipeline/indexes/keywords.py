@@ -154,10 +154,11 @@ def keywords_reason(
     return ""
 
 
-def missing_and_extra(components: Components, project: str) -> dict[str, tuple[int, int]]:
-    """Return by kind the number of a project's rows that are in the lake but not in the index, and
-    the number of those in the index but not in the lake. A session that matched in this process
-    is not compared again until its rows are written, here or there.
+def differences(components: Components, project: str) -> dict[str, tuple[int, int, int]]:
+    """Return by kind the number of a project's rows that are in the lake but not in the index, the
+    number of those in the index but not in the lake, and the number of blocks of rows in the index
+    that are not as they were written. A session that matched in this process is not compared again
+    until its rows are written, here or there.
 
     Raises:
         StoreError: the index cannot be read.
@@ -173,13 +174,18 @@ def missing_and_extra(components: Components, project: str) -> dict[str, tuple[i
 
 def _differences(
     components: Components, project: str, kind: str, index: KeywordIndex | None
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     table, lake = KINDS[kind].table, components.lake
     blocks = index.places(kind, project) if index else {}
     incarnation = index.incarnation if index else ""
     places = {name: tuple(of_session) for name, of_session in blocks.items()}
     found = FoundRows(components, project, table, stage_of(kind), places, incarnation)
     indexed = index.ids_of(kind, project, found.pending) if index and found.pending else {}
+    changed = (
+        index.changed(block for name in found.pending for block in places.get(name, ()))
+        if index
+        else set()
+    )
     missing = extra = 0
     for name in found.pending:
         in_lake: set[str] = set()
@@ -188,10 +194,10 @@ def _differences(
         in_index = indexed.get(name, set())
         missing += len(in_lake - in_index)
         extra += len(in_index - in_lake)
-        if in_lake == in_index:
+        if in_lake == in_index and changed.isdisjoint(places.get(name, ())):
             found.rows[name] = len(in_lake)
     found.note()
-    return missing, extra
+    return missing, extra, len(changed)
 
 
 def forget_keywords(
@@ -264,7 +270,7 @@ class _Batch:
         existing = products.of_project(stage, self._project) if expected else {}
         archive: Mapping[str, Product] = {}
         for number, (session_id, expected_hash) in enumerate(expected.items()):
-            self._components.progress(stage, number, len(expected))
+            self._components.progress(self._project, stage, number, len(expected))
             product = existing.get(session_id)
             if product is not None and product.input_hash == expected_hash:
                 self.products.append(product)
@@ -272,7 +278,9 @@ class _Batch:
             archive = archive or products.of_project(KINDS[kind].archive, self._project)
             key = (self._project, session_id)
             with_vectors = session_id in embedded
-            session = _session(self._components, *key, kind, self._index, with_vectors)
+            # With `--full` there is no product, and nothing that lies there is relied on.
+            index = self._index if product is not None else None
+            session = _session(self._components, *key, kind, index, with_vectors)
             product = Product(stage, *key, expected_hash, expected_hash, session.rows)
             self._queued.append((kind, archive[session_id].facts["agent"], session, product))
             self._rows_queued += len(session.new)
@@ -301,9 +309,10 @@ def _session(
     project: str,
     session_id: str,
     kind: str,
-    index: KeywordIndex,
+    index: KeywordIndex | None,
     with_vectors: bool,
 ) -> _Session:
+    """Return the rows of a session; those that an `index` holds already are kept there."""
     table = KINDS[kind]
     try:
         arrow = components.lake.read(table.table, project, session_id)
@@ -318,7 +327,9 @@ def _session(
     rows = lake_rows(table, values, texts, vectors, embedder_id)
     number = table.kind.passages
     units = [int(row[number]) if number else at for at, row in enumerate(values)]
-    kept, first = index.kept_rows(kind, project, session_id, [row.hash for row in rows])
+    kept, first = list[int](), 0
+    if index is not None:
+        kept, first = index.kept_rows(kind, project, session_id, [row.hash for row in rows])
     new = [
         keyword_row(row, unit, table.kind.time)
         for row, unit in zip(rows[first:], units[first:], strict=True)

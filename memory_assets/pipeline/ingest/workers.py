@@ -174,8 +174,8 @@ def _taken_in(
 def _redacted(components: Components, session: SessionFiles) -> Results:
     """Redact a session and cut it into turns."""
     results = redacted_ahead(components, session)
-    ((redaction, rows),) = results.values()
-    if components.sessions.hold(redaction.records, rows[REDACTED_RECORDS].parts):
+    ((redaction, _),) = results.values()
+    if components.sessions.holds(redaction.records):
         results |= _made(components, redaction.records, _OF_TURNS)
     return results
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from memory_assets.errors import DamagedFile
+from memory_assets.errors import StoreError
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.stage.components import Components
@@ -80,7 +80,7 @@ def _compare(components: Components, project: str, tables: Mapping[Table, int]) 
                 for name, product in made.items()
                 if product.rows and product.output_hash != there.get(name)
             }
-        except (DamagedFile, OSError):  # which whoever reads it names
+        except (StoreError, OSError):  # which whoever reads it names
             del states[table]
             continue
         back |= {name for name in there.keys() - made if (project, name) in forgotten}

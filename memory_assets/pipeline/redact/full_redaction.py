@@ -58,7 +58,7 @@ def redact_both(
         found_again = not (known & own) - redaction.redactor.known_values.keys()
         if found_again and redaction.may_keep_rows:
             break
-    return redaction.finish(final, expected_hash)
+    return redaction.finish(final, expected_hash, is_held=isinstance(final, list))
 
 
 def _first_pass(
@@ -67,14 +67,14 @@ def _first_pass(
     known: frozenset[bytes],
     before: SessionState | None,
     stored: StoredRows | None,
-) -> tuple[SessionRedaction, Iterator[FirstPass]]:
+) -> tuple[SessionRedaction, Iterable[FirstPass]]:
     """Return the records after the first pass, once the secrets of all are collected."""
     redactor = components.redactor.session(session.session_id, known)
     shown = before.values if before and session.retained is not None else {}
     redaction = SessionRedaction(components, session, redactor, stored, values=shown)
     size = sum(row.size for row in session.to_read) - (stored.state.size if stored else 0)
     if size <= HELD_BYTES:
-        return redaction, iter(list(_once(redaction)))
+        return redaction, list(_once(redaction))
     for _ in _once(redaction):
         pass
     redaction.rewind()

@@ -78,7 +78,7 @@ def _redacted(
     known = KnownHashes(catalog)
     redacted: list[Redaction] = []
     for number, session in enumerate(sessions):
-        components.progress(STAGE, number, len(sessions))
+        components.progress(session.project, STAGE, number, len(sessions))
         expected_hash = session.input_hash(version)
         where = (*session.key, STAGE)
         if not state.is_due(session, expected_hash):
@@ -90,7 +90,6 @@ def _redacted(
             if ahead is None:
                 affected = session.session_id in state.affected
                 ahead = redact_session(components, session, expected_hash, known, affected=affected)
-                components.sessions.hold(ahead[0].records, ahead[1][REDACTED_RECORDS].parts)
             redacted.append(_put(batch, known, *ahead))
         except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
             batch.discard(session.session_id)

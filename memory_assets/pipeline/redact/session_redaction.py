@@ -204,10 +204,10 @@ class SessionRedaction:
         return facts
 
     def finish(
-        self, first_pass: Iterable[FirstPass], expected_hash: str
+        self, first_pass: Iterable[FirstPass], expected_hash: str, *, is_held: bool
     ) -> tuple[Redaction, SessionRows]:
         """Run the second pass; return the redaction, of which it is not said up to which known
-        secret it is free, and the rows.
+        secret it is free, and the rows. Of a first pass that is held, the records are, too.
 
         The audit's footer has the hash of the records, and the catalogue gets both products
         in one transaction, so that a session interrupted in between is redacted again.
@@ -217,7 +217,9 @@ class SessionRedaction:
         """
         key = self.session.key
         about = {"input_hash": expected_hash, "run_id": self.components.run_id}
-        records = arrow_rows(REDACTED_RECORDS, self._finished_records(first_pass), footer=about)
+        finished = self._finished_records(first_pass)
+        rows = list(finished) if is_held else finished
+        records = arrow_rows(REDACTED_RECORDS, rows, footer=about)
         footer = {**records.footer, "facts": json.dumps(self._facts())}
         if self.session.retained is not None:
             footer[REMOVED_RECORDS] = removed_records_of(
@@ -234,31 +236,36 @@ class SessionRedaction:
             "known_values": json.dumps(dict(sorted(self._values.items()))),
         }
         audit = arrow_rows(REDACTION_AUDIT, self._audit, footer=audit_footer)
-        revealing = self._revealing - {0}
         lineage = self._stored.lineage if self._stored and self._kept >= self._stored.count else ""
-        state = SessionState(
-            ruleset_version=self.components.ruleset_version,
-            records_hash=written.output_hash,
-            audit_hash=audit.facts.output_hash,
-            size=sum(row.size for row in self.session.to_read),
-            shown=hash_of_values(self.components.install_key, self.redactor.shown_since(0).items()),
-            values=self._values,
-            revealing=[at for at, (record, _) in enumerate(self._rows) if record in revealing],
-            rows=np.array(self._rows, dtype=ROW_DTYPE),
-        )
         facts: ProductFacts = {**self._facts(), "lineage": lineage or written.output_hash}
         redaction = Redaction(
             product_of(REDACTED_RECORDS, *key, written, about, facts),
             product_of(REDACTION_AUDIT, *key, audit.facts, about, audit_facts),
             0,
             found,
-            state.to_json(),
+            self._state(written.output_hash, audit.facts.output_hash).to_json(),
             self._kept,
         )
+        if is_held:
+            self.components.sessions.hold(redaction.records, rows, written.bytes)
         return redaction, {
             REDACTED_RECORDS: replace(records, footer=footer),
             REDACTION_AUDIT: audit,
         }
+
+    def _state(self, records_hash: str, audit_hash: str) -> SessionState:
+        """Return by what the next ingest knows which rows it may keep."""
+        components, revealing = self.components, self._revealing - {0}
+        return SessionState(
+            ruleset_version=components.ruleset_version,
+            records_hash=records_hash,
+            audit_hash=audit_hash,
+            size=sum(row.size for row in self.session.to_read),
+            shown=hash_of_values(components.install_key, self.redactor.shown_since(0).items()),
+            values=self._values,
+            revealing=[at for at, (record, _) in enumerate(self._rows) if record in revealing],
+            rows=np.array(self._rows, dtype=ROW_DTYPE),
+        )
 
     def _is_copy(self, record: Record) -> bool:
         identity = self.components.identity

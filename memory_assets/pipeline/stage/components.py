@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _DAY_SECONDS = 86_400
-Progress = Callable[[str, int, int], None]
-"""Called with a table, the number of a session and how many there are, before each is made."""
+Progress = Callable[[str, str, int, int], None]
+"""Called with a project, a table, the number of a session and how many there are, before each is
+made."""
 Enough = Callable[[int], bool]
 """Whether a stage that has made so many sessions is to leave the others to the next run."""
 
@@ -55,7 +56,7 @@ class Components(Engines):
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         super().__init__(settings, clock)
-        self.progress: Progress = lambda table, number, count: None
+        self.progress: Progress = lambda project, table, number, count: None
         self.enough: Enough = lambda made: False
 
     def for_run(
@@ -183,40 +184,43 @@ class Components(Engines):
         )
 
     @contextmanager
-    def project_lock(self, project: str) -> Iterator[None]:
+    def project_lock(self, project: str, *, wait: bool = True) -> Iterator[None]:
         """Lock a project against other writers for the block; the lock is reentrant.
 
         Raises:
-            StoreBusy: another process held the lock for longer than the lock timeout.
+            StoreBusy: another process held the lock for longer than the lock timeout, or holds it
+                and this one is not to `wait`.
             StoreError: the data directory cannot be written.
         """
+        if "catalog" not in self.opened and self.lake.all_projects():
+            _ = self.catalog  # made anew, it locks all projects, to move files of a version before
         lock = self._project_locks.get(project)
         if lock is None:
             path = self.lake.lock_path(project)
-            lock = FileLock(path, timeout=self.settings.lock_timeout_seconds)
+            lock = FileLock(path)
             lock = self._project_locks.setdefault(project, lock)
         if lock.is_locked:
             yield
             return
-        self._acquire(lock, project)
+        self._acquire(lock, project, self.settings.lock_timeout_seconds if wait else 0.0)
         try:
             yield
         finally:
             lock.release()
 
-    def _acquire(self, lock: FileLock, project: str) -> None:
+    def _acquire(self, lock: FileLock, project: str, seconds: float) -> None:
         """Acquire a lock, with a warning if another process holds it."""
-        seconds = self.settings.lock_timeout_seconds
         path = Path(lock.lock_file)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire(blocking=False)
         except Timeout:
-            _LOG.warning(
-                "another process is at work on %s; waiting for up to %.0f s", project, seconds
-            )
+            if seconds:
+                _LOG.warning(
+                    "another process is at work on %s; waiting for up to %.0f s", project, seconds
+                )
             try:
-                lock.acquire()
+                lock.acquire(timeout=seconds)
             except Timeout:
                 raise StoreBusy(
                     f"another process has been writing project {project} for {seconds:.0f} s; see "

@@ -10,12 +10,9 @@ Checks do not use the cache; they read the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from memory_assets.chunking import as_said, build_turns
 from memory_assets.errors import NotFound
@@ -25,7 +22,7 @@ from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.session_analysis.phrases import head_and_tail
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.lake import Lake, rows_from_arrow
-from memory_assets.stores.lake.rows import texts_of
+from memory_assets.stores.lake.rows import BATCH_ROWS, Stored
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import ReadReport
 
@@ -57,19 +54,23 @@ class SessionCache:
         """Output hash of the session that is kept though the limit is reached."""
         self._bytes = 0
 
-    def hold(self, source: Product, rows: Sequence[pa.Table]) -> bool:
-        """Keep the records of a session that was just redacted, if there is room; return whether
-        they are kept."""
-        if source.output_hash not in self._records:
-            self._turn_to(source.project)
-            size = sum(part.nbytes for part in rows)
-            if not rows or self._bytes + size > _CACHE_BYTES:
-                return False
-            self._bytes += size
-            table, outputs = _with_ends(pa.concat_tables(rows))
-            self._noted[source.output_hash] = outputs
-            self._records[source.output_hash] = tuple(rows_from_arrow(REDACTED_RECORDS, table))
-        return True
+    def hold(self, source: Product, rows: Iterable[RedactedRecord | Stored], size: int) -> None:
+        """Keep the records of a session that was just redacted, if there is room; `size` is that
+        of their Arrow tables in bytes."""
+        self._turn_to(source.project)
+        if source.output_hash in self._records or self._bytes + size > _CACHE_BYTES:
+            return
+        self._bytes += size
+        whole = chain.from_iterable(
+            rows_from_arrow(REDACTED_RECORDS, row.rows) if isinstance(row, Stored) else (row,)
+            for row in rows
+        )
+        records, self._noted[source.output_hash] = _with_ends(whole)
+        self._records[source.output_hash] = records
+
+    def holds(self, source: Product) -> bool:
+        """Whether the records of a session are kept."""
+        return source.output_hash in self._records
 
     def records(self, source: Product) -> Records:
         """Return the records of the redacted_records product `source`, in file order, with long
@@ -147,25 +148,23 @@ class SessionCache:
                 raise
             self._outputs = (source.output_hash, {})
             return (), 0
-        table, outputs = _with_ends(table)
+        parts = (table.slice(at, BATCH_ROWS) for at in range(0, len(table), BATCH_ROWS))
+        rows = (rows_from_arrow(REDACTED_RECORDS, part) for part in parts)
+        records, outputs = _with_ends(chain.from_iterable(rows))
         self._outputs = (source.output_hash, outputs)
-        return tuple(rows_from_arrow(REDACTED_RECORDS, table)), table.nbytes
+        return records, table.nbytes
 
 
-def _with_ends(table: pa.Table) -> tuple[pa.Table, Outputs]:
+def _with_ends(rows: Iterable[RedactedRecord]) -> tuple[Records, Outputs]:
     """Return records with long tool output cut to its head and tail, and that output, whole."""
-    is_output = pc.is_in(table["kind"], value_set=pa.array(["tool_result"]))
-    length: Any = pc.utf8_length(table["text"])
-    is_long: Any = pc.and_(is_output, pc.greater(length, pa.scalar(_HEAD + _TAIL)))
-    if not pc.any(is_long).as_py():
-        return table, {}
-    whole = table.select(["agent_id", "seq", "text"]).filter(is_long)
-    places: Any = zip(whole["agent_id"].to_pylist(), whole["seq"].to_pylist(), strict=True)
-    texts = texts_of(whole)
-    ends = pa.array([str(head_and_tail(text, _HEAD, _TAIL)) for text in texts], table["text"].type)
-    position = table.schema.get_field_index("text")
-    cut: Any = pc.replace_with_mask(table["text"].combine_chunks(), is_long.combine_chunks(), ends)
-    return table.set_column(position, "text", cut), dict(zip(places, texts, strict=True))
+    records: list[RedactedRecord] = []
+    outputs: dict[tuple[str | None, int], RedactedText] = {}
+    for record in rows:
+        if record.kind == "tool_result" and len(record.text) > _HEAD + _TAIL:
+            outputs[record.agent_id, record.seq] = record.text
+            record = replace(record, text=head_and_tail(record.text, _HEAD, _TAIL))
+        records.append(record)
+    return tuple(records), outputs
 
 
 def turns_of(source: Product, records: Sequence[RedactedRecord]) -> Iterator[Turn]:

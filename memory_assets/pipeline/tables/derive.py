@@ -84,7 +84,7 @@ def derive_table(
         held = catalog.quarantine.inputs(project, table.name)
         for number, source in enumerate(in_order(sources.values())):
             session_id = source.session_id
-            components.progress(table.name, number, len(sources))
+            components.progress(project, table.name, number, len(sources))
             expected = expected_input(source.output_hash, version)
             old = products.get(session_id)
             if old is not None and old.input_hash == expected and not outdated(old):

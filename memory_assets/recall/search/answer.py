@@ -37,7 +37,8 @@ class Hit:
     """One hit. In hybrid mode, `score` is the weighted sum of the two values in `why` (`words`:
     share of the question's words found, weighted by rarity; `meaning`: cosine of its passages); in
     the other modes it is one of them. `weak`: it is not probable that the hit answers. The first
-    `prompt_length` characters of `text` are the prompt of the turn. `later`: what came of it."""
+    `prompt_length` characters of `text` are the prompt of the turn. `beside`: what another
+    passage of it says to the question, "" if none promises to answer. `later`: what came of it."""
 
     id: str
     turn_id: str
@@ -47,6 +48,7 @@ class Hit:
     why: Mapping[str, float | str] = field(default_factory=dict)
     weak: bool = False
     prompt_length: int = 0
+    beside: str = ""
     later: Later | None = None
 
 
@@ -127,6 +129,7 @@ class Answer:
                     "weak": hit.weak,
                     "text": str(hit.text),
                     "prompt_length": hit.prompt_length,
+                    "beside": hit.beside,
                     "metadata": dict(hit.metadata),
                     "why": dict(hit.why),
                     "later": asdict(hit.later) if hit.later else None,

@@ -18,11 +18,9 @@ from memory_assets.keywords import IDENTIFIER, indexed_terms, pasted_terms, quer
 _FIRST = 4.0
 """Score of a first sentence that has all words of the question: the answer is in it or next to it.
 Scores count words of the question; a question word, such as "how", counts .2."""
-_ANSWERS, _CONCRETE, _ANNOUNCES = 1.9, 1.2, -0.5
+_ANSWERS, _CONCRETE, _DIGEST = 1.9, 1.2, -2.5
 """Score of a first sentence that opens like an answer; that names something (a number, a path,
-code); that says what will be looked at next."""
-_CODE, _DIGEST = -2.5, -2.5
-"""Score of an excerpt that begins in code; and of one that is all digest of tool calls."""
+code); and of an excerpt that is all digest of tool calls."""
 _LATER = -0.8
 """Score by the logarithm of the number of sentences before the excerpt: answers come early."""
 _IN_CODE, _IN_PLAN = 0.3, 0.4
@@ -32,6 +30,11 @@ _FEWEST_PAIRS, _NEARLY_ALL = 3, 0.65
 """Pairs of words that a line has to be a pasted one, and the share of them that repeats it."""
 _FULL_ENOUGH = 0.6
 """The share of the room that whole sentences must fill; else part of the next one is added."""
+_LEAST_BESIDE, _BESIDE, _LONGEST_BESIDE = 40, 100, 240
+"""Characters of another passage of a turn that are shown beside an excerpt: the fewest, those for
+which it is chosen, and the most."""
+_PROMISING = 1.0
+"""What the best excerpt of a passage is worth that is shown beside another one."""
 _LEAST_SENTENCE = 12
 """Characters: "1." or "No." belongs to the sentence that follows."""
 
@@ -40,7 +43,6 @@ _JOINTS = re.compile(r"([-_.]+)")
 _BETWEEN_WORDS = re.compile(r"([\s/\\`\"'“”‘’*()\[\]{}<>|=,;:!?…]+|\.(?=\s|$))")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DIGEST_LINE = re.compile(r"[A-Za-z_][\w.-]*(?: error)?: \S")
-_GOES_ON = re.compile(r"[|,;&)]|\S+ (?:&&|\||--?\w)")
 _OPENS_WITH_ANSWER = re.compile(
     r"\W*(?:yes|no|not|correct|found|confirmed|because|fixed|done|added|summary|unfortunately|so"
     r"|root causes?|you['’]re right|(?:it|this|that)(?: is|['’]s)|removed|updated|created|committed"
@@ -49,12 +51,6 @@ _OPENS_WITH_ANSWER = re.compile(
     r"|the (?:issue|problem|bug|cause|root|reason|fix|answer|real|key))\b",
     re.IGNORECASE,
 )
-_OPENS_WITH_PLAN = re.compile(
-    r"\W*(?:let me|let['’]s|i['’](?:ll|m)|i (?:will|need to|have)|now|next|good|great|perfect"
-    r"|okay|ok|looking at|checking|starting|got it)\b",
-    re.IGNORECASE,
-)
-
 _PLANS = re.compile(
     r"\b(?:let me|let['’]s|i['’]ll|i['’]m (?:now |also )?\w+ing|i (?:will|need to|want to))\b",
     re.IGNORECASE,
@@ -79,19 +75,16 @@ class _Sentence:
     @cached_property
     def announces(self) -> bool:
         """Whether it says what will be done next."""
-        return bool(_OPENS_WITH_PLAN.match(self.text) or _PLANS.search(self.text))
+        return _PLANS.search(self.text) is not None
 
     @cached_property
     def as_opening(self) -> float:
         """Score of the sentence as the first one of an excerpt."""
         if self.code:
-            return _CODE
+            return 0.0
         worth = _CONCRETE if _NAMES_SOMETHING.search(self.text) else 0.0
-        if self.digest:
-            return worth
-        if _OPENS_WITH_ANSWER.match(self.text):
-            worth += _ANSWERS
-        return worth + (_ANNOUNCES if self.announces else 0.0)
+        answers = not self.digest and _OPENS_WITH_ANSWER.match(self.text)
+        return worth + (_ANSWERS if answers else 0.0)
 
     def worth(self, query: _Query) -> dict[str, float]:
         """Return what the words of a question in it are worth, by term."""
@@ -134,10 +127,20 @@ def _query(text: str) -> _Query:
     return _Query(text)
 
 
-def excerpt(text: str, query: str, most: int, prompt_length: int = 0) -> str:
+def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: str = "") -> str:
     """Return the part of a text, on one line and at most `most` characters long, that answers a
     question best; without a question, the beginning. The first `prompt_length` characters are a
-    human's prompt, which is shown only if there is nothing else. `…` marks what was left out."""
+    human's prompt, which is shown only if there is nothing else. `beside`, which another passage of
+    the turn says, has the room that is left. `…` marks what was left out."""
+    shown = _excerpt(text, query, most, prompt_length)
+    room = most - len(shown) - len(" … …")
+    if not beside or room < _LEAST_BESIDE:
+        return shown
+    also = beside if len(beside) <= room else beside[: room + 1].rpartition(" ")[0]
+    return f"{shown.removesuffix('…')} … {also}…"
+
+
+def _excerpt(text: str, query: str, most: int, prompt_length: int) -> str:
     skipped = prompt_length if text[prompt_length:].strip() else 0
     sentences = _sentences(text[skipped:])
     if not sentences:
@@ -179,12 +182,28 @@ def may_answer(passage: Passage, query: str, most: int) -> bool:
 
 def answering_passage(passages: Sequence[Passage], query: str, most: int) -> int:
     """Return which passage of a turn has the excerpt that answers a question best."""
-    asked, worth = _query(query), []
-    for text, prompt_length in passages:
-        sentences = _sentences(text[prompt_length:])
-        best = _best_start(sentences, asked, most - 2)[1] if sentences else -math.inf
-        worth.append(best)
+    worth = [_best_stretch(passage, query, most - 2)[1] for passage in passages]
     return worth.index(max(worth))
+
+
+def beside(passages: Sequence[Passage], query: str) -> str:
+    """Return what the other passages of a turn say to a question, the prompt left out: the stretch
+    of one that answers best, or nothing if none promises to."""
+    stretches = [_best_stretch(passage, query, _BESIDE) for passage in passages]
+    text, worth = max(stretches, key=operator.itemgetter(1), default=("", -math.inf))
+    if worth <= _PROMISING:
+        return ""
+    return text if len(text) <= _LONGEST_BESIDE else text[:_LONGEST_BESIDE].rpartition(" ")[0]
+
+
+def _best_stretch(passage: Passage, query: str, room: int) -> tuple[str, float]:
+    """Return what a passage says from the beginning of its best excerpt on, on one line, and what
+    the excerpt is worth."""
+    text, prompt_length = passage
+    if not (sentences := _sentences(text[prompt_length:])):
+        return "", -math.inf
+    start, worth = _best_start(sentences, _query(query), room)
+    return " ".join(each.text for each in sentences[start:]), worth
 
 
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
@@ -217,8 +236,7 @@ def _sentences(text: str) -> Sequence[_Sentence]:
 
 def _split(text: str) -> Iterator[_Sentence]:
     last_paragraph = text.rstrip().rpartition("\n\n")[2].strip().splitlines()
-    begun = _GOES_ON.match(text) is not None  # a digest of several passages
-    digest = len(last_paragraph) if all(map(_is_of_digest, last_paragraph[begun:])) else 0
+    digest = len(last_paragraph) if all(map(_is_of_digest, last_paragraph)) else 0
     lines = [" ".join(line.split()) for line in text.splitlines()]
     lines = [line for line in lines if line]
     fenced = False

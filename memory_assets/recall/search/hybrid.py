@@ -26,7 +26,7 @@ from memory_assets.recall.search.documents import (
     type_scores,
     without_copies,
 )
-from memory_assets.recall.search.excerpts import answering_passage, may_answer
+from memory_assets.recall.search.excerpts import answering_passage, beside, may_answer
 from memory_assets.recall.search.filters import allowed_turns
 from memory_assets.recall.search.folding import with_summaries_last
 from memory_assets.recall.search.languages import in_english
@@ -346,10 +346,11 @@ def _hits(
     """Return the turns as hits, each shown by the passage that answers best."""
     hits = []
     rows = corpus.rows_at(corpora.index, _shown(turns, ranking, corpus))
+    answering = [(row, "") for row in rows]
     if query.strip():
-        rows = _answering(turns, rows, ranking, corpus, corpora.index, query)
-    prompts = _prompt_lengths(rows, corpora.index)
-    for turn, shown, confidence in zip(turns, rows, judged, strict=True):
+        answering = _answering(turns, rows, ranking, corpus, corpora.index, query)
+    prompts = _prompt_lengths([row for row, _ in answering], corpora.index)
+    for turn, (shown, said_beside), confidence in zip(turns, answering, judged, strict=True):
         if shown is None:
             continue
         why = ranking.why(turn)
@@ -361,7 +362,8 @@ def _hits(
         metadata: Mapping[str, Any] = shown.metadata
         if also := copies.get(turn):
             metadata = {**metadata, "copies": also}
-        hits.append(Hit(*hit_ids(shown), score, shown.text, metadata, why, weak, prompt))
+        hit = Hit(*hit_ids(shown), score, shown.text, metadata, why, weak, prompt, said_beside)
+        hits.append(hit)
     return hits
 
 
@@ -372,13 +374,18 @@ def _answering(
     corpus: Corpus,
     index: KeywordIndex,
     query: str,
-) -> list[IndexedRow | None]:
+) -> list[tuple[IndexedRow | None, str]]:
     """Return the passages by which the turns are shown: where the best one of a turn does not
-    answer, another with many of the question's words, or one of its last."""
-    shown, prompts = list(rows), _prompt_lengths(rows[:_READ_HITS], index)
+    answer, another with many of the question's words, or one of its last; and beside the first what
+    another of these says. Of documents it was not measured."""
+    shown, prompts = [(row, "") for row in rows], _prompt_lengths(rows[:_READ_HITS], index)
     for at, (turn, row) in enumerate(zip(turns[:_READ_HITS], rows, strict=False)):
         passages = int(corpus.passages[turn])
-        if row is None or passages == 1 or may_answer((row.text, prompts[row.id]), query, _EXCERPT):
+        if row is None or passages == 1:
+            continue
+        answers = may_answer((row.text, prompts[row.id]), query, _EXCERPT)
+        alone = at > 0 or "chunk_id" in row.metadata
+        if answers and alone:
             continue
         start = int(np.searchsorted(corpus.turn, turn))
         worded = best(ranking.rows[start : start + passages], _WITH_WORDS)
@@ -387,7 +394,10 @@ def _answering(
         there = [each for each in read if each is not None]
         lengths = _prompt_lengths(there, index)
         choice = [(str(each.text), lengths[each.id]) for each in there]
-        shown[at] = there[answering_passage(choice, query, _EXCERPT)] if there else row
+        if there and not answers:
+            row = there[answering_passage(choice, query, _EXCERPT)]
+        others = [each for each, other in zip(choice, there, strict=True) if other.id != row.id]
+        shown[at] = row, "" if alone else beside(others, query)
     return shown
 
 

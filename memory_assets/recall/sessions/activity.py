@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class ProjectActivity:
-    """A project: its `root` directory ("" if unknown), sessions by agent, and by local day and hour
-    the turns that were begun, by day the sessions. What has no time is in no day."""
+    """A project: its `root` directory ("" if unknown), sessions by agent, and by local day, and by
+    weekday (0: Monday) and hour, the turns that were begun, by day the sessions. What has no time
+    is in no day."""
 
     project: str
     root: str = ""
@@ -26,7 +27,7 @@ class ProjectActivity:
     turns: int = 0
     agents: Counter[str] = field(default_factory=Counter)
     turns_by_day: Counter[date] = field(default_factory=Counter)
-    turns_by_hour: Counter[int] = field(default_factory=Counter)
+    turns_by_hour: Counter[tuple[int, int]] = field(default_factory=Counter)
     sessions_by_day: Counter[date] = field(default_factory=Counter)
 
     @property
@@ -58,7 +59,7 @@ def activity(memory: Searchable, project: str | None = None) -> list[ProjectActi
         of.agents[key.agent] += 1
         timed = [time for time in times if time is not None]
         of.turns_by_day.update(time.date() for time in timed)
-        of.turns_by_hour.update(time.hour for time in timed)
+        of.turns_by_hour.update((time.weekday(), time.hour) for time in timed)
         if timed:
             of.sessions_by_day[min(timed).date()] += 1
     return sorted(found.values(), key=lambda each: (each.last_day, each.project), reverse=True)

@@ -154,6 +154,21 @@ class Conversations:
             for turn in turns[first : first + most]
         ]
 
+    def with_text(self, found: Conversation, text: str) -> list[tuple[int, int, str]]:
+        """Return the index of each turn of a session in which a text stands, in any case and over
+        any blanks, how often it does, and what stands around it first, on one line."""
+        words = text.split()
+        pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
+        places = []
+        for turn in self.turns(found.project, found.session_id) if words else ():
+            hits = [hit for record in turn.records for hit in pattern.finditer(record.text)]
+            if hits:
+                said, start = hits[0].string, hits[0].start()
+                blank = said.rfind(" ", 0, max(start - _HEAD // 2, 0))
+                around = said[max(blank + 1, start - _HEAD, 0) : start + 3 * _HEAD]
+                places.append((turn.turn_index, len(hits), one_line(around, 2 * _HEAD)))
+        return places
+
     def models(self, found: Conversation) -> list[str]:
         """Return the models that answered in a session, the one that answered most first."""
         turns = self.turns(found.project, found.session_id)

@@ -47,13 +47,16 @@ def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
 
 
 def usages(
-    memory: Searchable, asked: UsageRequest, groupings: Sequence[UsageGroup]
+    memory: Searchable,
+    asked: UsageRequest,
+    groupings: Sequence[UsageGroup],
+    titled: int | None = None,
 ) -> list[dict[str, Any]]:
     """Return what the turns that pass the filters took, from one reading of the table, for each
     grouping as the JSON of `memory usage`: the whole, and `by` model, project, agent, session or
-    local day, the most expensive first, days in order.
-    `without_usage` has the number of sessions that do not say it; 0 if an agent or time is asked
-    for.
+    local day, the most expensive first, days in order. Of sessions the first `titled`, or all, have
+    their titles. `without_usage` has the number of sessions that do not say it; 0 if an agent or
+    time is asked for.
 
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
@@ -71,7 +74,9 @@ def usages(
             "prices_of": PRICES_OF,
             **whole,
             "without_usage": every - whole["sessions"],
-            "groups": _with_titles(memory, groups) if by == "session" else groups,
+            "groups": groups
+            if by != "session"
+            else [*_with_titles(memory, groups[:titled]), *groups[len(groups[:titled]) :]],
         }
         for by in groupings
         for groups in [_entries(rows, by)]

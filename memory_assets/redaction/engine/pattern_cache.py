@@ -29,6 +29,9 @@ _LOG = logging.getLogger("memory_assets.redaction")
 class Databases:
     """The databases of all groups."""
 
+    _compiles = False
+    """Whether it was said that some are compiled."""
+
     def __init__(
         self, groups: Mapping[str, Sequence[tuple[bytes, bool]]], cache: Path | None
     ) -> None:
@@ -65,9 +68,9 @@ class Databases:
 
     def _load(self, name: str, patterns: Sequence[tuple[bytes, bool]], cache: Path | None) -> bytes:
         if cache is None:
-            return self._compile(name, patterns)
+            return self._compile(patterns)
         path = kept_path(cache, name, repr(patterns), ".hsdb")
-        return kept(path, lambda: self._compile(name, patterns), self._loads)
+        return kept(path, lambda: self._compile(patterns), self._loads)
 
     def _loads(self, stored: bytes) -> bool:
         """Whether a stored database can be loaded: one that another version of Hyperscan compiled,
@@ -77,8 +80,10 @@ class Databases:
             return True
         return False
 
-    def _compile(self, name: str, patterns: Sequence[tuple[bytes, bool]]) -> bytes:
-        _LOG.info("compiling the redaction patterns (%s), once for these rules ...", name)
+    def _compile(self, patterns: Sequence[tuple[bytes, bool]]) -> bytes:
+        if not self._compiles:
+            self._compiles = True
+            _LOG.info("Compiling the rules that find secrets, once on this machine ...")
         database = self._hyperscan.Database(mode=self._hyperscan.HS_MODE_BLOCK)
         database.compile(
             expressions=[source for source, _ in patterns],

@@ -1,7 +1,9 @@
-"""Charts as SVG: days as squares, weeks as bars, sizes as lines. Colours are the stylesheet's."""
+"""Charts as SVG: days as squares, weeks as bars, sizes as lines; hours as a table. Colours are the
+stylesheet's."""
 
 from __future__ import annotations
 
+from calendar import day_abbr
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +19,6 @@ _STEP = _SIDE + _GAP
 _LEVELS = 4
 _GOLDEN_ANGLE = 137.5
 """Degrees between the hues of neighbours, which keeps any number of them apart."""
-_DAYS = ("Mon", "", "Wed", "", "Fri", "", "")
 
 
 def heat_map(
@@ -35,27 +36,32 @@ def heat_map(
     return _image(label, _TOP + 7 * _STEP, parts, leads=address is not None)
 
 
-def hour_bars(counts: Counter[int], noun: str) -> Markup:
-    """Return the hours of the day as an image of bars."""
+def hours_of_week(counts: Counter[tuple[int, int]], noun: str) -> Markup:
+    """Return counts by weekday (0: Monday) and hour as a table, a cell darker the more there is of
+    `noun`: its number is read, and shown where the mouse is."""
     most = max(counts.values(), default=0) or 1
-    busiest = max(counts, key=lambda hour: counts[hour], default=0)
-    label = f"{counts.total()} {noun} by hour of the day, most of them from {busiest}:00 on"
-    width = WEEKS * _STEP / 24
-    parts = []
-    for hour in range(24):
-        height = max(round(_HIGH * counts[hour] / most), 1)
-        parts.append(
-            Markup(
-                '<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="{}">'
-                "<title>{} {} from {}:00 to {}:59</title></rect>"
-            ).format(
-                *("bar" if counts[hour] else "heat-0", _LEFT + hour * width, _HIGH - height),
-                *(width - _GAP, height, counts[hour], noun, hour, hour),
-            )
+    cell = Markup('<td class="heat-{}" title="{} {}, {} {}:00"><span class="unseen">{}</span></td>')
+    rows = [
+        Markup('<tr><th scope="row">{}</th>{}</tr>').format(
+            day_abbr[day],
+            Markup("").join(
+                cell.format(_level(count, most), count, noun, day_abbr[day], hour, count)
+                for hour in range(24)
+                for count in [counts[day, hour]]
+            ),
         )
-        if hour % 3 == 0:
-            parts.append(_label(round(_LEFT + hour * width), _HIGH + 11, f"{hour}:00"))
-    return _image(label, _HIGH + 14, parts)
+        for day in range(7)
+    ]
+    hours = Markup("").join(
+        Markup('<th scope="col"><span{}>{}</span></th>').format(
+            Markup("") if hour % 3 == 0 else Markup(' class="unseen"'), hour
+        )
+        for hour in range(24)
+    )
+    return Markup(
+        '<table class="hours"><caption class="unseen">{} {} by weekday and hour</caption>'
+        "<thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>"
+    ).format(counts.total(), noun, hours, Markup("").join(rows))
 
 
 @dataclass(frozen=True)
@@ -188,13 +194,16 @@ def _months(monday: date) -> Iterator[Markup]:
 
 
 def _names() -> Iterator[Markup]:
-    for number, name in enumerate(_DAYS):
-        if name:
-            yield _label(0, _TOP + number * _STEP + _SIDE - 2, name)
+    for number in (0, 2, 4):
+        yield _label(0, _TOP + number * _STEP + _SIDE - 2, day_abbr[number])
 
 
 def _label(x: int, y: int, text: str) -> Markup:
     return Markup('<text x="{}" y="{}">{}</text>').format(x, y, text)
+
+
+def _level(count: int, most: int) -> int:
+    return -(-_LEVELS * count // most)  # rounded up: one is seen, too
 
 
 def _squares(
@@ -209,7 +218,7 @@ def _squares(
     while day <= last:
         week, row = divmod((day - monday).days, 7)
         count = shown.get(day, 0)
-        level = -(-_LEVELS * count // most)  # rounded up: one turn is seen, too
+        level = _level(count, most)
         square = Markup(
             '<rect class="heat-{}" x="{}" y="{}" width="{}" height="{}" rx="2">'
             "<title>{} {} on {}</title></rect>"

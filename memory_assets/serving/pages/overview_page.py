@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.pages.charts import heat_map, hour_bars, stacked_weeks
+from memory_assets.serving.pages.charts import heat_map, hours_of_week, stacked_weeks
 from memory_assets.serving.pages.project_pages import last_day
 from memory_assets.serving.pages.rendering import page
 from memory_assets.serving.pages.search_page import newest_listed
@@ -45,7 +45,7 @@ def _overview(memory: Memory) -> dict[str, Any]:
 
     projects = activity(memory)
     days: Counter[date] = Counter()
-    hours: Counter[int] = Counter()
+    hours: Counter[tuple[int, int]] = Counter()
     for each in projects:
         days.update(each.turns_by_day)
         hours.update(each.turns_by_hour)
@@ -56,7 +56,7 @@ def _overview(memory: Memory) -> dict[str, Any]:
     return {
         "pinned": pinned[::-1][:_NOTED],
         "heat": heat_map(days, last, "turns", _sessions_of_day),
-        "hours": hour_bars(hours, "turns"),
+        "hours": hours_of_week(hours, "turns"),
         "tokens": stacked_weeks(usage.tokens_by_week, last, "tokens"),
         "dollars": stacked_weeks(usage.dollars_by_week, last, "dollars"),
         "models": usage.models[:_ROWS],

@@ -190,7 +190,8 @@ def _further(answer: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[tu
 def document_page(memory: Memory, request: Request) -> Response:
     """Return a document of a workspace, or a chunk of one."""
     rows = memory.show(request.path_params["id"])
-    return page(request, "document.html", rows=rows, id=request.path_params["id"])
+    named = {"id": request.path_params["id"], "copy_of": memory.copy_of}
+    return page(request, "document.html", rows=rows, **named)
 
 
 def last_day(turns: Counter[date]) -> date:

@@ -11,7 +11,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from memory_assets.serving.pages.tags import marked, marked_text, tag_link, with_tags
+from memory_assets.serving.pages.tags import marked_text, tag_link, with_tags
 from memory_assets.serving.visible_text import visible
 
 _MOST_CHARACTERS = 40_000
@@ -33,7 +33,7 @@ def prose(text: str, query: str = "") -> Markup:
     headings become paragraphs, so that the page keeps its own order of headings; no text gets into
     an attribute."""
     if len(text) > _MOST_CHARACTERS:
-        return Markup("<pre>{}</pre>").format(marked(text, query))
+        return Markup("<pre>{}</pre>").format(with_tags(text, query))
     parser = _markdown()
     tokens = parser.parse(visible(text))
     for token in tokens:

@@ -22,13 +22,13 @@ from memory_assets.serving.answer_lines import (
     pin_line,
     project_name,
     shortened,
+    told_apart,
     unsure,
 )
 from memory_assets.serving.pages.charts import agent_mark
 from memory_assets.serving.pages.lineage import answers
 from memory_assets.serving.pages.tags import (
     breakable,
-    marked,
     with_plain_tags,
     with_tags,
     without_dagster_links,
@@ -99,7 +99,6 @@ def _environment() -> Environment:
         "diff_lines": diff_lines,
         "lasting": lasting,
         "head": lambda text: one_line(text, 100),
-        "marked": marked,
         "prose": prose,
         "said_inline": said_inline,
         "with_tags": with_tags,
@@ -107,6 +106,7 @@ def _environment() -> Environment:
         "named": _named,
         "pin_line": pin_line,
         "project_name": project_name,
+        "told_apart": told_apart,
         "agent_mark": agent_mark,
     }
     made.globals |= {"static_url": static_url, "pages": NAVIGATION}

@@ -153,7 +153,7 @@ def _shown(
         title = f"{metadata['file_path']}:{metadata['line_start']}"
     head = hit["id"].partition("::")[0]
     kind = "document" if "file_path" in metadata else head
-    answering = excerpt(hit["text"], query, _EXCERPT, hit["prompt_length"])
+    answering = excerpt(hit["text"], query, _EXCERPT, hit["prompt_length"], hit["beside"])
     turn = hit["turn_id"].rpartition("::turn::")[2].partition("::")[0] if hit["turn_id"] else ""
     is_own = OWN in str(metadata.get("memory", OWN)).split(", ")
     address = address_of(hit, query)

@@ -26,6 +26,8 @@ WINDOW = 40
 MOST_ASKED = 2_000
 """Characters of a question whose words are marked."""
 _ALL = 1_000_000
+_PLACES = 200
+"""Turns in which a text stands that are listed."""
 _OUTLINED = 200
 """Turns of the list beside a session."""
 _MAY_GO_ON = timedelta(hours=6)
@@ -35,13 +37,15 @@ _MAY_GO_ON = timedelta(hours=6)
 def session_page(memory: Memory, request: Request) -> Response:
     """Return a session around the turn that is asked for."""
     found = _window(memory, request, WINDOW)
-    asked = request.query_params.get("q", "")[:MOST_ASKED]
+    sought = request.query_params.get("find", "").strip()[:MOST_ASKED]
     values: dict[str, Any] = {
         "title": session_title(found),
         "up": True,
         "down": True,
         "whole": False,
-        "query": asked,
+        "query": sought or request.query_params.get("q", "")[:MOST_ASKED],
+        "sought": sought,
+        "places": memory.conversations.with_text(found, sought)[:_PLACES],
     }
     from memory_assets.recall.names import short_id
 
@@ -49,7 +53,6 @@ def session_page(memory: Memory, request: Request) -> Response:
     values["writes"] = request.app.state.writes
     values["short"] = short_id(memory, found.session_id)
     values |= _beside(memory, found)
-    values["copy_of"] = memory.copy_of
     return page(request, "session.html", session=found, **values, **_links(memory, found))
 
 
@@ -154,7 +157,8 @@ def _links(memory: Memory, found: Conversation) -> dict[str, Any]:
 
     took = usage_by_turn(memory.lake, found.project, found.session_id)
     pinned = pins_by_session(memory).get(pin_key(found.project, found.session_id), [])
-    return {**lineage_links(memory), "most": WINDOW, "pinned": pinned, "took": took}
+    shown = {"most": WINDOW, "pinned": pinned, "took": took, "copy_of": memory.copy_of}
+    return {**lineage_links(memory), **shown}
 
 
 def _plain_text(text: str) -> Response:

@@ -17,12 +17,13 @@ _TAG_LINK = re.compile(r'<a class="redacted"[^>]*>([a-z0-9-]+)</a>')
 _BREAKS = re.compile(r"(?<=[/\\_])(?=\w)")
 
 
-def with_tags(text: str) -> Markup:
-    """Return text as HTML, with each redaction tag as a link to where else its value stood."""
-    return Markup("").join(_pieces(visible(text)))
+def with_tags(text: str, query: str = "") -> Markup:
+    """Return text as HTML, with each redaction tag as a link to where else its value stood, and the
+    words of a query marked."""
+    return Markup("").join(_pieces(visible(text), query))
 
 
-def _pieces(text: str, query: str = "") -> Iterator[Markup]:
+def _pieces(text: str, query: str) -> Iterator[Markup]:
     place = 0
     for tag in _TAG.finditer(text):
         yield marked_text(text[place : tag.start()], query)
@@ -51,14 +52,9 @@ def tag_link(rule: str, digest: str) -> Markup:
     ).format(rule, digest, rule, rule)
 
 
-def with_plain_tags(text: str) -> Markup:
-    """Return text as HTML, with redaction tags that lead nowhere: for what is pressed itself."""
-    return Markup(without_tag_links(with_tags(text)))
-
-
-def marked(text: str, query: str) -> Markup:
-    """Return text as HTML, as `with_tags` does, with the words of the question marked."""
-    return Markup("").join(_pieces(visible(text), query))
+def with_plain_tags(text: str, query: str = "") -> Markup:
+    """Return text as `with_tags` does, its tags leading nowhere: for what is pressed itself."""
+    return Markup(without_tag_links(with_tags(text, query)))
 
 
 def breakable(path: str) -> Markup:

@@ -22,15 +22,16 @@ from memory_assets.serving.pages.rendering import page
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
-_MOST = 25
-"""Rows of a table."""
+_MOST, _MOST_OF_EACH = 25, 10
+"""Rows of a table, and of each where there are several."""
 
 
 def usage_page(memory: Memory, request: Request) -> Response:
     """Return tokens, prices and time: of the days as a chart, and in a table for the group that is
-    asked for, else by model and by project."""
+    asked for, else by model, by project and by session."""
     given = given_arguments(request.query_params)
-    shown: dict[str, Any] = {"answer": None, "problem": "", "most": _MOST}
+    most = _MOST if "by" in given else _MOST_OF_EACH
+    shown: dict[str, Any] = {"answer": None, "problem": "", "most": most}
     status = 200
     try:
         asked = UsageRequest.given("http", given)
@@ -47,8 +48,8 @@ def usage_page(memory: Memory, request: Request) -> Response:
 def _answers(memory: Memory, asked: UsageRequest, *, chosen: bool) -> Mapping[str, Any]:
     from memory_assets.recall.sessions.usage import usages
 
-    wanted: list[UsageGroup] = [asked.by] if chosen else ["model", "project"]
-    by_day, *answers = usages(memory, asked, ["day", *wanted])
+    wanted: list[UsageGroup] = [asked.by] if chosen else ["model", "project", "session"]
+    by_day, *answers = usages(memory, asked, ["day", *wanted], titled=_MOST)
     days: Counter[date] = Counter()
     for entry in by_day["groups"]:
         if entry["name"]:

@@ -12,8 +12,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from memory_assets.stores.files.shared import is_writable, locked
@@ -133,17 +134,30 @@ def remove_copies(path: Path) -> None:
 
 
 def damage_of(path: Path) -> str:
-    """Return what is wrong with the file of a journal, "" where nothing is or it is not there."""
+    """Return what is wrong with the file of a journal, "" where nothing is or it is not there. That
+    it is older than its copy is wrong, too: its last changes were in a log that SQLite did not take
+    in, as a byte of it changed."""
     if not path.exists():
         return ""
+    copied = _changes(copy_of(path))  # first: the journal may be written meanwhile
     try:
         with closing(connect(path, mode="ro")) as connection:
-            first = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+            connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+            first = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
     except sqlite3.OperationalError:  # locked, or not to be opened: whoever uses it says so
         return ""
     except sqlite3.DatabaseError as error:
         return str(error)
+    if first == "ok" and _changes(path) < copied:
+        return "it lacks changes that its copy has"
     return "" if first == "ok" else first.replace("\n", " ")
+
+
+def _changes(path: Path) -> int:
+    """Return the number of the last change of a journal, or of its copy; 0 where none is known."""
+    with suppress(sqlite3.Error), closing(connect(path, mode="ro")) as connection:
+        return int(connection.execute("SELECT number FROM changes").fetchone()[0])
+    return 0
 
 
 def recover_damaged(path: Path) -> bool:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory_assets.errors import StoreMismatch
 from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
 from memory_assets.stores.files.sqlite import IN_MEMORY, SqliteStore, open_shared
+
+if TYPE_CHECKING:
+    from memory_assets.stores.lake.lake import Lake
 
 _OF_0_3_0 = 17
 """The `user_version` of the last version that wrote files of single sessions to the lake."""
@@ -20,7 +25,8 @@ class CatalogConnection(SqliteStore):
     the present files.
 
     Raises:
-        StoreBusy, StoreError: it cannot be used.
+        StoreBusy, StoreError: it cannot be used, or another process writes the lake that is to be
+            moved.
         StoreMismatch: a newer version of this project made it.
     """
 
@@ -35,8 +41,14 @@ class CatalogConnection(SqliteStore):
                 f"{path} was made by a newer version of memory-assets. Update, or move it "
                 "away and run `memory ingest`: the lake is adopted."
             )
-        if self.value("PRAGMA user_version") < len(MIGRATIONS):
-            with self.transaction():
+        version = self.value("PRAGMA user_version")
+        if version < len(MIGRATIONS):
+            own_lake = None
+            if version <= _OF_0_3_0 and path != IN_MEMORY:
+                own_lake = _lake_at(path.with_name("lake"))
+            # Its projects first, as writers do, and processes of the version before know the locks.
+            alone = own_lake.all_locked(busy_seconds) if own_lake is not None else nullcontext()
+            with alone, self.transaction():
                 version = self.value("PRAGMA user_version")
                 for statement in MIGRATIONS[version:]:
                     connection.execute(statement)
@@ -45,8 +57,8 @@ class CatalogConnection(SqliteStore):
                         f"{path} was made by version 0.1.0, whose memories are not read any more. "
                         "Move the data directory away and run `memory ingest`."
                     )
-                if version <= _OF_0_3_0 and path != IN_MEMORY:
-                    _move_into_segments(path.with_name("lake"))
+                if version <= _OF_0_3_0 and own_lake is not None:
+                    own_lake.tidy_all()
                 connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def state(self) -> tuple[int, int]:
@@ -55,11 +67,13 @@ class CatalogConnection(SqliteStore):
             return int(self.value("PRAGMA data_version")), self.connection.total_changes
 
 
-def _move_into_segments(lake: Path) -> None:
-    if lake.is_dir():
-        from memory_assets.stores.lake.lake import Lake
+def _lake_at(directory: Path) -> Lake | None:
+    """Return the lake in a directory, if there is one; what needs none does not import it."""
+    if not directory.is_dir():
+        return None
+    from memory_assets.stores.lake.lake import Lake
 
-        Lake(lake).tidy_all()
+    return Lake(directory)
 
 
 class CatalogPart:

@@ -32,7 +32,11 @@ def connect(
     """Return a connection without implicit transactions, which threads may share: read-only, to
     a database that is there, or to one that is created if need be; to one that is in no file if
     the path is `IN_MEMORY`. A lock of another process is awaited for `seconds`; `unchanging`: there
-    is none, as nobody can write the file."""
+    is none, as nobody can write the file.
+
+    Raises:
+        sqlite3.Error: it cannot be opened, or its schema is damaged.
+    """
     more = "&immutable=1" if unchanging else ""
     connection = sqlite3.connect(
         "file::memory:" if path == IN_MEMORY else f"{path.absolute().as_uri()}?mode={mode}{more}",
@@ -41,6 +45,14 @@ def connect(
         isolation_level=None,
         check_same_thread=False,
     )
+    try:
+        connection.execute("SELECT sql FROM sqlite_master").fetchall()
+    except (UnicodeDecodeError, sqlite3.Error) as error:
+        connection.close()
+        if isinstance(error, sqlite3.Error) and "decode" not in str(error):
+            raise
+        # Of a schema that cannot be decoded; Python then fails at SQLite's own error, which quotes.
+        raise sqlite3.DatabaseError("malformed database schema") from None
     if mode == "ro":  # its directory may be one in which nothing can be written
         connection.execute("PRAGMA temp_store = MEMORY")
     return connection
@@ -229,8 +241,9 @@ def sqlite_errors(
                 f"cannot write {path}: the disk is full. It is not damaged: free space, then run "
                 f"the command again.{unknown}"
             ) from error
+        said = "a text is damaged" if "decode" in str(error) else error  # or it would be quoted
         name = type(error).__name__
-        raise StoreError(f"cannot use {path} ({name}: {error}). {remedy}{unknown}") from error
+        raise StoreError(f"cannot use {path} ({name}: {said}). {remedy}{unknown}") from error
 
 
 @contextmanager

@@ -40,8 +40,10 @@ CREATE TABLE IF NOT EXISTS new_postings (
     PRIMARY KEY (term, block)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS terms_of_blocks (block INTEGER PRIMARY KEY, terms TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS digests (block INTEGER PRIMARY KEY, digest TEXT NOT NULL);
 """
-"""`rows.row` is block * 64 + position in it. `terms_of_blocks` is what to delete with one."""
+"""`rows.row` is block * 64 + position in it. `terms_of_blocks` is what to delete with one.
+`digests` tells of a block whether it is as it was written, which SQLite does not."""
 
 
 def open_for_writing(path: Path) -> KeywordIndex:

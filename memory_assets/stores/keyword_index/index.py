@@ -15,6 +15,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
@@ -203,6 +204,19 @@ class KeywordIndex:
             ids[session_id].add(row_id)
         return ids
 
+    def changed(self, blocks: Iterable[int]) -> set[int]:
+        """Return those of these blocks whose rows are not as they were written; of blocks that an
+        earlier version wrote nobody knows."""
+        if not self._file.value("SELECT 1 FROM sqlite_master WHERE name = 'digests'"):
+            return set()
+        noted = self._file.rows(
+            "SELECT block, CAST(digest AS BLOB) FROM digests"
+            " WHERE block IN (SELECT value FROM json_each(?))",
+            json.dumps(list(blocks)),
+        )
+        connection = self._file.connection
+        return {block for block, digest in noted if _digest(connection, block) != digest.decode()}
+
     def places(self, kind: str, project: str) -> dict[str, list[int]]:
         """Return the blocks of each session of a project. A block is never changed, and its
         number is never given to another."""
@@ -326,7 +340,7 @@ class KeywordIndex:
                 delete = f"DELETE FROM {name} WHERE term = ? AND block = ?"
                 if self._file.connection.executemany(delete, postings).rowcount > 0:
                     break
-            for table in ("terms_of_blocks", "vectors", "blocks"):
+            for table in ("terms_of_blocks", "vectors", "blocks", "digests"):
                 self._file.delete(table, block=block)
             first = block * BLOCK_ROWS
             end = first + BLOCK_ROWS
@@ -373,4 +387,22 @@ def _add_block(
     postings = [(term, block, places) for term, places in sorted(pack_postings(rows).items())]
     terms = json.dumps([term for term, *_ in postings])
     connection.execute("INSERT INTO terms_of_blocks VALUES (?,?)", (block, terms))
+    digest = _digest(connection, block)
+    connection.execute("INSERT INTO digests VALUES (?,?)", (block, digest))
     return postings
+
+
+def _digest(connection: sqlite3.Connection, block: int) -> str:
+    """Return the hash of a block's columns, rows and vectors as they lie in the file."""
+    digest = blake2b(digest_size=12)
+    for sql in (
+        "SELECT columns FROM blocks WHERE block = ?1",
+        "SELECT CAST(id AS BLOB), CAST(row_hash AS BLOB), CAST(text AS BLOB),"
+        f" CAST(metadata AS BLOB) FROM rows WHERE row >= ?1 * {BLOCK_ROWS}"
+        f" AND row < (?1 + 1) * {BLOCK_ROWS} ORDER BY row",
+        "SELECT data FROM vectors WHERE block = ?1",
+    ):
+        for values in connection.execute(sql, (block,)):
+            for value in values:
+                digest.update(b"%d:" % len(value) + value)
+    return digest.hexdigest()

@@ -24,8 +24,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from memory_assets.errors import DamagedFile, NotFound
+from memory_assets.errors import DamagedFile, NotFound, StoreError
 from memory_assets.redacted_text import RedactedText
+from memory_assets.stores.files.shared import locked
 from memory_assets.stores.lake.parquet_files import SessionRows
 from memory_assets.stores.lake.partition import (
     NAME,
@@ -98,6 +99,10 @@ class Lake:
         found = (_project_of(directory / name) for name in names if _PARTITION_PREFIX in name)
         return sorted(project for project in found if project is not None)
 
+    def all_projects(self) -> list[str]:
+        """Return the projects that have a directory in any table, sorted."""
+        return sorted({each for table in TABLES.values() for each in self.projects(table)})
+
     def sessions(self, table: Table, project: str) -> list[str]:
         """Return the sessions of a project that have rows in this table, sorted."""
         return sorted(self.partition(table, project).stamps())
@@ -162,7 +167,11 @@ class Lake:
 
     def read_rows(self, table: Table, project: str, session_id: str) -> list[Any]:
         """Return a session's rows as instances of the table's model, in file order."""
-        return rows_from_arrow(table, self.read(table, project, session_id))
+        rows = self.read(table, project, session_id)
+        try:
+            return rows_from_arrow(table, rows)
+        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+            raise _of_other_columns(table, project) from error
 
     def read_texts(
         self, table: Table, project: str, session_id: str
@@ -213,7 +222,10 @@ class Lake:
         schema = table.schema
         if columns is not None:
             schema = pa.schema([table.schema.field(name) for name in columns])
-        alike = [part if part.schema.equals(schema) else part.cast(schema) for part in parts]
+        try:
+            alike = [part if part.schema.equals(schema) else part.cast(schema) for part in parts]
+        except (pa.ArrowException, ValueError) as error:
+            raise _of_other_columns(table, project) from error
         return pa.concat_tables(alike).cast(schema) if alike else schema.empty_table()
 
     def select(
@@ -248,8 +260,25 @@ class Lake:
         for partition in self._partitions_of(project):
             partition.tidy()
 
+    @contextmanager
+    def all_locked(self, seconds: float) -> Iterator[None]:
+        """Hold the locks of all projects here for a block.
+
+        Raises:
+            StoreBusy: other processes hold one for longer than `seconds`.
+            StoreError: the directory cannot be written.
+        """
+        with ExitStack() as locks:
+            for project in self.all_projects():
+                busy = (
+                    f"another process is at work on project {project} in {self.root}, of a version "
+                    "before this one; wait for it, or end it, then try again"
+                )
+                locks.enter_context(locked(self.lock_path(project), seconds, busy))
+            yield
+
     def tidy_all(self) -> None:
-        """Do so for all projects; a damaged file is left to the next writer, who names it."""
+        """Do so for all projects; a damaged file stays, and whoever reads or writes names it."""
         for table in TABLES.values():
             for project in self.projects(table):
                 with suppress(DamagedFile):
@@ -301,6 +330,13 @@ def _project_of(directory: Path) -> str | None:
         return (directory / NAME).read_text("utf-8")
     except FileNotFoundError:
         return None
+
+
+def _of_other_columns(table: Table, project: str) -> StoreError:
+    return StoreError(
+        f"{table.name} of {project} has rows with other columns, of a version before or damaged; "
+        f"run `memory ingest --full --project={project}`"
+    )
 
 
 def redacted_values(table: Table, rows: pa.Table) -> Iterator[str]:

@@ -31,7 +31,6 @@ ReadGroup = Callable[[int, list[str] | None], pa.Table]
 class Extent:
     """Rows `first` to `first + rows` of a Parquet file; `groups` has the rows of each group."""
 
-    metadata: pq.FileMetaData
     groups: Sequence[int]
     read_group: ReadGroup
     first: int
@@ -111,7 +110,7 @@ def _encoding(schema: pa.Schema) -> dict[str, Any]:
     Most sessions are small: what zstd sets up for each column, and two bounds of each, took
     nearly half the time of writing and reading such a file, and a third of its bytes.
     """
-    leaves = [leaf for field in schema for leaf in _leaves(field.name, field.type)]
+    leaves = column_names(schema)
     return {
         "compression": {leaf: "zstd" if leaf in _LONG else "snappy" for leaf in leaves},
         "compression_level": {leaf: 3 for leaf in leaves if leaf in _LONG} or None,
@@ -120,6 +119,17 @@ def _encoding(schema: pa.Schema) -> dict[str, Any]:
         "write_statistics": False,
         "write_page_checksum": True,
     }
+
+
+def column_names(schema: pa.Schema) -> list[str]:
+    """Return the names that Parquet gives to columns."""
+    return [leaf for field in schema for leaf in _leaves(field.name, field.type)]
+
+
+def names_in(metadata: pq.FileMetaData) -> list[str]:
+    """Return the names that a file gives to its columns."""
+    schema = metadata.schema
+    return [schema.column(number).path for number in range(len(schema))]
 
 
 def _leaves(name: str, kind: pa.DataType) -> Iterator[str]:

@@ -88,6 +88,7 @@ class Partition:
         """Return what is read of what is `opened` of all segments, newest first, while no session
         moved between them: files stay readable once they are open, so that nobody who writes
         meanwhile matters to what is read. The stack closes them."""
+        self._require_moved()
         for _ in range(_TRIES):
             state = self._state()
             with ExitStack() as files, suppress(FileNotFoundError):
@@ -128,6 +129,7 @@ class Partition:
             if state == before or not state[0]:  # it was not on its way from one file to another
                 break
             before = state
+        self._require_moved()
         raise FileNotFoundError(self.directory)
 
     def select(
@@ -227,12 +229,22 @@ class Partition:
             with self._changing(self.directory):
                 pass
 
+    def unmoved(self) -> list[Path]:
+        """Return the files of versions up to 0.3.0 that nobody moved into a segment yet."""
+        return segments.own_files(self.directory)
+
     def _is_untidy(self) -> bool:
-        return (self.directory / _UNTIDY).exists() or bool(segments.own_files(self.directory))
+        return (self.directory / _UNTIDY).exists() or bool(self.unmoved())
+
+    def _require_moved(self) -> None:
+        """Raise `DamagedFile` for a file that nobody moved because it cannot be read."""
+        for own in self.unmoved():
+            with suppress(FileNotFoundError), reading(own, self._project):
+                segments.own_session(own, "")
 
     def _tidy(self) -> None:
         damaged: DamagedFile | None = None
-        for own in segments.own_files(self.directory):
+        for own in self.unmoved():
             try:
                 with reading(own, self._project):
                     schema, session = segments.own_session(own, _new_stamp())
@@ -273,12 +285,17 @@ class Partition:
         if segment.entries.keys() <= without:
             segment.path.unlink()
             return True
-        segments.drop(segment, without, self._cache)
+        try:
+            segments.drop(segment, without, self._cache)
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno:
+                raise
+            raise _damaged(segment.path, self._project, error) from None
         return True
 
     def _packed(self, segment: Segment, session_id: str) -> Packed:
         entry = segment.entries[session_id]
-        with ExitStack() as files:
+        with reading(segment.path, self._project), ExitStack() as files:
             rows = self._cache.rows(segment, session_id, files)
             parts = list(rows.parts())
         return Packed(session_id, entry.stamp, rows.footer, parts)

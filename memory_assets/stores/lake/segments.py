@@ -3,10 +3,10 @@
     segment+<number>.parquet   sessions as contiguous row ranges, in row groups of a batch each
 
 Most sessions are small, and opening, writing and renaming a file costs more than their rows. The
-footer has a directory: which rows are whose, with the footer metadata of each session. A segment
-is never changed, only replaced by atomic rename or removed. It names the time that it has as a
-file, so that what another program changed is noticed: then its sessions have other stamps,
-wherever they are moved.
+footer has a directory: which rows are whose, with the footer metadata of each session, and a
+checksum of that and of the names of columns; pages have their own. A segment is never changed, only
+replaced by atomic rename or removed. It names the time that it has as a file, so that what another
+program changed is noticed: then its sessions have other stamps, wherever they are moved.
 
 Versions up to 0.3.0 wrote a long session to a file without a directory (`own_files`). It is moved
 into a segment when the catalogue of such a version is opened, or by the next writer:
@@ -28,6 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
 from urllib.parse import unquote
@@ -39,8 +40,10 @@ from memory_assets.stores.lake.parquet_files import (
     Extent,
     SessionRows,
     bare,
+    column_names,
     footer_of,
     group_rows,
+    names_in,
     staged,
     write_file,
 )
@@ -57,6 +60,7 @@ HASHED = "@"
 _SESSION_OF_FILE = "session_of_file"
 _SESSIONS = "sessions"
 _WRITTEN = "written_ns"
+_CHECKSUM = "checksum"
 _MOST_DIRECTORIES = 64
 _MOST_SEGMENTS = 2_048
 """Segments whose directories are kept, of some 20 kB each: a project of many long sessions has
@@ -178,7 +182,7 @@ class SegmentCache:
         """Return rows of a segment, whosever they are; `files` closes it."""
         file = _open(segment.path, segment.identity, files)
         read_group = partial(self._group, segment, file)
-        return Extent(segment.metadata, segment.groups, read_group, first, rows)
+        return Extent(segment.groups, read_group, first, rows)
 
     def _group(
         self, segment: Segment, file: pa.OSFile, number: int, columns: list[str] | None
@@ -278,6 +282,7 @@ def _write(
     written = time.time_ns()
     with staged(path) as staging:
         about = {_WRITTEN: str(written), _SESSIONS: json.dumps(directory)}
+        about[_CHECKSUM] = _checksum(about, column_names(schema))
         write_file(staging, schema, parts, about)
         os.utime(staging, ns=(written, written))
         size = staging.stat().st_size
@@ -307,6 +312,9 @@ def _entries(metadata: pq.FileMetaData, identity: Identity) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     first = 0
     footer, (_, changed, size) = footer_of(metadata), identity
+    checksum = footer.get(_CHECKSUM)  # versions up to 0.3.0 wrote none
+    if checksum is not None and checksum != _checksum(footer, names_in(metadata)):
+        raise pa.ArrowInvalid("its directory or the names of its columns changed")
     more = "" if footer.get(_WRITTEN) == str(changed) else f"~{changed}:{size}"
     try:
         for each in json.loads(footer[_SESSIONS]):
@@ -318,6 +326,12 @@ def _entries(metadata: pq.FileMetaData, identity: Identity) -> dict[str, Entry]:
     if first != metadata.num_rows:
         raise pa.ArrowInvalid("its directory is of other rows")
     return entries
+
+
+def _checksum(footer: Mapping[str, str], names: Iterable[str]) -> str:
+    """Return the checksum of a segment's directory and of the names of its columns."""
+    parts = footer.get(_WRITTEN, ""), footer.get(_SESSIONS, ""), *names
+    return blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
 
 def own_files(directory: Path) -> list[Path]:

@@ -67,7 +67,7 @@ class PiReader(Reader):
 
     left_out = LEFT_OUT
     agent = "pi"
-    version = "7"
+    version = "8"
 
     def sniff(self, head: bytes) -> bool:
         """Return whether any line is a session header or an entry with a message in it."""

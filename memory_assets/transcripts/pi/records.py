@@ -19,7 +19,7 @@ from typing import Any
 
 from memory_assets.models import ABANDONED, Record
 from memory_assets.transcripts.account import MIN_LEAF
-from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.authorship import BY_PROGRAM, UNSAID, authored
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import blocks_of
 from memory_assets.transcripts.enclosed import replaced
@@ -59,6 +59,9 @@ _SHOWN_ELSEWHERE = frozenset({"patch", "diff", "truncation", "command"})
 """Keys of a result's details that repeat the call or the result."""
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 _SESSION_IN_PATH = re.compile(r"_([0-9A-Za-z-]+)\.jsonl$")
+_RUN = re.compile(r"run-\d+")
+"""The directory of a subagent's run, which an extension may be told to put where no session is
+named (`defaultSessionDir` of pi-subagents): what it was asked, an agent wrote."""
 _SKILL = re.compile(r'<(skill) name="([^"\n]*)"[^>]*>')
 _FILE = re.compile(r'<(file) name="([^"\n]*)">')
 
@@ -74,6 +77,7 @@ class PiSession(Session):
         self._uuids: OrderedDict[int, str] = OrderedDict()
         self._started: datetime | None = None
         self._name = mark("")
+        self._origin = BY_PROGRAM if _RUN.fullmatch(source.path.parent.name) else UNSAID
 
     def take(self, entry: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this entry gives."""
@@ -145,7 +149,7 @@ class PiSession(Session):
     def _message(self, role: str, message: JsonObject, frame: Frame) -> Outcome:
         content = message.get("content")
         if role == "user":
-            return self._said(frame, authored(prompt_text(content_text(content))))
+            return self._said(frame, authored(prompt_text(content_text(content)), self._origin))
         if role == "assistant":
             return self._assistant(message, content, frame)
         if role == "toolResult":

@@ -23,6 +23,7 @@ from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import (
     count_field,
     from_json,
+    mark,
     object_field,
     objects_in,
     parse_time,
@@ -35,13 +36,8 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import text_beside
 from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import (
-    REPEATED_ID,
-    Call,
-    Frame,
-    Outcome,
-    Session,
-)
+from memory_assets.transcripts.readers.workspaces import directory_of
+from memory_assets.transcripts.session import REPEATED_ID, Call, Frame, Outcome, Session
 
 _FOLDERS = (Path("session-state"), Path("history-session-state"))
 _EVENTS = "events.jsonl"
@@ -78,6 +74,7 @@ class CopilotSession(Session):
         super().__init__(source, report)
         self._title = ""
         self._totals: dict[str, Tokens] = {}
+        self._told = mark("")
 
     def take(self, event: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this event gives."""
@@ -124,7 +121,9 @@ class CopilotSession(Session):
             failed = subtype == "api-error"
             return self._one(frame, "system", text, subtype, is_error=failed)
         if name == "session.task_complete":
-            return self._one(frame, "assistant_text", text_field(data, "summary"))
+            summary = text_field(data, "summary")
+            repeats = mark(summary.strip()) == self._told
+            return "repeated" if repeats else self._one(frame, "assistant_text", summary)
         if name == "system.notification":
             return self._said(frame, authored(text_field(data, "content"), Origin("machine")))
         if name == "abort":
@@ -136,7 +135,7 @@ class CopilotSession(Session):
         self._git_branch = text_field(context, "branch") or self._git_branch
         header = self._begin(
             session=data.get("sessionId"),
-            cwd=text_field(context, "cwd"),
+            cwd=text_field(context, "cwd") or self._source.directory,
             version=text_field(data, "copilotVersion"),
             model=safe_name(text_field(data, "selectedModel")),
         )
@@ -159,7 +158,9 @@ class CopilotSession(Session):
 
     def _from_assistant(self, data: JsonObject, frame: Frame) -> list[Record]:
         made = self._thought(text_field(data, "reasoningText"), frame)
-        made += self._one(frame, "assistant_text", text_field(data, "content"))
+        content = text_field(data, "content")
+        self._told = mark(content.strip()) if content.strip() else self._told
+        made += self._one(frame, "assistant_text", content)
         for request in objects_in(data.get("toolRequests")):
             made += self._call(request, "name", frame)
         return made
@@ -207,7 +208,7 @@ class CopilotCliReader(Reader):
     """Reads the sessions of GitHub Copilot CLI."""
 
     agent = "copilot-cli"
-    version = "3"
+    version = "4"
     session = CopilotSession
     left_out = (
         LeftOut("", "1.0.64-1", "what the user's own hooks got", dropped=_HOOK),
@@ -259,9 +260,10 @@ class CopilotCliReader(Reader):
                 yield source
 
     def directory(self, path: Path, head: bytes) -> str:
-        """Return the directory of a session's start."""
+        """Return the directory of a session's start, or of the window of VS Code that it is of."""
         started = object_field(first_object(head, _is_start), "data")
-        return text_field(object_field(started, "context"), "cwd")
+        named = text_field(object_field(started, "context"), "cwd")
+        return named or directory_of(path.parent.parent.parent / "workspace.json")
 
 
 def _is_event(event: JsonObject) -> bool:

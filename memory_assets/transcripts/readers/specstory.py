@@ -54,13 +54,18 @@ _PLAIN = ("", "text")
 """Languages of fences with what a tool told; a file that was written has its own."""
 _RULE, _FENCED = "---", re.compile(r"(```+|~~~+)([\w+.-]*)\s*$")
 _CALLS = (
-    ("run_terminal_cmd", re.compile(r"```bash\n(?P<command>.*?)\n```\s*", re.S)),
+    (
+        "run_terminal_cmd",
+        re.compile(r"```bash\n(?P<command>(?:(?!\n```).)*)\n```\s*(?=```|\Z)", re.S),
+    ),
     ("edit_file", re.compile(r"```diff\n.*", re.S)),
     ("read_file", re.compile(r"Read file: (?P<path>\S[^\n]*)")),
     ("codebase_search", re.compile(r"<details>\s*<summary>.*?</summary>\s*", re.S)),
     ("fetch_rules", re.compile(r"### Rule: [^\n]*")),
 )
-"""How the calls of the first texts look, and what Cursor calls the tools."""
+"""How the calls of the first texts look, and what Cursor calls the tools. What a command told
+follows in a fence (in 966 of 981 texts of one person; 15 told nothing): prose behind it says that
+it was a suggestion."""
 _CANCELLED = "Cancelled"
 _RESULT = re.compile(r"^(?:\*\*)?Result:(?:\*\*)?\s*$", re.M)
 
@@ -117,7 +122,7 @@ class SpecStoryReader(RenderingReader):
     """Reads the texts that SpecStory makes of sessions."""
 
     agent = "specstory"
-    version = "3"
+    version = "4"
     session = SpecStorySession
     left_out = tuple(
         LeftOut(f"user.text.<{tag}>", "", "notices of the editor and the program to the model")

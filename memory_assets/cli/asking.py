@@ -1,0 +1,65 @@
+"""What the commands that ask have in common: the arguments of a request, an answer that is printed,
+and an exit code if nothing is found. Nothing here imports typer, which plain arguments do without
+(`plain_commands.py`)."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from memory_assets.cli import exit_codes
+from memory_assets.cli.printing import rendering
+from memory_assets.cli.printing.views import View, print_view
+from memory_assets.requests.arguments import Arguments
+
+R = TypeVar("R", bound=Arguments)
+Lines = Callable[[dict[str, Any]], Iterable[str]]
+Command = Callable[[R, bool], None]
+"""Gets a request, and whether to print JSON."""
+
+
+def takes(request: type[R]) -> Callable[[Command[R]], Command[R]]:
+    """Return a decorator that notes which request a command takes: its arguments are the command's
+    options (`request_options.py`)."""
+
+    def decorate(command: Command[R]) -> Command[R]:
+        command.request = request  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def answered(
+    asked: Arguments,
+    as_json: bool,
+    lines: Lines | None,
+    notes: Lines = lambda answer: (),
+    *,
+    view: View | None = None,
+    paged: bool = False,
+) -> dict[str, Any]:
+    """Ask the memory, print the answer, and return it: as its `view` on a terminal, by the pager if
+    `paged`, else as its `lines`, if it has some."""
+    from memory_assets.recall import open_memory
+
+    memory = open_memory()
+    gc.disable()  # records by the ten thousand hold no cycles; looking for some takes a tenth
+    try:
+        answer = memory.ask(asked)
+    finally:
+        gc.enable()
+    if view is not None and not as_json and (lines is None or sys.stdout.isatty()):
+        print_view(view, memory, answer, full=getattr(asked, "full", False), paged=paged)
+        rendering.print_lines(notes(answer), stderr=True)
+    else:
+        told = () if lines is None else lines(answer)
+        rendering.print_recalled(answer, as_json, told, notes(answer), paged=paged)
+    return answer
+
+
+def require(*found: object) -> None:
+    """Exit with the code for "nothing found" unless there is something."""
+    if not any(found):
+        sys.exit(exit_codes.NOTHING_FOUND)
