@@ -168,8 +168,8 @@ def listed_paths(given: str) -> list[Path]:
     or commas, as other programs write `CLAUDE_CONFIG_DIR`. What is there as a whole is one."""
     parts = [given] if _is_there(given) else given.split(os.pathsep)
     whole = (part if _is_there(part.strip()) else part.replace(",", "\0") for part in parts)
-    split = (each.strip() for part in whole for each in part.split("\0"))
-    return [on_this_machine(each) for each in split if each]
+    split = (path.strip() for part in whole for path in part.split("\0"))
+    return [on_this_machine(path) for path in split if path]
 
 
 def _is_there(given: str) -> bool:
@@ -238,7 +238,7 @@ _CODE_SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", 
 def home_variables() -> dict[str, str]:
     """Return the variable that names each agent's home, of those that are set; the first counts."""
     set_of = {
-        name: [each.name for each in agent.variables if os.environ.get(each.name)]
+        name: [variable.name for variable in agent.variables if os.environ.get(variable.name)]
         for name, agent in AGENTS.items()
     }
     return {name: variables[0] for name, variables in set_of.items() if variables}
@@ -320,5 +320,5 @@ def _own_directories(agent: str, named: Roots) -> tuple[Path, ...]:
 def _in_homes(agent: str, homes: Sequence[Path]) -> tuple[Path, ...]:
     """Return where the transcripts are in each of the homes that an agent's variable names."""
     variable = home_variables().get(agent)
-    below = {each.name: each.below for each in AGENTS[agent].variables}
+    below = {variable.name: variable.below for variable in AGENTS[agent].variables}
     return tuple(home / below.get(variable or "", "") for home in homes)

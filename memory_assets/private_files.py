@@ -98,10 +98,10 @@ def _is_open(directory: Path) -> bool:
     if os.name == "nt":
         return False
     try:
-        found = directory.stat()
+        status = directory.stat()
     except OSError:
         return False
-    return bool(found.st_mode & _OTHERS) and found.st_uid == os.geteuid()
+    return bool(status.st_mode & _OTHERS) and status.st_uid == os.geteuid()
 
 
 def _close(top: Path) -> None:

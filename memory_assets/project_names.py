@@ -80,16 +80,16 @@ class ProjectNames:
     @classmethod
     def of_record(cls, known: Iterable[tuple[str, str]]) -> ProjectNames:
         """Return the names of projects on record, each with one of its directories ("": none)."""
-        made = cls()
+        names = cls()
         for name, directory in sorted(known):
-            made.note(name, directory)
-        return made
+            names.note(name, directory)
+        return names
 
     def name(self, directory: str, slug: str, cwd: str = "") -> str:
         """Return the name of the project of a directory (`cwd` as it was written), from now on; of
         a folder alone where no directory is known."""
-        if found := self.directories.get(directory) if directory else None:
-            return found
+        if known := self.directories.get(directory) if directory else None:
+            return known
         wanted = readable_name(cwd or directory, slug)
         if moved := self.folders.get(folded(slug)):
             wanted = moved

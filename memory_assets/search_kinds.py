@@ -172,5 +172,5 @@ def sessions_waiting(
     by stage."""
     kind = SEARCH_KINDS["sessions"]
     counts = (totals.get(stage, {}).get("sessions") for stage in (kind.archive, kind.table))
-    on_record, made = (int(count or 0) for count in counts)
-    return max(max(on_record, read) - made - quarantined, 0)
+    on_record, chunked = (int(count or 0) for count in counts)
+    return max(max(on_record, read) - chunked - quarantined, 0)

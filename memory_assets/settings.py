@@ -84,15 +84,15 @@ def _listed(value: str | Iterable[str]) -> tuple[str, ...]:
 def _agents(value: str | Iterable[str]) -> tuple[str, ...]:
     """Return agents that are listed, or all but those that are listed with a dash before them."""
     given = _listed(value)
-    without = _known(tuple(each[1:] for each in given if each[:1] == "-"), KNOWN_AGENTS, "agent")
-    wanted = _known(tuple(each for each in given if each[:1] != "-"), KNOWN_AGENTS, "agent")
+    without = _known(tuple(name[1:] for name in given if name[:1] == "-"), KNOWN_AGENTS, "agent")
+    wanted = _known(tuple(name for name in given if name[:1] != "-"), KNOWN_AGENTS, "agent")
     all_of = wanted or (KNOWN_AGENTS if without else ())
-    return tuple(each for each in all_of if each not in without)
+    return tuple(name for name in all_of if name not in without)
 
 
 def _roots(value: str | Iterable[str]) -> tuple[str, ...]:
     """Return the parts of a list of `agent=directory`, the agents spelled as we spell them."""
-    pairs = [each.partition("=") for each in _pairs(value)]
+    pairs = [pair.partition("=") for pair in _pairs(value)]
     return tuple(
         f"{_known((name,), KNOWN_AGENTS, 'agent')[0]}={_absolute(path)}" for name, _, path in pairs
     )
@@ -104,17 +104,17 @@ def _personal_data(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _known(given: tuple[str, ...], known: tuple[str, ...], what: str) -> tuple[str, ...]:
-    found = {each: chosen(each, known) for each in given}
-    unknown = sorted(each for each, name in found.items() if name is None)
+    matches = {spelling: chosen(spelling, known) for spelling in given}
+    unknown = sorted(spelling for spelling, name in matches.items() if name is None)
     if unknown:
         raise ConfigurationError(f"unknown {what} {unknown[0]!r}; known: {', '.join(known)}")
-    return tuple(filter(None, found.values()))
+    return tuple(filter(None, matches.values()))
 
 
 def _pairs(value: str | Iterable[str]) -> tuple[str, ...]:
     """Return the parts of a list of `name=value`."""
     pairs = _listed(value)
-    if not all(name and other for name, _, other in (each.partition("=") for each in pairs)):
+    if not all(name and other for name, _, other in (pair.partition("=") for pair in pairs)):
         raise ConfigurationError("give name=value, several with commas between them")
     return pairs
 

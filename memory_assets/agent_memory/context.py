@@ -82,7 +82,7 @@ class ContextBuilder:
         memories = []
         if gateway:
             recalled = gateway.recall_memory(latest, limits.top_k, limits.min_confidence)
-            memories = self._near(recalled) if latest else [each.memory for each in recalled]
+            memories = self._near(recalled) if latest else [hit.memory for hit in recalled]
         work = list(self._work)
         strongest = sorted(
             range(len(memories)), key=lambda at: (-memories[at].confidence, at)
@@ -109,12 +109,12 @@ class ContextBuilder:
     def _near(self, recalled: Sequence[Found]) -> list[StoredMemory]:
         """Return the memories that are near, and those that contradict one of them."""
         near = {
-            each.memory.memory_id
-            for each in recalled
-            if each.similarity >= self._limits.near or (each.by_words and each.similarity > 0)
+            hit.memory.memory_id
+            for hit in recalled
+            if hit.similarity >= self._limits.near or (hit.by_words and hit.similarity > 0)
         }
-        memories = [each.memory for each in recalled]
-        return [each for each in memories if near & {each.memory_id, *each.contradicts}]
+        memories = [hit.memory for hit in recalled]
+        return [memory for memory in memories if near & {memory.memory_id, *memory.contradicts}]
 
     def _text(
         self,
@@ -126,7 +126,7 @@ class ContextBuilder:
     ) -> str:
         lines: list[str] = []
         if memories:
-            lines += ("Remembered:", *(self._bullet(each, memories) for each in memories))
+            lines += ("Remembered:", *(self._bullet(memory, memories) for memory in memories))
         lines += work
         if earlier:
             lines += ("Said earlier, in short:", *map(_summary, earlier))
@@ -136,8 +136,8 @@ class ContextBuilder:
         return "\n\n".join((*parts, latest) if latest else parts)
 
     def _bullet(self, memory: StoredMemory, others: Sequence[StoredMemory]) -> str:
-        contrary = (each for each in others if each.memory_id in memory.contradicts)
-        note = "; ".join(difference(memory.text, each.text) for each in contrary)
+        contrary = (other for other in others if other.memory_id in memory.contradicts)
+        note = "; ".join(difference(memory.text, rival.text) for rival in contrary)
         note = f", newer than and contrary to one below: {note}" if note else ""
         said, day = " ".join(memory.text.split()), memory.ts.date()
         if memory.type == NOTE:

@@ -172,16 +172,16 @@ class MemoryService:
         if conversation_id:
             where["conversation_id"] = conversation_id
         query = self._around.redaction.redact(query_text) if query_text.strip() else None
-        found: list[Found] = []
-        for each in self._scopes(where):
+        memories: list[Found] = []
+        for scope in self._scopes(where):
             if query is not None:
-                found += self._vectors.query(COLLECTION, query, k, each)
+                memories += self._vectors.query(COLLECTION, query, k, scope)
             else:
-                found += (Found(one, 0.0) for one in self._vectors.get(COLLECTION, each, k))
-        found.sort(
+                memories += (Found(one, 0.0) for one in self._vectors.get(COLLECTION, scope, k))
+        memories.sort(
             key=lambda one: (-one.similarity, -one.memory.ts.timestamp(), one.memory.memory_id)
         )
-        return newer_first(found[:k])
+        return newer_first(memories[:k])
 
     def _scopes(self, where: Where) -> Iterator[Where]:
         for project in dict.fromkeys((self._around.project, *self._around.others, "")):
@@ -203,14 +203,14 @@ class MemoryService:
             return self._renewed(known, memory, "renewed")
         near = self._vectors.query(COLLECTION, memory.text, _COMPARED, {"project": memory.project})
         contradicts = dict[str, str]()
-        for each in near:
-            if not comparable(memory, each.memory):
+        for similar in near:
+            if not comparable(memory, similar.memory):
                 continue
-            how = relation(memory.text, each.memory.text, each.similarity)
+            how = relation(memory.text, similar.memory.text, similar.similarity)
             if how == "same":
-                return self._renewed(each.memory, memory, "merged")
+                return self._renewed(similar.memory, memory, "merged")
             if how == "contradiction":
-                contradicts[each.memory.memory_id] = difference(memory.text, each.memory.text)
+                contradicts[similar.memory.memory_id] = difference(memory.text, similar.memory.text)
         if not waited and (reason := self._window_is_full(memory)):
             return Written("refused", reason=reason)
         stored = replace(memory, contradicts=tuple(contradicts))
@@ -250,11 +250,11 @@ class MemoryService:
         else:
             since = memory.stored_at - policy.window_minutes * 60
             where |= {"at_turn": 0, "stored_at": {"$gte": since}}
-        found = self._vectors.get(COLLECTION, where, policy.max_per_window)
-        found.sort(key=lambda each: -each.stored_at)
-        if len(found) < policy.max_per_window:
+        recent = self._vectors.get(COLLECTION, where, policy.max_per_window)
+        recent.sort(key=lambda stored: -stored.stored_at)
+        if len(recent) < policy.max_per_window:
             return ""
-        last = found[policy.max_per_window - 1]
+        last = recent[policy.max_per_window - 1]
         if memory.at_turn:
             return (
                 f"{policy.max_per_window} memories were stored in the last {policy.window_turns} "
@@ -321,9 +321,9 @@ def checked_memory(
 def _labels(redaction: Redaction, field: str, given: Sequence[str]) -> tuple[RedactedText, ...]:
     if isinstance(given, str) or len(given) > MOST_LABELS:
         raise BadArgument(f"{field}: give a list of at most {MOST_LABELS}")
-    if any(not each.strip() or len(each) > 200 for each in given):
+    if any(not label.strip() or len(label) > 200 for label in given):
         raise BadArgument(f"{field}: each has 1 to 200 characters")
-    return tuple(redaction.redact(each) for each in given)
+    return tuple(redaction.redact(label) for label in given)
 
 
 def id_of_memory(fingerprint: Callable[[str], str], project: str, text: str) -> str:
@@ -376,14 +376,14 @@ def _taken_over(known: StoredMemory, again: StoredMemory) -> StoredMemory:
     )
 
 
-def newer_first(found: Sequence[Found]) -> list[Found]:
+def newer_first(memories: Sequence[Found]) -> list[Found]:
     """Return memories with each before those that it contradicts, else in their order."""
     ordered: list[Found] = []
-    for each in found:
+    for hit in memories:
         places = [
             at
             for at, other in enumerate(ordered)
-            if other.memory.memory_id in each.memory.contradicts
+            if other.memory.memory_id in hit.memory.contradicts
         ]
-        ordered.insert(min(places, default=len(ordered)), each)
+        ordered.insert(min(places, default=len(ordered)), hit)
     return ordered

@@ -119,12 +119,12 @@ def digest(calls: Sequence[RedactedRecord]) -> RedactedText:
     """
     targets: dict[RedactedText, dict[RedactedText, None]] = {}
     errors: dict[RedactedText, None] = {}
-    made = [
+    actions = [
         call
         for call in calls
         if call.kind == "tool_use" and call.tool_name not in BOOKKEEPING and not asks_memory(call)
     ]
-    for call in sorted(made, key=only_looks):
+    for call in sorted(actions, key=only_looks):
         if target := call_target(call):
             targets.setdefault(call.tool_name, {})[target] = None
     for record in calls:
@@ -187,13 +187,13 @@ def unique(
     texts: Iterable[RedactedText], most: int, longest: int = MAX_PATH
 ) -> tuple[RedactedText, ...]:
     """Return the first `most` different non-empty texts, each cut to `longest` characters."""
-    found: dict[RedactedText, None] = {}
+    kept: dict[RedactedText, None] = {}
     for text in texts:
         if text:
-            found[text.cut(0, longest)] = None
-        if len(found) == most:
+            kept[text.cut(0, longest)] = None
+        if len(kept) == most:
             break
-    return tuple(found)
+    return tuple(kept)
 
 
 def _first_line(text: RedactedText, start: int) -> RedactedText:

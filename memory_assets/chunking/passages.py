@@ -112,7 +112,7 @@ def _best_cut(text: str, boundaries: list[list[int]], start: int, furthest: int)
         else:
             pattern = _SENTENCE if rank == len(boundaries) else _SPACE
             best = max(
-                (found.end() for found in pattern.finditer(text, start, furthest)), default=0
+                (match.end() for match in pattern.finditer(text, start, furthest)), default=0
             )
         if start + max(1, int(share * (furthest - start))) <= best <= furthest:
             return best

@@ -73,8 +73,8 @@ def _identifiers(
     texts = list(lines)
     texts += [r.text for r in records if r.kind == "tool_use" and r.tool_name not in LOOKUPS]
     for text in texts:
-        for found in IDENTIFIER.finditer(text):
-            yield text.cut(*found.span())
+        for match in IDENTIFIER.finditer(text):
+            yield text.cut(*match.span())
 
 
 def _shows_file(record: RedactedRecord) -> bool:

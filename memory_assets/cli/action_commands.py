@@ -31,8 +31,8 @@ def how(asked: HowRequest, as_json: bool) -> None:
     Lists its commands that worked, by project, the most used first, each with what had failed
     before it in the same session; then what failed and did not work later.
     """
-    found = answered(asked, as_json, how_lines, how_notes, view=how_view)
-    require(found["commands"], found["failed"])
+    answer = answered(asked, as_json, how_lines, how_notes, view=how_view)
+    require(answer["commands"], answer["failed"])
 
 
 @takes(FrictionRequest)
@@ -53,30 +53,30 @@ def resume(asked: ResumeRequest, as_json: bool) -> None:
     """
     from memory_assets.recall import open_memory
 
-    found = open_memory().ask(asked)
+    answer = open_memory().ask(asked)
     if asked.run:
-        _run(found)
-    missing = (f"note: {why}" for why in (*found["missing"], *found["notes"]))
+        _run(answer)
+    missing = (f"note: {why}" for why in (*answer["missing"], *answer["notes"]))
     if as_json:
-        rendering.print_recalled(found, as_json, ())
+        rendering.print_recalled(answer, as_json, ())
     else:  # without a frame, because a shell may read it; it has an id and paths, no recalled text
-        rendering.print_answer(found, as_json, [found["line"]], missing)
+        rendering.print_answer(answer, as_json, [answer["line"]], missing)
 
 
-def _run(found: Mapping[str, Any]) -> None:
+def _run(answer: Mapping[str, Any]) -> None:
     """Replace this process by the agent.
 
     Raises:
         ConfigurationError: something that the agent needs is not on this machine.
     """
-    program = shutil.which(found["command"][0])
-    lacking = [*found["missing"]]
+    program = shutil.which(answer["command"][0])
+    lacking = [*answer["missing"]]
     if program is None:
-        lacking.append(f"{found['command'][0]} is not on the PATH")
+        lacking.append(f"{answer['command'][0]} is not on the PATH")
     if program is None or lacking:
-        raise ConfigurationError(f"cannot run {found['line']}: {'; '.join(lacking)}")
-    os.chdir(found["directory"])
-    os.execv(program, found["command"])
+        raise ConfigurationError(f"cannot run {answer['line']}: {'; '.join(lacking)}")
+    os.chdir(answer["directory"])
+    os.execv(program, answer["command"])
 
 
 @takes(RestoreRequest)
@@ -89,13 +89,13 @@ def restore(asked: RestoreRequest, as_json: bool) -> None:
     from memory_assets.recall import open_memory
 
     target = _writable(asked)
-    found = open_memory().ask(asked)
+    answer = open_memory().ask(asked)
     if target is not None:
         with target.open("w" if asked.force else "x", encoding="utf-8", newline="") as file:
-            file.write(found["text"])
-    said = [*restore_notes(found), *([f"written to {target}"] if target is not None else [])]
-    lines = [] if target is not None else found["text"].removesuffix("\n").split("\n")
-    rendering.print_answer(found, as_json, lines, said)
+            file.write(answer["text"])
+    said = [*restore_notes(answer), *([f"written to {target}"] if target is not None else [])]
+    lines = [] if target is not None else answer["text"].removesuffix("\n").split("\n")
+    rendering.print_answer(answer, as_json, lines, said)
 
 
 @takes(ExportRequest)

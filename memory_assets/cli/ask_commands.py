@@ -86,14 +86,14 @@ def timeline(asked: TimelineRequest, as_json: bool) -> None:
     Lists prompts, turns, observations, commits and summaries before and after the anchor, grouped
     by session.
     """
-    found = answered(
+    reply = answered(
         asked,
         as_json,
         lambda answer: [empty] if (empty := nothing_on(answer)) else timeline_lines(answer),
         lambda answer: () if nothing_on(answer) else timeline_notes(answer),
         view=timeline_view,
     )
-    require(found["sessions"] and not nothing_on(found))
+    require(reply["sessions"] and not nothing_on(reply))
 
 
 @takes(SessionRequest)
@@ -113,10 +113,10 @@ def sessions(asked: SessionsRequest, as_json: bool) -> None:
     The one that ended last first: when, how long, where, and its title, with the beginning of its
     id, which `memory summarize` and `memory resume` take.
     """
-    found = answered(asked, as_json, sessions_lines, sessions_notes, view=sessions_view)
-    if not found["sessions"] and (asked.since or asked.until):
+    answer = answered(asked, as_json, sessions_lines, sessions_notes, view=sessions_view)
+    if not answer["sessions"] and (asked.since or asked.until):
         rendering.print_lines(_last_of_all(asked), stderr=True)
-    require(found["sessions"])
+    require(answer["sessions"])
 
 
 def _last_of_all(asked: SessionsRequest) -> Iterator[str]:
@@ -126,8 +126,8 @@ def _last_of_all(asked: SessionsRequest) -> Iterator[str]:
     last = open_memory().ask(replace(asked, since=None, until=None, n=1))["sessions"]
     since = f" since {clock(asked.since.isoformat())}" if asked.since else ""
     until = f" until {clock(asked.until.isoformat())}" if asked.until else ""
-    for each in last:
-        day = clock(each["ended_at"])
+    for session in last:
+        day = clock(session["ended_at"])
         yield f"None{since}{until}."
         yield f"The last one ended {day}: memory sessions --since {day[:10]}"
 
@@ -149,8 +149,8 @@ def cross_query(asked: CrossQueryRequest, as_json: bool) -> None:
     The documents are those of workspaces, or of a collection of your own in the same Chroma. Prints
     them, the sessions that match, and pairs of the two that are about one subject.
     """
-    found = answered(asked, as_json, cross_query_lines)
-    require(found["documents"], found["sessions"])
+    answer = answered(asked, as_json, cross_query_lines)
+    require(answer["documents"], answer["sessions"])
 
 
 @takes(BlameRequest)
@@ -159,8 +159,8 @@ def blame(asked: BlameRequest, as_json: bool) -> None:
 
     For a commit, a file or a line, lists the sessions and turns that made it, with the evidence.
     """
-    found = answered(asked, as_json, blame_lines, view=blame_view)
-    require(found["turns"], *(commit["sessions"] for commit in found["commits"]))
+    answer = answered(asked, as_json, blame_lines, view=blame_view)
+    require(answer["turns"], *(commit["sessions"] for commit in answer["commits"]))
 
 
 @takes(AuditRequest)
@@ -170,8 +170,8 @@ def audit(asked: AuditRequest, as_json: bool) -> None:
     Shows the chunk, records, source file and bytes, Dagster runs and redactions behind an id. For
     a redaction tag, lists the sessions that contain it.
     """
-    found = answered(asked, as_json, None, view=audit_view)
-    if not found.get("intact", True):
+    answer = answered(asked, as_json, None, view=audit_view)
+    if not answer.get("intact", True):
         sys.exit(exit_codes.CHECK_FAILED)
 
 

@@ -59,7 +59,7 @@ def answered(
     return answer
 
 
-def require(*found: object) -> None:
+def require(*sections: object) -> None:
     """Exit with the code for "nothing found" unless there is something."""
-    if not any(found):
+    if not any(sections):
         sys.exit(exit_codes.NOTHING_FOUND)

@@ -28,17 +28,17 @@ def print_context(
     try:
         settings = load_settings()
         prepare(settings)
-        made = AgentMemory(settings, busy_seconds=_BUSY_SECONDS, ends=True).answer(asked)
+        context = AgentMemory(settings, busy_seconds=_BUSY_SECONDS, ends=True).answer(asked)
     except Exception as error:  # noqa: BLE001 - no session may fail for want of a memory
         rendering.print_lines([f"no context: {safe_reason(error)}"], stderr=True)
         return
     if as_json:
-        rendering.write_json(made)
-    elif made["text"] and asked.hook:
-        said = {"hookEventName": "SessionStart", "additionalContext": made["text"]}
+        rendering.write_json(context)
+    elif context["text"] and asked.hook:
+        said = {"hookEventName": "SessionStart", "additionalContext": context["text"]}
         rendering.write_json({"hookSpecificOutput": said})
-    elif made["text"]:
-        rendering.write_lines([made["text"]], sys.stdout)
+    elif context["text"]:
+        rendering.write_lines([context["text"]], sys.stdout)
     elif sys.stdout.isatty():  # an agent's hook gets nothing, a person a word
         nothing = "Nothing to tell: no session of this directory is in memory; try --project NAME."
         rendering.print_lines([nothing], stderr=True)

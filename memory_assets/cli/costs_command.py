@@ -38,19 +38,19 @@ def costs(
     settings = load_settings()
     priced = dollars_of(with_prices(settings.model_prices))
     spent = spent_since(settings.data_dir / FILE_NAME, moment.timestamp(), priced)
-    answer = {"since": moment.isoformat(), "usage": [asdict(each) for each in spent]}
+    answer = {"since": moment.isoformat(), "usage": [asdict(usage) for usage in spent]}
     rendering.print_answer(answer, json, _lines(spent, moment))
 
 
 def _lines(spent: Sequence[Spent], since: datetime) -> Iterator[str]:
     if not spent:
         yield f"Nothing was asked of an endpoint since {spoken_time(since)}."
-    for each in spent:
-        failed = f" ({each.failed} failed)" if each.failed else ""
-        cost = "cost unknown" if each.cost_usd is None else f"${each.cost_usd:.4f}"
+    for usage in spent:
+        failed = f" ({usage.failed} failed)" if usage.failed else ""
+        cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
         yield (
-            f"{each.consumer}: {each.model} at {each.provider}: "
-            f"{counted(each.requests, 'request')}{failed}, "
-            f"{counted(each.input_tokens + each.output_tokens, 'token')}, "
-            f"{each.mean_latency_ms} ms each, {cost}"
+            f"{usage.consumer}: {usage.model} at {usage.provider}: "
+            f"{counted(usage.requests, 'request')}{failed}, "
+            f"{counted(usage.input_tokens + usage.output_tokens, 'token')}, "
+            f"{usage.mean_latency_ms} ms each, {cost}"
         )

@@ -87,7 +87,9 @@ def show_diagnosis(settings: Settings, *, as_json: bool) -> int:
             rendering.print_lines(_lines(finding))
     wrong = sum(not finding.ok for finding in findings)
     if as_json:
-        rendering.print_json({"ok": not wrong, "findings": [asdict(each) for each in findings]})
+        rendering.print_json(
+            {"ok": not wrong, "findings": [asdict(finding) for finding in findings]}
+        )
     else:
         said = f"{counted(wrong, 'problem')} found." if wrong else "No problems found."
         rendering.print_lines([said])
@@ -127,9 +129,9 @@ def _data_directory(name: str, settings: Settings) -> Finding:
     while not existing.exists():
         existing = existing.parent
     free = shutil.disk_usage(existing).free
-    found = f"{settings.data_dir}, {free / 1e9:.1f} GB free"
+    state = f"{settings.data_dir}, {free / 1e9:.1f} GB free"
     remedy = "Free some room: a memory takes about as much as the transcripts."
-    return Finding(name, free > _LOW_DISK_BYTES, found, remedy if free <= _LOW_DISK_BYTES else "")
+    return Finding(name, free > _LOW_DISK_BYTES, state, remedy if free <= _LOW_DISK_BYTES else "")
 
 
 def _key(name: str, settings: Settings) -> Finding:
@@ -137,15 +139,15 @@ def _key(name: str, settings: Settings) -> Finding:
 
     key, path = load_install_key(), user_config_dir() / KEY_FILE
     copies = tombstones_copies(settings.data_dir)
-    unknown = [str(each) for each in copies if not Tombstones(each, key).is_of_our_key()]
+    unknown = [str(copy) for copy in copies if not Tombstones(copy, key).is_of_our_key()]
     if not unknown:
         return Finding(name, True, f"{path}: keep it with your backups")
     remedy = (
         "Texts that were cut out under it, and forks of sessions that were forgotten under it, are "
         f"not known any more: restore {path}, or delete what was written under the other one."
     )
-    found = f"{', '.join(unknown)} was written under another install key, or is damaged"
-    return Finding(name, False, found, remedy)
+    state = f"{', '.join(unknown)} was written under another install key, or is damaged"
+    return Finding(name, False, state, remedy)
 
 
 def _roots(settings: Settings) -> Roots:
@@ -168,8 +170,8 @@ def _sessions_of(settings: Settings, roots: Roots) -> set[str]:
 
     path = settings.data_dir / "catalog.db"
     with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
-        found = discover(roots, remembered(catalog.sources.rows()))
-        return {source.session_id for source in found}
+        listed = discover(roots, remembered(catalog.sources.rows()))
+        return {source.session_id for source in listed}
 
 
 def _transcripts(name: str, settings: Settings) -> Finding:
@@ -332,8 +334,8 @@ def _chroma_mcp(name: str, settings: Settings) -> Finding:
     finally:
         store.close()
     took = f"in {(time.monotonic() - began) * 1000:.0f} ms"
-    found = f"{settings.mcp_endpoint} answers {took}: {counted(number, 'collection')}"
-    return Finding(name, True, found)
+    state = f"{settings.mcp_endpoint} answers {took}: {counted(number, 'collection')}"
+    return Finding(name, True, state)
 
 
 def _chroma(name: str, settings: Settings) -> Finding:
@@ -393,9 +395,9 @@ def _memory(name: str, settings: Settings) -> Finding:
     held = len(current["quarantined"])
     see = ["Run `memory status` for cause and remedy of each."] if held else behind
     remedy = " ".join([*see, *sample_note(current)])
-    found = ": ".join(filter(None, (counted(sessions.total, "session"), sessions.shares())))
-    found += f"; {held} held back" if held else ""
-    return Finding(name, not held and not behind, found, remedy)
+    state = ": ".join(filter(None, (counted(sessions.total, "session"), sessions.shares())))
+    state += f"; {held} held back" if held else ""
+    return Finding(name, not held and not behind, state, remedy)
 
 
 def _telemetry(name: str, settings: Settings) -> Finding:
@@ -424,8 +426,8 @@ def _agents_memory(name: str, settings: Settings) -> Finding:
             remedy = f"Move {path} away: `memory ingest` takes what it had ingested from the lake."
         return Finding(name, False, f"damaged ({wrong}), {copied}", remedy)
     if not path.exists():
-        found = "nothing was written" if at is None else f"the journal is gone, {copied}"
-        return Finding(name, at is None, found, "" if at is None else "Run `memory ingest`.")
+        state = "nothing was written" if at is None else f"the journal is gone, {copied}"
+        return Finding(name, at is None, state, "" if at is None else "Run `memory ingest`.")
     return Finding(name, True, f"whole, {copied}")
 
 

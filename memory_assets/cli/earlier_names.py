@@ -29,10 +29,10 @@ def with_names_of_today(request: type[Arguments], words: Sequence[str]) -> list[
         BadArgument: a value is missing or not allowed, or an argument is given by both names.
     """
     earlier = {
-        f"--{spelling}": (each, name)
-        for each in declared(request)
-        if (name := each.name_at("cli")) is not None
-        for alias in each.aliases
+        f"--{spelling}": (spec, name)
+        for spec in declared(request)
+        if (name := spec.name_at("cli")) is not None
+        for alias in spec.aliases
         for spelling in {alias, alias.replace("_", "-")}
     }
     first: list[str] = []
@@ -51,7 +51,7 @@ def with_names_of_today(request: type[Arguments], words: Sequence[str]) -> list[
         if not equals and not left:
             raise BadArgument(f"{option}: needs a value")
         value = value if equals else left.pop(0)
-        if name in {each.partition("=")[0] for each in words}:
+        if name in {word.partition("=")[0] for word in words}:
             raise BadArgument(f"{option}: is another name of {name}; give one of them")
         if name.startswith("-"):
             kept += _option(argument, name, option, value)
@@ -71,5 +71,5 @@ def _option(argument: Argument, name: str, option: str, value: str) -> list[str]
 
 
 def _is_first(request: type[Arguments], argument: Argument) -> bool:
-    names = (each for each in declared(request) if not str(each.name_at("cli")).startswith("-"))
+    names = (spec for spec in declared(request) if not str(spec.name_at("cli")).startswith("-"))
     return next(names).name == argument.name

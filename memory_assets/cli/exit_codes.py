@@ -19,8 +19,8 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
         command()
     except MemoryAssetsError as error:
         codes = {ConfigurationError: USAGE, NotFound: NOTHING_FOUND}
-        found = (code for kind, code in codes.items() if isinstance(error, kind))
-        _fail(str(error), next(found, ERROR))
+        matching = (code for kind, code in codes.items() if isinstance(error, kind))
+        _fail(str(error), next(matching, ERROR))
     except KeyboardInterrupt as stopped:
         _fail(str(stopped) or "Stopped.", INTERRUPTED, as_error=False)
     except BrokenPipeError:

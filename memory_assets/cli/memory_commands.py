@@ -80,12 +80,12 @@ def memories(asked: MemoriesRequest, as_json: bool) -> None:
     from memory_assets.recall import Memory
 
     settings = load_settings()
-    found = AgentMemory(settings).answer(asked)
+    listing = AgentMemory(settings).answer(asked)
     if as_json:
-        rendering.print_recalled(found, as_json, ())
+        rendering.print_recalled(listing, as_json, ())
     else:
-        print_view(memories_view, Memory(settings), found, full=True)
-    if not found["memories"]:
+        print_view(memories_view, Memory(settings), listing, full=True)
+    if not listing["memories"]:
         raise typer.Exit(exit_codes.NOTHING_FOUND)
 
 

@@ -60,8 +60,8 @@ def plain_arguments(
     """Return the values of a request by option, words without a dash as its positional argument, or
     None if typer has to parse them: `--help`, a mistake, a short option with its value attached, an
     option that is given twice or lists several values."""
-    options = {name: each for each in declared(request) if (name := each.name_at("cli"))}
-    booleans = {name: each.default is True for name, each in options.items() if each.type is bool}
+    options = {name: spec for spec in declared(request) if (name := spec.name_at("cli"))}
+    booleans = {name: spec.default is True for name, spec in options.items() if spec.type is bool}
     flags = {("--no-" + name[2:] if on else name): (name, not on) for name, on in booleans.items()}
     flags["--json"] = ("--json", True)
     positional = [name for name in options if not name.startswith("-")]
@@ -81,7 +81,7 @@ def plain_arguments(
             values[name] = value
         else:
             return None
-    lists = {name for name, each in options.items() if each.repeatable and name in values}
+    lists = {name for name, spec in options.items() if spec.repeatable and name in values}
     if any("," in str(values[name]) for name in lists):
         return None
     if not positional:

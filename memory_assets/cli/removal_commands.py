@@ -74,15 +74,15 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     components = Components(settings)
     selection, part = _selection(components, asked, text)
     try:
-        found = select(components, selection)
+        sessions = select(components, selection)
     except NotFound:
         if not (asked.cut and text and forgetting.is_noted(components, text)):
             raise
-        found = []  # what an interrupted cut left is rewritten
+        sessions = []  # what an interrupted cut left is rewritten
     console = rendering.open_console(stderr=as_json)
-    listed = [_as_json(each) for each in found]
+    listed = [_as_json(session) for session in sessions]
     if text:  # what is printed is kept by terminals, and by the transcript of an agent that asks
-        listed = [{**each, "title": each["title"].replace(text, "[...]")} for each in listed]
+        listed = [{**row, "title": row["title"].replace(text, "[...]")} for row in listed]
     answer: dict[str, Any] = {"sessions": listed, "forgotten": False}
     if not as_json:
         rendering.print_lines(_selected(answer["sessions"], cut=asked.cut))
@@ -90,11 +90,11 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
         rendering.print_answer(answer, as_json, ())
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
-    require_idle(settings, {each.project for each in found})
+    require_idle(settings, {session.project for session in sessions})
     if text:
         _drop_waiting(settings, text)
     if asked.cut and text:
-        answer |= _cut(settings, components, text, {each.project for each in found})
+        answer |= _cut(settings, components, text, {session.project for session in sessions})
         rendering.print_answer(answer, as_json, _was_cut(answer))
         push_forgotten(settings)
         if answer["failed"] or answer["stays"]["still_holding"]:
@@ -106,12 +106,12 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         task = bar.add_task("forgetting", total=None)
         report = forgetting.forget(
             components,
-            found,
+            sessions,
             erase_traces=partial(erase_traces, settings),
             progress=lambda step: bar.update(task, description=rendering.escaped(step)),
             leaving=bool(asked.workspace and asked.file is None),
         )
-    answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
+    answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, sessions))
     answer["stays"]["still_holding"] = _still_holding(settings, text) if text else []
     rendering.print_answer(answer, as_json, _removed(answer["sessions"], report, answer["stays"]))
     push_forgotten(settings)
@@ -162,7 +162,7 @@ def _text_to_forget() -> str:
 def _drop_waiting(settings: Settings, text: str) -> None:
     """Delete what waits for a memory and holds the text, and say how much it was."""
     number = drop_waiting(
-        settings.data_dir, lambda entry: any(text in str(each) for each in entry.values())
+        settings.data_dir, lambda entry: any(text in str(field) for field in entry.values())
     )
     if number:
         held = f"{counted(number, 'line')} that waited to be stored held the text: deleted."
@@ -258,7 +258,7 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
 
 
 def _selected(sessions: Sequence[dict[str, Any]], *, cut: bool) -> Iterator[str]:
-    rows = sum(sum(each["rows"].values()) for each in sessions)
+    rows = sum(sum(session["rows"].values()) for session in sessions)
     what = "The text would be cut out of" if cut else "To be forgotten:"
     yield f"{what} {_in_words(sessions)}, {counted(rows, 'row')}."
     yield from listed(map(_in_a_line, sessions))
@@ -266,7 +266,7 @@ def _selected(sessions: Sequence[dict[str, Any]], *, cut: bool) -> Iterator[str]
 
 def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
     """Return how many sessions, conversations, memories and documents there are, as words."""
-    numbers = Counter(each["kind"] for each in sessions)
+    numbers = Counter(session["kind"] for session in sessions)
     parts = [
         f"{numbers[kind]} {kind if numbers[kind] == 1 else several}"
         for kind, several in _PLURALS.items()
@@ -286,12 +286,14 @@ def _in_a_line(session: Mapping[str, Any]) -> str:
     return f"{start}  {size}  {session['title'][:60]}"
 
 
-def _what_stays(settings: Settings, found: Sequence[SessionOnRecord]) -> dict[str, Any]:
-    files = sorted({str(path) for each in found for path in each.files if not is_gone(path)})
+def _what_stays(settings: Settings, sessions: Sequence[SessionOnRecord]) -> dict[str, Any]:
+    files = sorted(
+        {str(path) for session in sessions for path in session.files if not is_gone(path)}
+    )
     return {
         "agents_files": files,
         "chroma_server": settings.vectors_url,
-        "shards": replicas_holding(settings.data_dir, [each.key for each in found]),
+        "shards": replicas_holding(settings.data_dir, [session.key for session in sessions]),
     }
 
 
@@ -398,7 +400,7 @@ def retain(
     due = retention.due(components)
     answer: dict[str, Any] = {"days": settings.retention, "waiting": due.waiting}
     answer["sessions"] = [
-        {"project": each[0], "session_id": each[1]} for each in sorted(due.sessions)
+        {"project": session[0], "session_id": session[1]} for session in sorted(due.sessions)
     ]
     if dry_run:
         rendering.print_answer(answer, json, _due(answer))
@@ -462,4 +464,4 @@ def _due(answer: dict[str, Any]) -> Iterator[str]:
         f"{counted(len(sessions), 'session')} older than {counted(answer['days'], 'day')} "
         f"would keep only prompts and summary; {answer['waiting']} more need `memory ingest` first."
     )
-    yield from listed(f"  {each['session_id']}  {each['project']}" for each in sessions)
+    yield from listed(f"  {session['session_id']}  {session['project']}" for session in sessions)

@@ -27,7 +27,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     if request is None:
         return command
     of_request = request
-    names = {each.name: name for each in declared(request) if (name := each.name_at("cli"))}
+    names = {spec.name: name for spec in declared(request) if (name := spec.name_at("cli"))}
 
     @wraps(command)
     def run(json: bool, **given: Any) -> None:
@@ -36,10 +36,10 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             values[name] = " ".join(values[name] or ())
         command(of_request.given("cli", values), json)
 
-    options = [_option(each, names[each.name]) for each in declared(request) if each.name in names]
+    options = [_option(spec, names[spec.name]) for spec in declared(request) if spec.name in names]
     options.append(_parameter("json", Json, default=False))
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in options}
+    run.__annotations__ = {option.name: option.annotation for option in options}
     return run
 
 

@@ -91,13 +91,13 @@ def open(port: _Port = 8765) -> None:
     settings = load_settings()
     require_memory(settings.data_dir)
     url = f"http://{_LOOPBACK}:{port}"
-    found = answers_for(url, settings) if port else None
-    if found:
+    running = answers_for(url, settings) if port else None
+    if running:
         typer.echo(f"memory: the page is at {url}", err=True)
         webbrowser.open(url)
         return
     require_token(_LOOPBACK, settings.http_token)
-    bound = bind(_LOOPBACK, port if found is None else 0)
+    bound = bind(_LOOPBACK, port if running is None else 0)
     site = build_site(settings, hosts=(_LOOPBACK,), token=settings.http_token)
 
     def started(at: str) -> None:
@@ -153,19 +153,21 @@ def rebuild(
         def show(step: str, written: int = 0, /) -> None:
             bar.update(task, advance=written, description=rendering.escaped(step))
 
-        made = rebuild_collections(components, collection or [], show)
-    answer = {"collections": [asdict(each) for each in made]}
+        rebuilds = rebuild_collections(components, collection or [], show)
+    answer = {"collections": [asdict(outcome) for outcome in rebuilds]}
     rendering.print_answer(answer, json, _rebuilt(answer["collections"]))
 
 
 def _rebuilt(collections: list[dict[str, Any]]) -> Iterator[str]:
-    for each in collections:
-        sessions = f"{counted(each['rows'], 'row')} of {counted(each['sessions'], 'session')}"
-        yield f"{each['collection']}: {sessions} in {each['seconds']} s"
-        if each["left_out"]:
+    for collection in collections:
+        sessions = (
+            f"{counted(collection['rows'], 'row')} of {counted(collection['sessions'], 'session')}"
+        )
+        yield f"{collection['collection']}: {sessions} in {collection['seconds']} s"
+        if collection["left_out"]:
             yield (
-                f"  {counted(each['left_out'], 'session')} without vectors of the present model; "
-                "`memory ingest` makes them"
+                f"  {counted(collection['left_out'], 'session')} without vectors of the present "
+                "model; `memory ingest` makes them"
             )
 
 

@@ -60,9 +60,9 @@ def pull(
     """
     settings = load_settings()
     pulled = [
-        each
+        outcome
         for address in addresses or [_address(settings)]
-        for each in _pull(settings, load_settings(shard=address).shard or address)
+        for outcome in _pull(settings, load_settings(shard=address).shard or address)
     ]
     rendering.print_answer({"pulled": [*map(asdict, pulled)]}, json, _brought(pulled))
     _exit(pulled)
@@ -152,7 +152,7 @@ def _push(settings: Settings, *, replace_other: bool = False) -> Pushed:
         shard,
         erase_traces=partial(erase_traces, settings),
         replace_other=replace_other,
-        forgotten=frozenset(name for each in others for name in each.forgotten),
+        forgotten=frozenset(name for other in others for name in other.forgotten),
     )
 
 
@@ -180,16 +180,16 @@ def _brought(pulled: list[Pulled]) -> Iterator[str]:
             "No other shards. A memory's own is left out, and is named after the machine; "
             "MEMORY_SHARD_NAME tells two of one name apart."
         )
-    for each in pulled:
-        if each.failed:
-            yield f"warning: {each.url} was not pulled: {each.failed}"
+    for shard in pulled:
+        if shard.failed:
+            yield f"warning: {shard.url} was not pulled: {shard.failed}"
             continue
-        what = f"{_amount(each)} fetched" if each.projects else "as it was"
-        yield f"{each.url}: {'deleted, here too' if each.gone else what}."
+        what = f"{_amount(shard)} fetched" if shard.projects else "as it was"
+        yield f"{shard.url}: {'deleted, here too' if shard.gone else what}."
 
 
 def _exit(pulled: list[Pulled]) -> None:
-    if any(each.failed for each in pulled):
+    if any(shard.failed for shard in pulled):
         raise typer.Exit(exit_codes.ERROR)
 
 

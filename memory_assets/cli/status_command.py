@@ -78,7 +78,7 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     versions = {name: of for name, of in current["versions"].items() if isinstance(of, str)}
     if versions:  # there are none before the first ingest has ended
         readers = versions.get("readers", "").split(", ")
-        of_agents = [each for each in readers if each.partition(":")[0] in current["agents"]]
+        of_agents = [reader for reader in readers if reader.partition(":")[0] in current["agents"]]
         versions["readers"] = ", ".join(of_agents)
         yield f"Versions: {', '.join(f'{name} {of}' for name, of in versions.items() if of)}"
 
@@ -130,8 +130,8 @@ _HEAD = ("sessions", "files", "prompts", "MB", "gone", "project")
 
 
 def _projects(projects: dict[str, dict[str, int]]) -> Iterator[tuple[object, ...]]:
-    for name, each in sorted(projects.items(), key=lambda pair: -pair[1]["bytes"]):
+    for name, project in sorted(projects.items(), key=lambda pair: -pair[1]["bytes"]):
         yield (
-            *(each["sessions"], each["files"], each["prompts"]),
-            *(f"{each['bytes'] / 1e6:.1f}", each["gone"], name),
+            *(project["sessions"], project["files"], project["prompts"]),
+            *(f"{project['bytes'] / 1e6:.1f}", project["gone"], name),
         )

@@ -75,7 +75,7 @@ def verify_memory(
     canaries = _canary_files(canary_file) if deep else []
     values = read_canaries(canaries)
     wanted = [
-        name for each in projects for name in projects_named(components.catalog, each, known)
+        name for project in projects for name in projects_named(components.catalog, project, known)
     ] or known
     if not as_json:
         of = counted(len(wanted), "project")
@@ -89,7 +89,7 @@ def verify_memory(
             lambda size, total: bar.update(task, advance=size, total=total),
         )
     scan = _scan(settings, components, values, canaries, console) if deep else None
-    passed = not any(made.failed for made in verified) and (scan is None or scan.passed)
+    passed = not any(check.failed for check in verified) and (scan is None or scan.passed)
     passed = passed and sources.passed
     answer = _as_json(verified, sources, scan, passed)
     rendering.print_answer(answer, as_json, _lines(verified, sources, scan))
@@ -103,9 +103,9 @@ def _verify_projects(
     with rendering.progress_bar(console, "checks", transient=True) as bar:
         task = bar.add_task("verifying", total=len(projects) * len(CHECKS))
         for project in projects:
-            for made in verify_project(components, project):
-                verified.append(made)
-                bar.update(task, advance=1, description=rendering.escaped(f"{made.name}"))
+            for check in verify_project(components, project):
+                verified.append(check)
+                bar.update(task, advance=1, description=rendering.escaped(f"{check.name}"))
     return verified
 
 
@@ -157,26 +157,26 @@ def _lines(
 
 def _checked(verified: Sequence[Verified]) -> Iterator[str]:
     groups: dict[tuple[str, str], list[Verified]] = {}
-    for made in verified:
-        groups.setdefault((made.subject, made.name), []).append(made)
+    for check in verified:
+        groups.setdefault((check.subject, check.name), []).append(check)
     rows = []
     for (subject, name), group in groups.items():
-        failing = [made for made in group if not made.verdict.passed]
-        broken = any(made.failed for made in failing)
+        failing = [check for check in group if not check.verdict.passed]
+        broken = any(check.failed for check in failing)
         mark = "fails" if broken else "warns" if failing else "ok"
         totals: Counter[str] = Counter()
-        for made in group:
-            counts = made.verdict.counts.items()
+        for check in group:
+            counts = check.verdict.counts.items()
             totals.update({key: count for key, count in counts if isinstance(count, int)})
         rows.append((mark, subject, name, len(group), _counts(totals)))
     yield from table(("", "table or collection", "check", "projects", "counts"), rows)
-    for made in verified:
-        if not made.verdict.passed:
-            mark, found = "fails" if made.failed else "warns", _counts(made.verdict.counts)
-            yield f"{mark} {made.project}: {made.subject}.{made.name} {found}"
-            yield f"  {made.verdict.remedy}"
-    failed = sum(made.failed for made in verified)
-    projects = counted(len({made.project for made in verified}), "project")
+    for check in verified:
+        if not check.verdict.passed:
+            mark, numbers = "fails" if check.failed else "warns", _counts(check.verdict.counts)
+            yield f"{mark} {check.project}: {check.subject}.{check.name} {numbers}"
+            yield f"  {check.verdict.remedy}"
+    failed = sum(check.failed for check in verified)
+    projects = counted(len({check.project for check in verified}), "project")
     yield f"{counted(len(verified), 'check')} of {projects}: {failed} failed."
 
 
@@ -215,9 +215,9 @@ def _counted(sources: SourceCount) -> Iterator[str]:
         f"{counted(sources.archived, 'session')} skipped, whose file is gone."
     )
     for name, count in sources.sets.items():
-        found = ", ".join(f"{count.found[place]} in {place}" for place in PLACES)
+        present = ", ".join(f"{count.found[place]} in {place}" for place in PLACES)
         unit = "sessions" if name == "summaries" else "turns"
-        yield f"  {name}: {count.at_source} {unit} at the source; {found}"
+        yield f"  {name}: {count.at_source} {unit} at the source; {present}"
     for gap in sources.gaps:
         missing = ", ".join(f"{number} missing in {where}" for where, number in gap.missing.items())
         extra = f"{gap.extra} extra" if gap.extra else ""
@@ -239,15 +239,15 @@ def _as_json(
         "sources": sources.to_dict(),
         "checks": [
             {
-                "project": made.project,
-                "subject": made.subject,
-                "check": made.name,
-                "passed": made.verdict.passed,
-                "warning": made.verdict.warning,
-                "counts": dict(made.verdict.counts),
-                "remedy": "" if made.verdict.passed else made.verdict.remedy,
+                "project": check.project,
+                "subject": check.subject,
+                "check": check.name,
+                "passed": check.verdict.passed,
+                "warning": check.verdict.warning,
+                "counts": dict(check.verdict.counts),
+                "remedy": "" if check.verdict.passed else check.verdict.remedy,
             }
-            for made in verified
+            for check in verified
         ],
         "deep": None if scan is None else {**asdict(scan), "passed": scan.passed},
     }

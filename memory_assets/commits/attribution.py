@@ -68,14 +68,14 @@ def _own_in_repository(
     work: SessionWork, repository: Repository, there: Sequence[RepositoryCommit]
 ) -> list[Claim]:
     """The session's own commits, with their full SHA where git has them."""
-    found: list[Claim] = []
+    claims: list[Claim] = []
     for own in work.commits:
         known = _made_by_call(own, repository, there)
         if known is not None:
-            found.append(replace(said(own), sha=known.sha, score=CONFIRMED, known=known))
+            claims.append(replace(said(own), sha=known.sha, score=CONFIRMED, known=known))
         elif own.certain and own.made.sha and not _is_anothers(own, repository):
-            found.append(said(own))
-    return found
+            claims.append(said(own))
+    return claims
 
 
 def _is_anothers(own: OwnCommit, repository: Repository) -> bool:
@@ -181,7 +181,7 @@ def _share_written(
     by_file = {path: _written_before(work, path, commit) for path in commit.files}
     if not any(by_file.values()):
         return 0.0, None
-    total = found = 0
+    total = matched = 0
     last: Written | None = None
     for path, lines in repository.added_lines(commit.sha).items():
         for line in {telling_line(line) for line in lines} - {""}:
@@ -190,10 +190,10 @@ def _share_written(
                 (one for one in reversed(by_file.get(path, [])) if line in one.lines), None
             )
             if writer is not None:
-                found += 1
+                matched += 1
                 if last is None or (writer.at and last.at and writer.at > last.at):
                     last = writer
-    return (found / total, last) if total >= _FEWEST else (0.0, None)
+    return (matched / total, last) if total >= _FEWEST else (0.0, None)
 
 
 def _written_before(work: SessionWork, path: str, commit: RepositoryCommit) -> list[Written]:
@@ -283,8 +283,10 @@ _SQUASHED_COMMIT = re.compile(r"^commit ([0-9a-f]{40})$", re.MULTILINE)
 
 def said(own: OwnCommit) -> Claim:
     """Return the claim on a commit that git printed, not confirmed by any repository."""
-    made, score = own.made, SCORES[Evidence.PRINTED]
-    return Claim(own.turn, made.sha, Evidence.PRINTED, score, own.ended, made.subject, made.branch)
+    commit, score = own.made, SCORES[Evidence.PRINTED]
+    return Claim(
+        own.turn, commit.sha, Evidence.PRINTED, score, own.ended, commit.subject, commit.branch
+    )
 
 
 def same_subject(mine: str, theirs: str) -> bool:
@@ -362,11 +364,14 @@ def same_author_time(
     session: rebase, amend and cherry-pick keep both. Where git has that commit no more, the
     author time must lie within the call that made it."""
     claims = []
-    found = {(claim.turn.id, claim.timestamp) for claim, _ in own.values()}
+    known = {(claim.turn.id, claim.timestamp) for claim, _ in own.values()}
     lost = [
-        (said(made), made.began - CLOCK, made.ended + CLOCK)
-        for made in work.commits
-        if made.certain and made.began and made.ended and (made.turn.id, made.ended) not in found
+        (said(commit), commit.began - CLOCK, commit.ended + CLOCK)
+        for commit in work.commits
+        if commit.certain
+        and commit.began
+        and commit.ended
+        and (commit.turn.id, commit.ended) not in known
     ]
     for commit in there:
         if commit.sha in own:

@@ -123,9 +123,9 @@ class Repository:
             given = "".join(f"{one}\n" for one in listed).encode()
             kinds = self._try(["cat-file", "--batch-check"], given)
             lines = (line.split() for line in kinds.decode().splitlines())
-            found = [line[0] for line in lines if len(line) == 3 and line[1] == "commit"]
-            if found:
-                return found
+            commits = [line[0] for line in lines if len(line) == 3 and line[1] == "commit"]
+            if commits:
+                return commits
         if name.startswith("-"):
             return []
         one = self._try(["rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"])
@@ -195,10 +195,10 @@ class Repository:
             self.root, ["blame", "--porcelain", "--no-textconv", *only, "HEAD", "--", path]
         )
         blamed: dict[str, list[int]] = {}
-        for found in re.finditer(rb"^([0-9a-f]{40}) \d+ (\d+)", output, re.MULTILINE):
-            here = places.get(int(found.group(2)))
+        for match in re.finditer(rb"^([0-9a-f]{40}) \d+ (\d+)", output, re.MULTILINE):
+            here = places.get(int(match.group(2)))
             if here is not None:
-                blamed.setdefault(found.group(1).decode(), []).append(here)
+                blamed.setdefault(match.group(1).decode(), []).append(here)
         return blamed
 
     def _log(self, *which: str) -> Iterator[RepositoryCommit]:

@@ -108,18 +108,18 @@ def session_work(session: SessionTurns) -> SessionWork:
 def trailer_names(message: str) -> set[str]:
     """Return the session names in the `...-Session: ` trailers of a message: each value, and
     its last part if it is an address."""
-    values = {found.strip("\"'") for found in _SESSION_TRAILER.findall(message)}
+    values = {trailer.strip("\"'") for trailer in _SESSION_TRAILER.findall(message)}
     return values | {value.rstrip("/").rpartition("/")[2] for value in values if "/" in value}
 
 
 def _own_commits(
     turn: Turn, record: RedactedRecord, command: RedactedText, began: datetime | None
 ) -> Iterator[OwnCommit]:
-    made = made_in(record, command)
-    certain = bool(made)
-    if not made and command and not record.is_error:
-        made = printed_in(record.text)  # a script may have committed; git will tell
-    for one in made:
+    commits = made_in(record, command)
+    certain = bool(commits)
+    if not commits and command and not record.is_error:
+        commits = printed_in(record.text)  # a script may have committed; git will tell
+    for one in commits:
         yield OwnCommit(turn, one, began, record.timestamp, certain)
 
 
@@ -136,10 +136,10 @@ def _own_pull_requests(
         for word in segment.words[1:5]
     }
     if opens or "create" in verbs:
-        found = _PULL_REQUEST.findall(record.text)
-        if found:
-            at = record.text.rfind(found[-1])
-            address = record.text.cut(at, at + len(found[-1]))
+        addresses = _PULL_REQUEST.findall(record.text)
+        if addresses:
+            at = record.text.rfind(addresses[-1])
+            address = record.text.cut(at, at + len(addresses[-1]))
             yield OwnPullRequest(turn, address, record.timestamp, opened=True)
     elif "merge" in verbs and (merged := _MERGED.search(record.text)):
         address = record.text.cut(*merged.span(1))

@@ -46,7 +46,7 @@ def record_outcomes(
     ledger, log = memory.components().runs, OpEvents(context)
     for start in range(0, len(config.projects), _AT_ONCE):
         events = {name: ledger.unreported(name) for name in config.projects[start:][:_AT_ONCE]}
-        log.report([each for of_partition in events.values() for each in of_partition])
+        log.report([event for of_partition in events.values() for event in of_partition])
         for name, of_partition in events.items():
             ledger.note_reported(name, of_partition)
 

@@ -45,42 +45,42 @@ class OpEvents:
     def report(self, events: Sequence[Unreported]) -> None:
         """Store events of runs elsewhere, with their run and their time. What was stored before is
         not stored twice, and what a later run has made since not at all."""
-        materialized = [each for each in events if isinstance(each.event, Materialization)]
+        materialized = [entry for entry in events if isinstance(entry.event, Materialization)]
         known: dict[tuple[str, str | None], str] = {}
         for asset, of_asset in groupby(sorted(materialized, key=_asset), _asset):
             known |= self._later(asset, list(of_asset))
         new = []
-        for each in events:
-            run = known.get((each.event.asset, each.event.project or None))
-            is_evaluation = isinstance(each.event, Evaluation)
-            if run is None or (is_evaluation and run == each.run_id):
-                new.append(each)
+        for entry in events:
+            run = known.get((entry.event.asset, entry.event.project or None))
+            is_evaluation = isinstance(entry.event, Evaluation)
+            if run is None or (is_evaluation and run == entry.run_id):
+                new.append(entry)
         self._log(new)
 
     def _log(self, events: Sequence[Unreported]) -> None:
-        made = [each for each in events if isinstance(each.event, Materialization)]
-        for asset, of_asset in groupby(sorted(made, key=_order), _asset):
+        outputs = [entry for entry in events if isinstance(entry.event, Materialization)]
+        for asset, of_asset in groupby(sorted(outputs, key=_order), _asset):
             same = list(of_asset)
-            inputs = self._inputs(asset, [each.event.project for each in same])
-            for each in same:
-                assert isinstance(each.event, Materialization)
-                tags = inputs.get(each.event.project, {})
-                self._context.log_event(_materialization(each.event, each, tags))
-        for each in events:
-            if isinstance(each.event, Evaluation):
+            inputs = self._inputs(asset, [entry.event.project for entry in same])
+            for entry in same:
+                assert isinstance(entry.event, Materialization)
+                tags = inputs.get(entry.event.project, {})
+                self._context.log_event(_materialization(entry.event, entry, tags))
+        for entry in events:
+            if isinstance(entry.event, Evaluation):
                 # Takes evaluations, too, which its annotation lacks (Dagster 1.13).
-                self._context.log_event(_evaluation(each.event, each))  # type: ignore[arg-type]
+                self._context.log_event(_evaluation(entry.event, entry))  # type: ignore[arg-type]
 
     def _later(self, asset: str, events: Sequence[Unreported]) -> dict[tuple[str, str | None], str]:
         """Return the partitions of an asset that were materialized after these events, with the run
         that the last materialization is of."""
-        at = {each.event.project: each.at for each in events}
-        found = {}
+        at = {entry.event.project: entry.at for entry in events}
+        runs = {}
         for record in self._records(asset, list(at), after=min(at.values())):
-            made = record.asset_materialization
-            if made is not None and record.timestamp >= at[record.partition_key]:
-                found[asset, record.partition_key] = (made.tags or {}).get(RUN_TAG, "")
-        return found
+            output = record.asset_materialization
+            if output is not None and record.timestamp >= at[record.partition_key]:
+                runs[asset, record.partition_key] = (output.tags or {}).get(RUN_TAG, "")
+        return runs
 
     def _inputs(
         self, asset: str, partitions: Sequence[str | None]
@@ -90,8 +90,8 @@ class OpEvents:
         tags: dict[str | None, dict[str, str]] = {}
         for upstream in STEPS[asset].deps if asset in STEPS else ():
             for record in self._records(upstream, partitions):
-                made = record.asset_materialization
-                version = (made.tags or {}).get("dagster/data_version", "") if made else ""
+                output = record.asset_materialization
+                version = (output.tags or {}).get("dagster/data_version", "") if output else ""
                 # As Dagster does for the partitions of an input, here one.
                 digest = sha256(version.encode()).hexdigest()
                 of_partition = tags.setdefault(record.partition_key, {})
@@ -122,12 +122,12 @@ class OpEvents:
                 cursor, has_more = page.cursor, page.has_more
 
 
-def _asset(each: Unreported) -> str:
-    return each.event.asset
+def _asset(entry: Unreported) -> str:
+    return entry.event.asset
 
 
-def _order(each: Unreported) -> tuple[int, str]:
-    return _ORDER.get(each.event.asset, len(_ORDER)), each.event.asset
+def _order(entry: Unreported) -> tuple[int, str]:
+    return _ORDER.get(entry.event.asset, len(_ORDER)), entry.event.asset
 
 
 def _materialization(

@@ -21,7 +21,7 @@ from memory_assets.stores.workspaces import is_workspace
 projects = dg.DynamicPartitionsDefinition(name=PARTITIONS)
 workspaces = dg.DynamicPartitionsDefinition(name=WORKSPACE_PARTITIONS)
 agent_memory = dg.DynamicPartitionsDefinition(name=AGENT_MEMORY_PARTITIONS)
-_BY_NAME = {str(each.name): each for each in (projects, workspaces, agent_memory)}
+_BY_NAME = {str(definition.name): definition for definition in (projects, workspaces, agent_memory)}
 DEFINITIONS = tuple(_BY_NAME)
 """The names of the definitions."""
 

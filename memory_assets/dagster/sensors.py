@@ -115,8 +115,8 @@ def projects_directory_sensor(
     works: dict[str, ProjectPlan] = {}
     examined: set[str] = set()
     require_directories(components)
-    found = look_for_sources(components)
-    for project, work in plan_each(components, found.sources, after=state.after):
+    transcripts = look_for_sources(components)
+    for project, work in plan_each(components, transcripts.sources, after=state.after):
         examined.add(project)
         if work is not None and is_valid_key(project):
             works[project] = work
@@ -125,9 +125,9 @@ def projects_directory_sensor(
             break
     else:
         state.after = ""
-    known = found.sources.keys() | components.catalog.projects()
+    known = transcripts.sources.keys() | components.catalog.projects()
     state.forget((examined - works.keys()) | (state.requested.keys() - known))
-    gone = [] if found.unlisted else requests_to_remove(context.instance, projects, known)
+    gone = [] if transcripts.unlisted else requests_to_remove(context.instance, projects, known)
     now = time.time()
     busy = busy_partitions(context.instance) | components.runs.busy_partitions()
     due = [
@@ -135,12 +135,12 @@ def projects_directory_sensor(
     ]
     due.sort(key=lambda work: (state.requested_at(work.project), work.project))
     due = due[: settings.sensor_projects_per_tick]
-    alone = len(due) == 1 and _is_small(components, due[0], found)
+    alone = len(due) == 1 and _is_small(components, due[0], transcripts)
     runs = [state.request(due, now, alone=alone)] if due else []
     search = None if runs or busy else _search_for_secrets(components, context.instance)
     if search is not None:
         runs = [search]
-    skipped = None if runs else _nothing_to_ask_for(len(works), len(found.unlisted))
+    skipped = None if runs else _nothing_to_ask_for(len(works), len(transcripts.unlisted))
     added = requests_to_add(context.instance, [work.project for work in due])
     return dg.SensorResult(
         run_requests=runs,
@@ -150,10 +150,10 @@ def projects_directory_sensor(
     )
 
 
-def _is_small(components: Components, work: ProjectPlan, found: TranscriptsOnDisk) -> bool:
+def _is_small(components: Components, work: ProjectPlan, transcripts: TranscriptsOnDisk) -> bool:
     """Whether the work on a project on record is a few new or changed files."""
     ledger = components.catalog.sources.rows(work.project)
-    changed = out_of_date(ledger, found.sources.get(work.project, []))
+    changed = out_of_date(ledger, transcripts.sources.get(work.project, []))
     return bool(ledger) and 0 < len(changed) <= _MOST_FILES
 
 

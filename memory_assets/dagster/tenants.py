@@ -132,14 +132,14 @@ def _derived(settings: Settings, keys: Sequence[str]) -> Iterator[tuple[str, lis
 
 def _metadata(done: Iterable[Derived]) -> dict[str, int]:
     """Return the counts of what was done: no text, no name of a project."""
-    rows = [asdict(each) for each in done]
-    names = (each.name for each in fields(Derived) if each.type in ("int", int, "bool", bool))
+    rows = [asdict(shard) for shard in done]
+    names = (field.name for field in fields(Derived) if field.type in ("int", int, "bool", bool))
     counts = {name: sum(int(row[name]) for row in rows) for name in names if name != "generation"}
     return {"shards": len(rows), **counts}
 
 
 def _failures(done: Iterable[Derived]) -> list[str]:
-    return [f"{each.name}: {each.failed}" for each in done if each.failed]
+    return [f"{shard.name}: {shard.failed}" for shard in done if shard.failed]
 
 
 @dg.asset(
@@ -153,7 +153,7 @@ def derived_shards(
 ) -> dg.MaterializeResult[None]:
     """What workers make of the redacted records in the shards of each tenant, with their own models
     and versions of the code. The sensor asks for it in batches; by hand, for any tenants."""
-    done = [each for _, derived in _derived(settings, context.partition_keys) for each in derived]
+    done = [shard for _, derived in _derived(settings, context.partition_keys) for shard in derived]
     if failures := _failures(done):
         raise dg.Failure("; ".join(failures))
     return dg.MaterializeResult(metadata=_metadata(done))
@@ -208,12 +208,12 @@ def shard_heads_sensor(
     asked = {name: _Asked(*values) for name, values in json.loads(context.cursor or "{}").items()}
     busy = _busy(context.instance, settings)
     due = dict[str, _Asked]()
-    for tenant, made in sorted(wanted.items()):
+    for tenant, marks in sorted(wanted.items()):
         last = asked.get(tenant, _Asked())
-        mark = input_hash(*sorted(made.values()))
+        mark = input_hash(*sorted(marks.values()))
         if tenant in busy or (last.mark == mark and last.is_enough()):
             continue
-        if last.mark == mark and made and _is_done(target, made):
+        if last.mark == mark and marks and _is_done(target, marks):
             asked[tenant] = last._replace(attempt=0)
         else:
             attempt = last.attempt + 1 if last.mark == mark else 1
@@ -224,7 +224,7 @@ def shard_heads_sensor(
         run_requests=list(_requests(due)),
         skip_reason=None if due else "every derived shard is up to date, or was asked for",
         dynamic_partitions_requests=[
-            *(each for each in requests if each.partition_keys),
+            *(request for request in requests if request.partition_keys),
             *([tenants.build_delete_request(sorted(gone))] if gone else []),
         ],
         cursor=json.dumps({name: asked[name] for name in sorted(asked.keys() & wanted)}),
@@ -280,17 +280,17 @@ def _wanted(settings: Settings, source: Objects) -> dict[str, dict[str, str]]:
             return made_of(head, versions) if head is not None else ""
         return ""
 
-    shards = [each for each in shards_below(source) if is_valid_key(tenant_of(each.name))]
+    shards = [shard for shard in shards_below(source) if is_valid_key(tenant_of(shard.name))]
     wanted: dict[str, dict[str, str]] = defaultdict(dict)
     with ThreadPoolExecutor(_AT_ONCE) as threads:
-        for shard, made in zip(shards, threads.map(of_shard, shards), strict=True):
-            wanted[tenant_of(shard.name)][shard.name] = made
+        for shard, mark in zip(shards, threads.map(of_shard, shards), strict=True):
+            wanted[tenant_of(shard.name)][shard.name] = mark
     return dict(wanted)
 
 
-def _is_done(target: Objects, made: Mapping[str, str]) -> bool:
-    heads = {name: Shard(target, name).head() for name in made}
-    return all(head is not None and head.made_of == made[name] for name, head in heads.items())
+def _is_done(target: Objects, marks: Mapping[str, str]) -> bool:
+    heads = {name: Shard(target, name).head() for name in marks}
+    return all(head is not None and head.made_of == marks[name] for name, head in heads.items())
 
 
 def _requests(due: Mapping[str, _Asked]) -> Iterator[dg.RunRequest]:

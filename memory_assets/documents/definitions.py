@@ -163,11 +163,11 @@ def _defined(node: Node, syntax: Syntax) -> Node | None:
         return node
     if node.type not in syntax.wrappers:
         return None
-    found = (
+    functions = (
         child if child.type in _FUNCTIONS else _defined(child, syntax)
         for child in node.named_children
     )
-    return next((each for each in found if each is not None), None)
+    return next((function for function in functions if function is not None), None)
 
 
 def _name(node: Node) -> str:
@@ -176,11 +176,11 @@ def _name(node: Node) -> str:
     if specs and node.type == "type_declaration":
         return ", ".join(_name(spec) for spec in specs)
     fields = (node.child_by_field_name(name) for name in ("name", "property", "type"))
-    named = next((each for each in fields if each is not None), None)
+    named = next((candidate for candidate in fields if candidate is not None), None)
     name = _text(named) if named is not None else node.type.split("_")[0]
     receiver = node.child_by_field_name("receiver")
-    found = _RECEIVER.search(_text(receiver)) if receiver is not None else None
-    return f"{found[1]}.{name}" if found else name
+    match = _RECEIVER.search(_text(receiver)) if receiver is not None else None
+    return f"{match[1]}.{name}" if match else name
 
 
 def _text(node: Node) -> str:

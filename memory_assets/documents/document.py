@@ -133,8 +133,8 @@ def _token_starts(text: str, tokens: Tokens) -> Iterator[int]:
     that it gets a long one in parts."""
     start = 0
     while start < len(text):
-        found = _BETWEEN_WORDS.search(text, start + _PART, start + 2 * _PART)
-        end = found.end() if found else start + 2 * _PART
+        match = _BETWEEN_WORDS.search(text, start + _PART, start + 2 * _PART)
+        end = match.end() if match else start + 2 * _PART
         yield from (start + offset for offset, _ in tokens.token_offsets(text[start:end]))
         start = end
 

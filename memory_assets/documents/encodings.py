@@ -106,10 +106,10 @@ def _told(content: bytes) -> str | None:
     latin = len(_IN_A_WORD.findall(beginning)) > _MOSTLY * len(runs)
     encoding = _of_syllables(beginning, latin)
     if encoding == "":
-        found = _likeliest(beginning, _WESTERN[:1] if latin else (*_LETTERS, _WESTERN[0]))
-        if not found and latin:
-            found = _likeliest(beginning, _WESTERN[1:])
-        encoding = next(iter(found)) if len(set(found.values())) == 1 else None
+        texts = _likeliest(beginning, _WESTERN[:1] if latin else (*_LETTERS, _WESTERN[0]))
+        if not texts and latin:
+            texts = _likeliest(beginning, _WESTERN[1:])
+        encoding = next(iter(texts)) if len(set(texts.values())) == 1 else None
     if encoding:
         with suppress(UnicodeDecodeError):
             return content.decode(encoding)
@@ -128,7 +128,7 @@ def _of_syllables(content: bytes, latin: bool) -> str | None:
         with suppress(UnicodeDecodeError):
             text = content.decode(encoding)
             if language := _SYLLABLES.get(encoding):
-                read = [_cost(language, each) for each in text if not each.isascii()]
+                read = [_cost(language, character) for character in text if not character.isascii()]
                 costs[encoding], numbers[encoding] = sum(read), len(read)
             else:
                 costs[encoding] = sum(map(_cost_of_letter, text, f" {text}"))
@@ -184,6 +184,6 @@ def _likeliest(content: bytes, encodings: tuple[str, ...]) -> dict[str, str]:
     likeliness = [(match.chaos, -match.coherence) for match in matches]
     return {
         match.encoding: str(match)
-        for match, each in zip(matches, likeliness, strict=True)
-        if each == min(likeliness)
+        for match, score in zip(matches, likeliness, strict=True)
+        if score == min(likeliness)
     }

@@ -89,8 +89,8 @@ def file_type(path: str, text: str) -> str:
     typescript, javascript, go, rust, plantuml, dockerfile, makefile, shell, or text for anything
     else."""
     pure = PurePosixPath(path.replace("\\", "/"))
-    found = _BY_NAME.fullmatch(pure.name)
-    by_name = found.lastgroup if found else _BY_SUFFIX.get(pure.suffix[1:].lower())
+    hit = _BY_NAME.fullmatch(pure.name)
+    by_name = hit.lastgroup if hit else _BY_SUFFIX.get(pure.suffix[1:].lower())
     if by_name in ("yaml", "json"):
         return _interface(text) or by_name
     if by_name == "markdown" and _is_adr(pure, text):

@@ -162,10 +162,10 @@ def expression(pattern: bytes) -> bytes:
     if not between:
         return re.escape(plain) + first
     last = between.pop()
-    found = re.escape(plain) + (first + rb"/" if groups[0] else b"")
+    regex = re.escape(plain) + (first + rb"/" if groups[0] else b"")
     for group in filter(None, between):
-        found += rb"(?>(?:[^/]*+/)*?" + group + rb"/)"
-    return found + (rb"(?:[^/]*+/)*?" + last if last else rb".*+")
+        regex += rb"(?>(?:[^/]*+/)*?" + group + rb"/)"
+    return regex + (rb"(?:[^/]*+/)*?" + last if last else rb".*+")
 
 
 def _parts(pattern: bytes) -> list[list[bytes]]:

@@ -168,16 +168,16 @@ class _Outline:
         self.add(name, "channel", _headed(f"Channel: {address}", channel))
         self.leave_out(channel)
         self.addresses[f"#/channels/{_escaped(name.value)}"] = [address]
-        found: dict[str, tuple[int, int]] = {}
+        referred: dict[str, tuple[int, int]] = {}
         waiting = [channel]
-        while waiting and len(found) < _MAX_REFERENCES:
+        while waiting and len(referred) < _MAX_REFERENCES:
             for reference in _references(waiting.pop()):
                 entry = self._referred(reference)
-                if entry is not None and reference not in found:
-                    found[reference] = whole(self.source, *entry)
+                if entry is not None and reference not in referred:
+                    referred[reference] = whole(self.source, *entry)
                     self.addresses.setdefault(reference, []).append(address)
                     waiting.append(entry[1])
-        self.cuts[-1] = replace(self.cuts[-1], context=tuple(found.values()))
+        self.cuts[-1] = replace(self.cuts[-1], context=tuple(referred.values()))
 
     def add_components(self, key: Node, components: Node) -> None:
         """Add a chunk for each component."""

@@ -88,7 +88,7 @@ def _entries(source: Source, cut: Cut, value: Node) -> Iterator[tuple[Cut, Node]
 
 def _name(element: Node) -> str:
     """Return what an element of a list calls itself."""
-    return next(filter(None, (element.text(each) for each in _NAMES)), "")
+    return next(filter(None, (element.text(key) for key in _NAMES)), "")
 
 
 def _keys_of(node: Node) -> list[Node]:

@@ -102,7 +102,7 @@ def _cuts_at(
     joins = bool(places) and (is_decision or only_front_matter)
     group = "" if is_decision else "sections"
     yield Cut(0, "section", heading, group, joins, edges=edges, title=named)
-    yield from (Cut(*each, group or "preamble", edges=edges, title=named) for each in below)
+    yield from (Cut(*cut, group or "preamble", edges=edges, title=named) for cut in below)
     ends = [*(start for start, _, _ in places[1:]), len(source.text)]
     for (start, level, text), end in zip(places, ends, strict=False):
         is_record = (start, level, text) in records
@@ -113,7 +113,7 @@ def _cuts_at(
         own_group = f"sections {named}" if records and group else group
         joins = is_record or is_head or is_bare
         yield Cut(start, "section", text, own_group, joins, edges=edges, title=named)
-        yield from (Cut(*each, own_group or text, edges=edges, title=named) for each in below)
+        yield from (Cut(*cut, own_group or text, edges=edges, title=named) for cut in below)
 
 
 def _below(
@@ -123,9 +123,9 @@ def _below(
     as (offset, type of chunk, heading), the heading after what stands above it."""
     if source.size(start, end) <= _LONG:
         return
-    within = [each for each in headings if start < each[0] < end]
+    within = [heading for heading in headings if start < heading[0] < end]
     level = min((level for _, level, _ in within), default=0)
-    places = [(start, text) for start, each, text in within if each == level]
+    places = [(start, text) for start, depth, text in within if depth == level]
     ends = [*(start for start, _ in places[1:]), end]
     for (begin, text), finish in zip(places, ends, strict=False):
         yield begin, "section", above + text
@@ -134,9 +134,11 @@ def _below(
 
 def _several_decisions(headings: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Return the headings of a file's decisions if it holds more than one."""
-    named = [each for each in headings if each[1] <= 2 and _DECISION_NAME.fullmatch(each[2])]
+    named = [
+        heading for heading in headings if heading[1] <= 2 and _DECISION_NAME.fullmatch(heading[2])
+    ]
     level = max((level for _, level, _ in named), default=0)
-    records = [each for each in named if each[1] == level]
+    records = [heading for heading in named if heading[1] == level]
     return records if len(records) > 1 else []
 
 

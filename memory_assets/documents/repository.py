@@ -32,8 +32,8 @@ def repo_slug(root: Path) -> str:
         url = config['remote "origin"']["url"]
     except (OSError, UnicodeDecodeError, Error, KeyError):
         return root.name
-    found = _SLUG.search(url)
-    return found[1] if found else root.name
+    match = _SLUG.search(url)
+    return match[1] if match else root.name
 
 
 def tracked_paths(root: Path) -> frozenset[str]:

@@ -19,23 +19,23 @@ _MAX_HEADING = 120
 
 def dockerfile(source: Source) -> list[Cut]:
     """Cut at each FROM; what stands before the first goes with it."""
-    found = [
+    cuts = [
         Cut(source.with_comments(match.start()), "section", _line(match[1]), "stages")
         for match in _STAGE.finditer(source.text)
     ]
-    return _after_head(source, found, joins=True)
+    return _after_head(source, cuts, joins=True)
 
 
 def makefile(source: Source) -> list[Cut]:
     """Cut at each target, with the comments and the .PHONY line above it."""
-    found = []
+    cuts = []
     for match in _TARGET.finditer(source.text):
         start = source.with_comments(match.start())
         line = source.line(start)
         if line and _PHONY.match(source.text, source.line_starts[line - 1]):
             start = source.with_comments(source.line_starts[line - 1])
-        found.append(Cut(start, "definition", _line(match[1]), "targets"))
-    return _after_head(source, found, joins=False)
+        cuts.append(Cut(start, "definition", _line(match[1]), "targets"))
+    return _after_head(source, cuts, joins=False)
 
 
 def shell(source: Source) -> list[Cut]:
@@ -62,14 +62,14 @@ def _commands(source: Source, start: int, end: int) -> list[Cut]:
     return [Cut(start, "section", _line(first), "file")] if source.text[start:end].strip() else []
 
 
-def _after_head(source: Source, found: list[Cut], *, joins: bool) -> list[Cut]:
+def _after_head(source: Source, cuts: list[Cut], *, joins: bool) -> list[Cut]:
     """Return the cuts with one before them, if anything stands there."""
-    first = found[0].start if found else len(source.text)
+    first = cuts[0].start if cuts else len(source.text)
     head = source.text[:first].strip()
     if not head:
-        return found
+        return cuts
     heading = _line(next((line for line in head.splitlines() if not line.startswith("#")), head))
-    return [Cut(0, "section", heading, found[0].group if found else "", joins), *found]
+    return [Cut(0, "section", heading, cuts[0].group if cuts else "", joins), *cuts]
 
 
 def _line(text: str) -> str:

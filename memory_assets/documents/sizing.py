@@ -91,7 +91,7 @@ def _spans(source: Source, cuts: Sequence[Cut], size: Size) -> Iterator[_Span]:
 
 def _size(source: Source, ranges: Iterable[tuple[int, int]], cut: Cut) -> int:
     """Return the tokens of ranges without what the cut leaves out."""
-    kept = (each for part in ranges for each in _without(*part, cut.left_out))
+    kept = (passage for part in ranges for passage in _without(*part, cut.left_out))
     return sum(source.size(*part) for part in kept)
 
 
@@ -289,7 +289,7 @@ def _sections(source: Source, span: _Span, size: Size) -> Iterator[Section]:
         ranges = passages(source, span.start, span.end, room, cut.edges)
     for number, own in enumerate(ranges):
         parts = [*(cut.context if number == 0 else ()), own]
-        kept = [each for part in parts for each in _without(*part, cut.left_out)]
+        kept = [passage for part in parts for passage in _without(*part, cut.left_out)]
         yield from _section(source, replace(cut, chunk_type=kind), kept)
 
 

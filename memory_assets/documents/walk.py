@@ -73,65 +73,65 @@ def walk(
     Raises:
         OSError: the root cannot be read.
     """
-    found = Walk()
+    listing = Walk()
     ignored_by_rule: set[str] = set()
     apart = {str(other) for other in others}
     pending: list[tuple[str, _Ignored]] = [
-        ("", _rules_of(root, "", _excluded_by_git(root, found), found))
+        ("", _rules_of(root, "", _excluded_by_git(root, listing), listing))
     ]
-    while pending and (most is None or len(found.files) < most):
+    while pending and (most is None or len(listing.files) < most):
         prefix, ignored = pending.pop()
         try:
             entries = sorted(os.scandir(root / prefix), key=lambda entry: entry.name)
         except OSError:
             if not prefix:
                 raise
-            found.skipped["unreadable directory"] += 1
+            listing.skipped["unreadable directory"] += 1
             continue
         for entry in entries:
             path = prefix + entry.name
             is_directory = entry.is_dir(follow_symlinks=False)
             reason = _kept_out(path, is_directory, ignored, is_sensitive)
             if entry.is_symlink():
-                found.skipped["link"] += 1
+                listing.skipped["link"] += 1
             elif reason is None and is_directory:
                 if str(root / path) in apart:
-                    found.skipped["directory of another workspace or memory"] += 1
+                    listing.skipped["directory of another workspace or memory"] += 1
                 else:
                     inner = f"{path}/"
-                    pending.append((inner, _rules_of(root, inner, ignored, found)))
+                    pending.append((inner, _rules_of(root, inner, ignored, listing)))
             elif reason is None:
                 with suppress(OSError):  # it vanished
-                    _add(found, path, entry.stat(follow_symlinks=False))
+                    _add(listing, path, entry.stat(follow_symlinks=False))
             elif reason == _BY_RULE:
                 ignored_by_rule.add(path)
-                found.skipped[reason] += not is_directory
+                listing.skipped[reason] += not is_directory
             elif reason:
-                found.skipped[reason] += 1
-    _tell_tracked(found, root, ignored_by_rule)
-    return found
+                listing.skipped[reason] += 1
+    _tell_tracked(listing, root, ignored_by_rule)
+    return listing
 
 
-def _tell_tracked(found: Walk, root: Path, ignored: set[str]) -> None:
+def _tell_tracked(listing: Walk, root: Path, ignored: set[str]) -> None:
     """Count apart the files that a rule leaves out and Git tracks nevertheless."""
     tracked = tracked_paths(root) if ignored else frozenset[str]()
     left_out = [path for path in tracked if not ignored.isdisjoint(accumulate(_parts(path)))]
-    found.skipped[_BY_RULE] -= len(ignored.intersection(left_out))
-    found.skipped[f"{_BY_RULE} though Git tracks them"] += len(left_out)
-    found.skipped = +found.skipped
+    listing.skipped[_BY_RULE] -= len(ignored.intersection(left_out))
+    listing.skipped[f"{_BY_RULE} though Git tracks them"] += len(left_out)
+    listing.skipped = +listing.skipped
 
 
 def _parts(path: str) -> Iterator[str]:
     """Yield the names of a path, with the slash before each but the first."""
     first, *others = path.split("/")
     yield first
-    yield from (f"/{each}" for each in others)
+    yield from (f"/{other}" for other in others)
 
 
 def found_at(root: Path, path: str, is_sensitive: Callable[[str], bool]) -> FoundFile | None:
     """Return the document at a path below `root`, as `walk` would; None if there is none."""
-    found = Walk()
-    ignored = _rules_of(root, "", _excluded_by_git(root, found), found)
+    listing = Walk()
+    ignored = _rules_of(root, "", _excluded_by_git(root, listing), listing)
     directories = list(accumulate(path.split("/")[:-1], "{}/{}".format))
     for place in (*directories, path):
         try:
@@ -143,9 +143,9 @@ def found_at(root: Path, path: str, is_sensitive: Callable[[str], bool]) -> Foun
         if kept_out or is_directory == (place == path):
             return None
         if is_directory:
-            ignored = _rules_of(root, f"{place}/", ignored, found)
-    _add(found, path, status)
-    return found.files.get(path)
+            ignored = _rules_of(root, f"{place}/", ignored, listing)
+    _add(listing, path, status)
+    return listing.files.get(path)
 
 
 def is_passed_over(path: str) -> bool:
@@ -167,15 +167,15 @@ def _kept_out(
     return None
 
 
-def _add(found: Walk, path: str, status: os.stat_result) -> None:
+def _add(listing: Walk, path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        found.skipped["no plain file"] += 1
+        listing.skipped["no plain file"] += 1
     elif status.st_size > MOST_BYTES:
-        found.skipped[f"larger than {MOST_BYTES // 1_000_000} MB"] += 1
+        listing.skipped[f"larger than {MOST_BYTES // 1_000_000} MB"] += 1
     elif not _is_text(path):
-        found.skipped["name that is not text"] += 1
+        listing.skipped["name that is not text"] += 1
     else:
-        found.files[path] = FoundFile(path, status.st_size, status.st_mtime_ns)
+        listing.files[path] = FoundFile(path, status.st_size, status.st_mtime_ns)
 
 
 def _is_text(path: str) -> bool:
@@ -195,23 +195,23 @@ def _is_ignored(path: bytes, is_directory: bool, ignored: _Ignored) -> bool:
     return False
 
 
-def _rules_of(root: Path, directory: str, outer: _Ignored, found: Walk) -> _Ignored:
+def _rules_of(root: Path, directory: str, outer: _Ignored, listing: Walk) -> _Ignored:
     """Return the rules that hold in a directory: those around it, and its own."""
     own = [
         (len(os.fsencode(directory)), rules)
         for name in IGNORE_FILES
-        if (rules := _read(root / directory / name, found)) is not None
+        if (rules := _read(root / directory / name, listing)) is not None
     ]
     return [*outer, *own] if own else outer
 
 
-def _excluded_by_git(root: Path, found: Walk) -> _Ignored:
-    rules = _read(root / ".git" / "info" / "exclude", found)
+def _excluded_by_git(root: Path, listing: Walk) -> _Ignored:
+    rules = _read(root / ".git" / "info" / "exclude", listing)
     return [] if rules is None else [(0, rules)]
 
 
-def _read(path: Path, found: Walk) -> RuleFile | None:
+def _read(path: Path, listing: Walk) -> RuleFile | None:
     rules = RULE_FILES.of(path)
     if rules is not None and rules.invalid:
-        found.skipped["rule of an ignore file that is not valid"] += rules.invalid
+        listing.skipped["rule of an ignore file that is not valid"] += rules.invalid
     return rules

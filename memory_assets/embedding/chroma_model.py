@@ -49,16 +49,16 @@ def stage_model(home: Path) -> Path:
         "vocab.txt": Path(__file__).with_name("vocab.txt").read_bytes(),
     }
     above.mkdir(parents=True, exist_ok=True)
-    made = Path(mkdtemp(prefix=".staging-", dir=above))
+    staging = Path(mkdtemp(prefix=".staging-", dir=above))
     try:
         for name, content in files.items():
-            (made / name).write_bytes(content)
+            (staging / name).write_bytes(content)
         if target.exists():
-            target.rename(made / "replaced")
-        made.rename(target)
+            target.rename(staging / "replaced")
+        staging.rename(target)
         shutil.rmtree(target / "replaced", ignore_errors=True)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
     return target
 
 

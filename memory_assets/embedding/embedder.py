@@ -59,7 +59,7 @@ def embed_redacted(
     vector_of = dict(zip(distinct, embedder.embed(distinct), strict=True))
     vectors = np.empty((len(texts), embedder.dimension), dtype=np.float32)
     for at, (text, context) in enumerate(zip(texts, contexts, strict=True)):
-        both = [vector_of[each] for each in (text, context) if each]
+        both = [vector_of[words] for words in (text, context) if words]
         vectors[at] = both[0] if len(both) == 1 else _between(*both)
     return vectors
 

@@ -130,18 +130,18 @@ def _vectors(answered: bytes, count: int) -> NDArray[np.float32]:
     try:
         data = json.loads(answered)["data"]
         rows = {int(row.get("index", at)): row["embedding"] for at, row in enumerate(data)}
-        found = [np.asarray(rows[at], dtype=np.float32) for at in sorted(rows)]
+        arrays = [np.asarray(rows[at], dtype=np.float32) for at in sorted(rows)]
     except (ValueError, TypeError, KeyError, AttributeError):
         raise Refused("answers something else than embeddings") from None
     if sorted(rows) != list(range(count)):
         raise Refused(f"answers {len(rows)} vectors to {count} texts", again=True)
-    for vector in found:
+    for vector in arrays:
         if vector.shape != (DIMENSION,):
             raise Refused(
                 f"answers vectors of {vector.size} numbers; memory holds {DIMENSION}. Choose a "
                 "model of that length"
             )
-    vectors = np.stack(found)
+    vectors = np.stack(arrays)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(vectors).all() or not lengths.all():
         raise Refused("answers a vector without a direction (NaN, infinite or zero)")

@@ -65,10 +65,10 @@ def _located() -> Path:
 
 def verify(content: bytes, sha256: str, name: str, remedy: str) -> None:
     """Raise `EmbedderUnavailable` unless `content` has the hash `sha256`."""
-    found = hashlib.sha256(content).hexdigest()
-    if found != sha256:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != sha256:
         raise EmbedderUnavailable(
-            f"{name} is not the expected file (sha256 {found[:12]}…, expected {sha256[:12]}…): "
+            f"{name} is not the expected file (sha256 {digest[:12]}…, expected {sha256[:12]}…): "
             f"{remedy}"
         )
 
@@ -92,8 +92,8 @@ class WordPieces:
     def known_share(self, text: str) -> float:
         """Return the share of a text's word pieces that the model knows, punctuation left out; 0 of
         a text without any. Of most scripts it has single letters, but no words."""
-        made = self._tokenizer.encode(_encodable(text)).tokens
-        pieces = [piece.removeprefix("##") for piece in made]
+        raw_pieces = self._tokenizer.encode(_encodable(text)).tokens
+        pieces = [piece.removeprefix("##") for piece in raw_pieces]
         pieces = [piece for piece in pieces if piece == UNKNOWN or any(map(str.isalnum, piece))]
         known = [piece for piece in pieces if piece.isascii() or len(piece) >= _SHORTEST_WORD]
         return (len(known) - known.count(UNKNOWN)) / len(pieces) if pieces else 0.0

@@ -136,8 +136,8 @@ class Graph:
 
     def body(self, inputs: Mapping[str, type], outputs: Mapping[str, type]) -> bytes:
         """Return the graph as an attribute of a node of another graph, which runs it."""
-        ends = [_value(11, *each) for each in inputs.items()]
-        ends += [_value(12, *each) for each in outputs.items()]
+        ends = [_value(11, *item) for item in inputs.items()]
+        ends += [_value(12, *item) for item in outputs.items()]
         return b"".join((_text(2, "graph"), *self._parts, *ends))
 
 

@@ -65,10 +65,10 @@ class HttpServer:
 
     def _connection(self) -> tuple[HTTPConnection, str]:
         """Return the connection of this thread, and what comes before paths."""
-        found: tuple[HTTPConnection, str] | None = getattr(self._of_thread, "connection", None)
-        if found is None:
-            found = self._of_thread.connection = self._connect(urlsplit(self.url))
-        return found
+        connected: tuple[HTTPConnection, str] | None = getattr(self._of_thread, "connection", None)
+        if connected is None:
+            connected = self._of_thread.connection = self._connect(urlsplit(self.url))
+        return connected
 
     def _connect(self, server: SplitResult) -> tuple[HTTPConnection, str]:
         secure = server.scheme == "https"

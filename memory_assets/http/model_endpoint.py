@@ -56,8 +56,8 @@ class Refused(Exception):
 def family_of(name: str) -> str:
     """Return the name of the space of the vectors that a model makes: for one at an endpoint that
     of `family_of_model`, else its own."""
-    found = _NAME.fullmatch(name)
-    return name if found is None else family_of_model(found["model"])
+    match = _NAME.fullmatch(name)
+    return name if match is None else family_of_model(match["model"])
 
 
 def family_of_model(model: str) -> str:
@@ -190,10 +190,10 @@ def parse_endpoint(
     Raises:
         EndpointFailed: the name has another form.
     """
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         raise EndpointFailed(f"{setting} is not {_FORM}")
-    urls = [url.rstrip("/") for url in found["urls"].split(",")]
+    urls = [url.rstrip("/") for url in match["urls"].split(",")]
     for url in urls:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -202,7 +202,7 @@ def parse_endpoint(
             raise EndpointFailed(
                 f"{setting}: the URL has more than host and path; give the key by {setting}_KEY"
             )
-    return found["model"], [HttpServer(url, key, seconds) for url in urls]
+    return match["model"], [HttpServer(url, key, seconds) for url in urls]
 
 
 def _host(url: str) -> str:

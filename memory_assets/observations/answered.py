@@ -113,18 +113,18 @@ def decides(question: str, answer: str) -> bool:
 
 def features(question: str, answer: str) -> set[str]:
     """Return what the model sees of an answer: between `<>` what it and its question are about."""
-    found = {name for name, pattern in _IN_QUESTION.items() if pattern.search(question)}
-    found |= {name for name, pattern in _IN_ANSWER.items() if pattern.search(answer)}
+    names = {name for name, pattern in _IN_QUESTION.items() if pattern.search(question)}
+    names |= {name for name, pattern in _IN_ANSWER.items() if pattern.search(answer)}
     if len(answer) > _LONGEST_OPTION:
-        found.add("<typed>")
+        names.add("<typed>")
     if len(answer.split()) < _SHORT:
-        found.add("<few words>")
+        names.add("<few words>")
     if sum(not one.isascii() for one in question) > _FOREIGN * len(question):
-        found.add("<foreign>")
-    chosen = "<asks for a choice>" in found and 3 <= len(answer) <= _LONGEST_OPTION
-    if chosen and not found & {"<asks how to go on>", "<no choice>"}:
-        found.add("<a choice>")
-    return found
+        names.add("<foreign>")
+    chosen = "<asks for a choice>" in names and 3 <= len(answer) <= _LONGEST_OPTION
+    if chosen and not names & {"<asks how to go on>", "<no choice>"}:
+        names.add("<a choice>")
+    return names
 
 
 @lru_cache(maxsize=1)

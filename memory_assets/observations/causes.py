@@ -47,7 +47,7 @@ def cause(turn: Turn, said: Sequence[Said]) -> Said | None:
         and not (DID.search(one.plain) or _GOES_ON.match(one.plain))
         and not POINTS_BACK.match(cause_of(one))
     ]
-    score, _, best = max(scored, key=lambda each: each[:2], default=(0.0, 0, None))
+    score, _, best = max(scored, key=lambda entry: entry[:2], default=(0.0, 0, None))
     return best if score >= _LEAST_SCORE else None
 
 

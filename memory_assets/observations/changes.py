@@ -182,11 +182,11 @@ def _commits(
             turns = (*(earlier for earlier, _ in worked), turn)
             modified = touched(session, records).modified
             told = [
-                (each.id, cause_of(one))
-                for each in (*(earlier for earlier, _ in since), turn)
+                (member.id, cause_of(one))
+                for member in (*(earlier for earlier, _ in since), turn)
                 if len(calls) == 1
-                and (one := stated_in.get(each.id))
-                and (each in turns or _speaks_of(one, modified))
+                and (one := stated_in.get(member.id))
+                and (member in turns or _speaks_of(one, modified))
             ]
             moment = _commit(call, turns, records, modified, [text for _, text in told])
             yield moment, [turn_id for turn_id, _ in told]
@@ -221,16 +221,16 @@ def _commit(
     modified: Sequence[RedactedText],
     faults: Sequence[RedactedText],
 ) -> Moment:
-    made = call.made
+    commit = call.made
     body = _body(call.message)
-    kind = type_of_work(made.subject, modified, " ".join(body))
-    if faults and may_repair(made.subject) and not only_tests(modified):
+    kind = type_of_work(commit.subject, modified, " ".join(body))
+    if faults and may_repair(commit.subject) and not only_tests(modified):
         kind = "bugfix"
     facts: list[RedactedText] = []
-    if made.sha:
+    if commit.sha:
         sha = call.sha
-        on_branch = compose("Commit {} on {}.", sha, made.branch)
-        facts.append(on_branch if made.branch else compose("Commit {}.", sha))
+        on_branch = compose("Commit {} on {}.", sha, commit.branch)
+        facts.append(on_branch if commit.branch else compose("Commit {}.", sha))
     if modified:
         facts.append(compose("Changed: {}.", listing(modified, 8)))
     return Moment(
@@ -238,7 +238,7 @@ def _commit(
         anchor=call.record,
         began=records[0] if records else call.record,
         turns=turns,
-        title=made.subject,
+        title=commit.subject,
         narrative=[*body, *faults, asked(*turns)],
         facts=facts,
         concepts=[
@@ -264,10 +264,10 @@ def _is_kept(session: SessionTurns, moment: Moment, *, holds: bool) -> bool:
 def _body(command: RedactedText) -> list[RedactedText]:
     """The sentences of the commit's message below its subject."""
     at = max(command.find("git commit"), 0)
-    found = _BODY.search(command, at)
-    if found is None:
+    hit = _BODY.search(command, at)
+    if hit is None:
         return []
-    body = command.cut(*found.span("body"))
+    body = command.cut(*hit.span("body"))
     paragraph = [one.text for one in sentences(body)[:6]]
     return [text for text in paragraph if not _TRAILER.match(text) and len(text) > _FEWEST_LETTERS][
         :4
@@ -335,10 +335,10 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
     """Return the sentences that say what was done to what, the most telling first."""
     scored = [
         (done_score(one), -place, one)
-        for place, one in enumerate(without_colon(each, whole_only=True) for each in said)
+        for place, one in enumerate(without_colon(statement, whole_only=True) for statement in said)
         if not one.recap
     ]
-    best = sorted((each for each in scored if each[0] >= least), key=lambda each: each[:2])
+    best = sorted((entry for entry in scored if entry[0] >= least), key=lambda entry: entry[:2])
     return [
         one.text
         for _, _, one in reversed(best)

@@ -88,31 +88,31 @@ def answers(
         if record.tool_name == "request_user_input":
             if record.kind == "tool_use":
                 asked = {
-                    found["id"]: _unquoted(record.text, found, "question")
-                    for found in _ASKED_FOR.finditer(record.text)
+                    match["id"]: _unquoted(record.text, match, "question")
+                    for match in _ASKED_FOR.finditer(record.text)
                 }
             else:
                 given = _GIVEN.finditer(record.text)
                 pairs = [
-                    (asked[found["id"]], _answer(_unquoted(record.text, found, "answer")))
-                    for found in given
-                    if found["id"] in asked
+                    (asked[match["id"]], _answer(_unquoted(record.text, match, "answer")))
+                    for match in given
+                    if match["id"] in asked
                 ]
                 yield record, pairs
         elif record.kind == "tool_result" and (opening := _ANSWERED.search(record.text)):
             given = _ANSWER.finditer(record.text, opening.end())
             pairs = [
                 (
-                    record.text.cut(*found.span("question")).squeezed(),
-                    _answer(record.text.cut(*found.span("answer"))),
+                    record.text.cut(*match.span("question")).squeezed(),
+                    _answer(record.text.cut(*match.span("answer"))),
                 )
-                for found in given
+                for match in given
             ]
             yield record, pairs
 
 
-def _unquoted(text: RedactedText, found: re.Match[str], group: str) -> RedactedText:
-    start, end = found.span(group)
+def _unquoted(text: RedactedText, match: re.Match[str], group: str) -> RedactedText:
+    start, end = match.span(group)
     return unescaped(text.cut(start + 1, end - 1)).squeezed()
 
 
@@ -158,10 +158,10 @@ def _describes(option: RedactedText) -> bool:
 
 def _options(text: RedactedText) -> dict[str, RedactedText]:
     """Return the options that a message lists, by label; of two with one label the last."""
-    found: dict[str, RedactedText] = {}
+    options: dict[str, RedactedText] = {}
     lines: Sequence[RedactedText] = text.lines()
     for line in lines:
         if option := _OPTION.match(line):
             told = plain_text(line.cut(option.start("text"))).sub(_TAIL, "").sub(_CELL_ENDS, ": ")
-            found[option["label"].lower()] = told
-    return found
+            options[option["label"].lower()] = told
+    return options

@@ -143,14 +143,16 @@ def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -
     """Yield the decisions in what the human said, as one."""
     told = [one.text for one in request_sentences(words)[:12] if not one.text.startswith("/")]
     is_short = len(words) <= _LONGEST_CONSTRAINED
-    found = [
+    statements = [
         text
         for text in told
         if (_settles(text) and _stands_alone(text)) or (is_short and _constrains(text))
     ]
-    if found:
-        account = [compose("The user said: {}", text) for text in found[:3]]
-        yield stated("decision", (turn,), record, found[0], account, found[:4], [TRADE_OFF])
+    if statements:
+        account = [compose("The user said: {}", text) for text in statements[:3]]
+        yield stated(
+            "decision", (turn,), record, statements[0], account, statements[:4], [TRADE_OFF]
+        )
 
 
 def _settles(text: str) -> bool:

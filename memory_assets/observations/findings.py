@@ -209,10 +209,10 @@ def _finding(text: RedactedText) -> RedactedText:
     plain = text.replace("’", "'")
     if not _is_whole(plain) or not _names_something(plain) or plain.count("[") != plain.count("]"):
         return EMPTY
-    if any(each.match(plain) for each in (_NO_FINDING, _FIRST_PERSON, POINTS_BACK)):
+    if any(pattern.match(plain) for pattern in (_NO_FINDING, _FIRST_PERSON, POINTS_BACK)):
         return EMPTY
     passing = (PLANNING, _UNSURE, _OF_THE_STATE)
-    return EMPTY if any(each.search(plain) for each in passing) else text
+    return EMPTY if any(pattern.search(plain) for pattern in passing) else text
 
 
 def left_over(turn: Turn) -> Iterator[Finding]:
@@ -262,7 +262,7 @@ def _statement(text: RedactedText) -> RedactedText:
     if not tells or plain.startswith("one ") or states_nothing(plain) or POINTS_BACK.match(plain):
         return EMPTY
     passing = (PLANNING, NOW, _UNSURE, _TO_YOU, _OF_THE_STATE)
-    return EMPTY if any(each.search(plain) for each in passing) else text
+    return EMPTY if any(pattern.search(plain) for pattern in passing) else text
 
 
 def _is_whole(plain: str) -> bool:

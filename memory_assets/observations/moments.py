@@ -210,7 +210,7 @@ def stated(
     """Return the moment of a record that states something, with what its turn was asked for, unless
     that is what is stated."""
     request = asked_in(turns[-1])
-    known = any(request.rstrip(".") in each for each in account)
+    known = any(request.rstrip(".") in sentence for sentence in account)
     return Moment(
         type=kind,
         anchor=anchor,

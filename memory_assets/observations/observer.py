@@ -36,13 +36,16 @@ def observe(session: SessionTurns) -> tuple[Observation, ...]:
     """
     if session.by_program:
         return ()
-    found: dict[tuple[str | None, int], Observation] = {}
+    observations: dict[tuple[str | None, int], Observation] = {}
     for moment in _moments(session):
         key = (moment.anchor.agent_id, moment.anchor.seq)
-        if key not in found:
-            found[key] = _observation(session, moment)
+        if key not in observations:
+            observations[key] = _observation(session, moment)
     return tuple(
-        sorted(found.values(), key=lambda one: (one.turn_index, one.agent_id or "", one.anchor_seq))
+        sorted(
+            observations.values(),
+            key=lambda one: (one.turn_index, one.agent_id or "", one.anchor_seq),
+        )
     )
 
 
@@ -91,9 +94,9 @@ def _found_by_the_way(
             yield _found(turn, left)
 
 
-def _found(turn: Turn, found: Sequence[Finding]) -> Moment:
-    first = found[0]
-    facts = [each.text for each in found]
+def _found(turn: Turn, statements: Sequence[Finding]) -> Moment:
+    first = statements[0]
+    facts = [finding.text for finding in statements]
     account = [*facts, first.then]
     if first.run is not None:
         facts.append(compose("Failed before: {}", first.run.text))

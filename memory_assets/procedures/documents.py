@@ -48,9 +48,9 @@ def documents(reads: Sequence[Read], sessions: int) -> list[Lasting]:
     """Return the documents that a third of so many sessions read, and three at least; none where
     there are none."""
     by_path: dict[str, list[Read]] = defaultdict(list)
-    for each in reads:
-        by_path[each.path].append(each)
-    counts = {path: len({each.session_id for each in of}) for path, of in by_path.items()}
+    for read in reads:
+        by_path[read.path].append(read)
+    counts = {path: len({read.session_id for read in of}) for path, of in by_path.items()}
     least = max(_FEWEST_SESSIONS, sessions * _SHARE)
     often = sorted(
         (path for path in counts if counts[path] >= least), key=lambda p: (-counts[p], p)
@@ -60,4 +60,4 @@ def documents(reads: Sequence[Read], sessions: int) -> list[Lasting]:
     best = often[:_MOST_LISTED]
     listed = ", ".join(f"`{path}`" for path in best)
     text = f"Documents that sessions of this project read before they work: {listed}."
-    return [shown_by("documents", text, [each for path in best for each in by_path[path]])]
+    return [shown_by("documents", text, [read for path in best for read in by_path[path]])]

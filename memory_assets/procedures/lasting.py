@@ -44,11 +44,11 @@ def shown_by(topic: str, text: str, evidence: Iterable[Evidence]) -> Lasting:
     """Return what some evidence shows: it is surer, the more sessions and turns there are."""
     turns: dict[str, dict[str, None]] = defaultdict(dict)
     times = []
-    for each in evidence:
-        turns[each.session_id].pop(each.turn_id, None)
-        turns[each.session_id][each.turn_id] = None
-        if each.at is not None:
-            times.append(each.at)
+    for piece in evidence:
+        turns[piece.session_id].pop(piece.turn_id, None)
+        turns[piece.session_id][piece.turn_id] = None
+        if piece.at is not None:
+            times.append(piece.at)
     count = sum(map(len, turns.values()))
     confidence = min(0.7 + 0.05 * (len(turns) - 1) + 0.02 * (count - 1), 0.95)
     sources = tuple(turn for of in turns.values() for turn in list(of)[-_LAST_TURNS:])

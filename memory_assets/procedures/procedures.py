@@ -74,12 +74,12 @@ class Shown:
     @property
     def turns(self) -> int:
         """In how many turns it worked."""
-        return len({each.turn_id for each in self.uses})
+        return len({use.turn_id for use in self.uses})
 
     @property
     def sessions(self) -> int:
         """In how many sessions it worked."""
-        return len({each.session_id for each in self.uses})
+        return len({use.session_id for use in self.uses})
 
     @property
     def rank(self) -> tuple[int, int, str]:
@@ -90,39 +90,41 @@ class Shown:
 def procedures(uses: Sequence[Use]) -> list[Lasting]:
     """Return the procedures of a project, one a purpose."""
     by_purpose: dict[str, list[Use]] = defaultdict(list)
-    for each in uses:
-        if each.purpose and not each.failed:
-            by_purpose[each.purpose].append(each)
-    found = []
+    for use in uses:
+        if use.purpose and not use.failed:
+            by_purpose[use.purpose].append(use)
+    lasting = []
     for purpose, of_purpose in by_purpose.items():
-        shown = sorted(filter(_tells, _commands(of_purpose)), key=lambda each: each.rank)
+        shown = sorted(filter(_tells, _commands(of_purpose)), key=lambda command: command.rank)
         best = shown[:_MOST_COMMANDS]
         if best:
             text = f"{_heading(purpose)}: {_listing(best)}."
-            found.append(shown_by(purpose, text, _uses(best)))
-    return found
+            lasting.append(shown_by(purpose, text, _uses(best)))
+    return lasting
 
 
 def tools(uses: Sequence[Use]) -> list[Lasting]:
     """Return how the programs are called that few other projects use, one a program."""
     by_program: dict[str, list[Use]] = defaultdict(list)
-    for each in uses:
-        if not each.purpose and not each.failed and each.program not in _COMMON:
-            by_program[each.program].append(each)
-    found = []
+    for call in uses:
+        if not call.purpose and not call.failed and call.program not in _COMMON:
+            by_program[call.program].append(call)
+    lasting = []
     for program, of_program in by_program.items():
-        sessions = len({each.session_id for each in of_program})
+        sessions = len({call.session_id for call in of_program})
         if sessions < 2 or len(of_program) < _FEWEST_USES or not _PROGRAM.fullmatch(program):
             continue
         shown = _grouped(of_program, lambda use: use.form.replace("_", "…"))
-        best = sorted((each for each in shown if len(each.uses) > 1), key=lambda each: each.rank)
-        told = {each.command for each in best}
-        best = [each for each in best if each.command + _GOES_ON not in told]
-        if len(best) > 1 and any(_VERB.match(each.command) for each in best):
+        best = sorted(
+            (group for group in shown if len(group.uses) > 1), key=lambda group: group.rank
+        )
+        told = {group.command for group in best}
+        best = [group for group in best if group.command + _GOES_ON not in told]
+        if len(best) > 1 and any(_VERB.match(group.command) for group in best):
             forms = best[:_MOST_FORMS]
             text = f"`{program}` is used in this project: {_listing(forms)}."
-            found.append(shown_by(f"tool {program}", text, _uses(forms)))
-    return found
+            lasting.append(shown_by(f"tool {program}", text, _uses(forms)))
+    return lasting
 
 
 def _commands(uses: Iterable[Use]) -> list[Shown]:
@@ -130,25 +132,25 @@ def _commands(uses: Iterable[Use]) -> list[Shown]:
     with the same beginning, whose different ends are shown as "…"."""
     exact = _grouped(uses, lambda use: use.command if use.text else "")
     kept = [
-        each
-        for each in exact
-        if _repeated(each) and len(each.command) <= LONGEST and not names_files(each.uses[0])
+        shown
+        for shown in exact
+        if _repeated(shown) and len(shown.command) <= LONGEST and not names_files(shown.uses[0])
     ]
-    whole = {each.command for each in kept}
-    rest = [use for each in exact if each.command not in whole for use in each.uses]
+    whole = {shown.command for shown in kept}
+    rest = [use for shown in exact if shown.command not in whole for use in shown.uses]
     begun = _grouped(rest, lambda use: start if (start := beginning(use)) not in whole else "")
     kept += [
-        Shown(each.command + _GOES_ON, each.uses)
-        for each in begun
-        if _repeated(each) and len(each.command) <= LONGEST
+        Shown(shown.command + _GOES_ON, shown.uses)
+        for shown in begun
+        if _repeated(shown) and len(shown.command) <= LONGEST
     ]
     return kept
 
 
 def _grouped(uses: Iterable[Use], key: Callable[[Use], str]) -> list[Shown]:
     groups: dict[str, list[Use]] = defaultdict(list)
-    for each in uses:
-        groups[key(each)].append(each)
+    for use in uses:
+        groups[key(use)].append(use)
     return [Shown(command, tuple(of)) for command, of in groups.items() if command]
 
 
@@ -193,8 +195,8 @@ def _heading(purpose: str) -> str:
 
 
 def _listing(shown: Iterable[Shown]) -> str:
-    return ", ".join(f"`{each.command}`" for each in shown)
+    return ", ".join(f"`{group.command}`" for group in shown)
 
 
 def _uses(shown: Iterable[Shown]) -> list[Use]:
-    return [use for each in shown for use in each.uses]
+    return [use for command in shown for use in command.uses]

@@ -47,20 +47,20 @@ def findings(session: SessionTurns) -> Findings | None:
 
 def lasting_of(sessions: Iterable[Findings]) -> list[Lasting]:
     """Return what the sessions of a project show together, the surest first."""
-    found = list(sessions)
-    every_use = [use for each in found for use in each.uses]
-    changes = [one for each in found for one in each.changed]
-    reads = [one for each in found for one in each.reads]
+    all_findings = list(sessions)
+    every_use = [use for session in all_findings for use in session.uses]
+    changes = [one for session in all_findings for one in session.changed]
+    reads = [one for session in all_findings for one in session.reads]
     lasting = [
         *procedures(every_use),
         *traps(every_use),
         *tools(every_use),
         *together(changes),
         *kept_up(changes),
-        *commit_style([one for each in found for one in each.commits]),
+        *commit_style([one for session in all_findings for one in session.commits]),
         *documents(reads, len({one.session_id for one in reads})),
     ]
-    return sorted(lasting, key=lambda each: (-each.confidence, each.topic))
+    return sorted(lasting, key=lambda trait: (-trait.confidence, trait.topic))
 
 
 _FEWEST = 5
@@ -89,17 +89,17 @@ def committed(session: SessionTurns) -> Iterator[Committed]:
     calls = Calls()
     for turn in session.turns:
         for record in turn.records:
-            for made in made_in(record, calls.ended(record)):
+            for commit in made_in(record, calls.ended(record)):
                 where = (session.session_id, turn.id, record.timestamp)
-                yield Committed(str(made.subject), str(made.branch), *where)
+                yield Committed(str(commit.subject), str(commit.branch), *where)
 
 
 def commit_style(commits: Sequence[Committed]) -> list[Lasting]:
     """Return how subjects are worded and branches are named, as far as nearly all agree."""
-    found = []
-    matched = [(each, _CONVENTIONAL.match(each.subject)) for each in commits]
-    conventional = [(each, match) for each, match in matched if match]
-    sessions = {each.session_id for each, _ in conventional}
+    lasting = []
+    matched = [(commit, _CONVENTIONAL.match(commit.subject)) for commit in commits]
+    conventional = [(commit, match) for commit, match in matched if match]
+    sessions = {commit.session_id for commit, _ in conventional}
     if (
         len(conventional) >= _FEWEST
         and len(sessions) >= _FEWEST_SESSIONS
@@ -110,30 +110,30 @@ def commit_style(commits: Sequence[Committed]) -> list[Lasting]:
         scope = " with a scope" if scoped >= _SHARE * len(conventional) else ""
         listed = ", ".join(f"`{name}`" for name in sorted(dict(types.most_common(4))))
         text = f"Commit subjects here are conventional commits{scope}; types used: {listed}."
-        found.append(shown_by("commit subjects", text, [each for each, _ in conventional]))
+        lasting.append(shown_by("commit subjects", text, [commit for commit, _ in conventional]))
     if main := _main_branch(commits):
         text = f"Commits are made on `{main}` itself here, without a branch."
-        found.append(
-            shown_by("main branch", text, [each for each in commits if each.branch == main])
+        lasting.append(
+            shown_by("main branch", text, [commit for commit in commits if commit.branch == main])
         )
-    branches = {each.branch for each in commits if _BRANCH.fullmatch(each.branch)}
+    branches = {commit.branch for commit in commits if _BRANCH.fullmatch(commit.branch)}
     prefixes = Counter(name.split("/")[0] for name in branches)
     if prefixes:
         prefix, count = prefixes.most_common(1)[0]
         told = prefix not in _USUAL and count >= _FEWEST_BRANCHES
         if told and count >= _SHARE * len(branches):
             text = f"Branches here are named `{prefix}/…`."
-            evidence = [each for each in commits if each.branch.startswith(f"{prefix}/")]
-            found.append(shown_by("branch names", text, evidence))
-    return found
+            evidence = [commit for commit in commits if commit.branch.startswith(f"{prefix}/")]
+            lasting.append(shown_by("branch names", text, evidence))
+    return lasting
 
 
 def _main_branch(commits: Sequence[Committed]) -> str:
     """Return the main branch, if the commits of several sessions are on it, "" otherwise."""
     for name in ("main", "master"):
-        on_it = [each for each in commits if each.branch == name]
-        sessions = {each.session_id for each in on_it}
-        named = [each for each in commits if each.branch]
+        on_it = [commit for commit in commits if commit.branch == name]
+        sessions = {commit.session_id for commit in on_it}
+        named = [commit for commit in commits if commit.branch]
         if len(on_it) >= _FEWEST and len(sessions) > 2 and len(on_it) >= _SHARE * len(named):
             return name
     return ""

@@ -74,5 +74,5 @@ def script_of(words: list[str]) -> str:
         named = words[:1] if "/" in words[0] else []
     else:
         named = given[1:2] if given[:1] == ["run"] else given[:1]
-    paths = (each for each in named if _SCRIPT.fullmatch(each) and not _FOREIGN.search(each))
+    paths = (path for path in named if _SCRIPT.fullmatch(path) and not _FOREIGN.search(path))
     return next(paths, "").removeprefix("./")

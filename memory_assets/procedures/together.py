@@ -42,7 +42,7 @@ def changed(session: SessionTurns) -> Iterator[Changed]:
         paths = (str(path).replace("\\", "/") for path in touched(session, turn.records).modified)
         files = frozenset(path for path in paths if not _ROOTED.match(path))
         if files and len(files) <= _IN_A_TURN:
-            times = [each.timestamp for each in turn.records if each.timestamp is not None]
+            times = [record.timestamp for record in turn.records if record.timestamp is not None]
             yield Changed(files, session.session_id, turn.id, max(times, default=None))
 
 
@@ -50,9 +50,9 @@ def together(changes: Sequence[Changed]) -> list[Lasting]:
     """Return the groups of files that are alike (of one name, or one directory and kind) and were
     changed in the same turns, in three of them or more."""
     turns: dict[str, set[str]] = defaultdict(set)
-    for each in changes:
-        for file in each.files:
-            turns[file].add(each.turn_id)
+    for change in changes:
+        for file in change.files:
+            turns[file].add(change.turn_id)
     often = sorted(file for file, of in turns.items() if len(of) >= _FEWEST_TURNS)
     groups: list[set[str]] = []
     for file in often:
@@ -61,39 +61,39 @@ def together(changes: Sequence[Changed]) -> list[Lasting]:
             joined = [group for group in groups if group & (mates | {file})]
             groups = [group for group in groups if group not in joined]
             groups.append({file}.union(mates, *joined))
-    found = []
+    lasting = []
     for group in groups:
         files = sorted(group)[:_MOST_FILES]
-        evidence = [each for each in changes if len(each.files & group) > 1]
-        if len({each.session_id for each in evidence}) < 2 and all(
+        evidence = [change for change in changes if len(change.files & group) > 1]
+        if len({change.session_id for change in evidence}) < 2 and all(
             PurePosixPath(file).suffix in _PROSE for file in files
         ):
             continue  # the notes of one piece of work
         listed = ", ".join(f"`{file}`" for file in files)
         text = f"Changed together, so look at all of them: {listed}."
-        found.append(shown_by(f"together {files[0]}", text, evidence))
-    return found
+        lasting.append(shown_by(f"together {files[0]}", text, evidence))
+    return lasting
 
 
 def kept_up(changes: Sequence[Changed]) -> list[Lasting]:
     """Return the documents, settings and scripts that most sessions which change anything change,
     in three of them or more."""
     sessions: dict[str, set[str]] = defaultdict(set)
-    for each in changes:
-        for file in each.files:
-            sessions[file].add(each.session_id)
-    least = max(_FEWEST_SESSIONS, len({each.session_id for each in changes}) * _MOST_SESSIONS)
-    found = []
+    for change in changes:
+        for file in change.files:
+            sessions[file].add(change.session_id)
+    least = max(_FEWEST_SESSIONS, len({change.session_id for change in changes}) * _MOST_SESSIONS)
+    lasting = []
     for file, of in sorted(sessions.items()):
         if len(of) >= least and PurePosixPath(file).suffix in _KEPT:
             text = (
                 f"`{file}` is changed in most sessions that change anything in this project: see "
                 "whether a change belongs there, too."
             )
-            found.append(
+            lasting.append(
                 shown_by(f"kept {file}", text, [one for one in changes if file in one.files])
             )
-    return found
+    return lasting
 
 
 def _go_together(one: str, other: str, turns: dict[str, set[str]]) -> bool:
@@ -115,6 +115,6 @@ def _alike(one: str, other: str) -> bool:
 def _manifests(first: PurePosixPath, second: PurePosixPath) -> bool:
     """Whether both are small descriptions of a package for one tool each."""
     return all(
-        re.search(r"plugin|package|manifest|extension|marketplace", each.name)
-        for each in (first, second)
+        re.search(r"plugin|package|manifest|extension|marketplace", path.name)
+        for path in (first, second)
     )

@@ -48,11 +48,11 @@ class _Pair:
 def traps(uses: Sequence[Use]) -> list[Lasting]:
     """Return one trap for each command that failed in several turns, or for which another that
     worked was used again, with what worked instead. A command that later worked is none."""
-    found: dict[str, list[_Pair]] = defaultdict(list)
+    by_topic: dict[str, list[_Pair]] = defaultdict(list)
     for pair in _pairs(uses):
-        found[pair.topic].append(pair)
+        by_topic[pair.topic].append(pair)
     lasting = []
-    for topic, pairs in found.items():
+    for topic, pairs in by_topic.items():
         last = pairs[-1]
         turns = {pair.failed.turn_id for pair in pairs}
         again = [use for use in uses if last.worked and _as(last.worked, use)]
@@ -143,13 +143,13 @@ def _calling(name: str, worked: Use) -> str:
     """Return the beginning of a command up to a program that it calls."""
     if not worked.text:
         return f"{worked.words[0]} …" if worked.program == name else ""
-    found = re.search(rf"(?:^|[\s/]){re.escape(name)}(?=\s|$)", worked.text)
-    return f"{worked.text[: found.end()]} …" if found else ""
+    match = re.search(rf"(?:^|[\s/]){re.escape(name)}(?=\s|$)", worked.text)
+    return f"{worked.text[: match.end()]} …" if match else ""
 
 
 def _missing(failed: Use) -> str:
-    found = _NOT_FOUND.search(failed.error)
-    return next(filter(None, found.groups()), "") if found else ""
+    match = _NOT_FOUND.search(failed.error)
+    return next(filter(None, match.groups()), "") if match else ""
 
 
 def _is_other_form(failed: Use, worked: Use) -> bool:

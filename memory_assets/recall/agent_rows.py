@@ -84,19 +84,19 @@ def _shown(stores: Stores, memories: Sequence[StoredMemory]) -> list[dict[str, A
     """Return memories as JSON, with why they are archived, and in what they differ from each that
     they contradict."""
     archived = stores.journal.archived()
-    named = {name for each in memories for name in each.contradicts}
+    named = {name for memory in memories for name in memory.contradicts}
     known = stores.journal.memories() if named else []
-    said = {each.memory_id: each.text for each in known if each.memory_id in named}
+    said = {memory.memory_id: memory.text for memory in known if memory.memory_id in named}
     return [
         {
-            **_plain(each),
+            **_plain(memory),
             "differences": [
-                difference(each.text, said[name]) if name in said else ""
-                for name in each.contradicts
+                difference(memory.text, said[name]) if name in said else ""
+                for name in memory.contradicts
             ],
-            "archived": archived.get(each.memory_id, ""),
+            "archived": archived.get(memory.memory_id, ""),
         }
-        for each in memories
+        for memory in memories
     ]
 
 
@@ -110,11 +110,11 @@ def conversation(
     """
     turns = []
     if has_journal(stores.data_dir):
-        turns = [_plain(each) for each in stores.journal.turns(conversation_id)]
-    found = memories(stores, MemoriesRequest(conversation=conversation_id, n=_ALL))
-    if not (turns or found):
+        turns = [_plain(turn) for turn in stores.journal.turns(conversation_id)]
+    remembered = memories(stores, MemoriesRequest(conversation=conversation_id, n=_ALL))
+    if not (turns or remembered):
         raise NotFound(f"no conversation {conversation_id} in memory")
-    return turns, found
+    return turns, remembered
 
 
 def partition_about(project: str) -> str:
@@ -123,7 +123,7 @@ def partition_about(project: str) -> str:
 
 
 def _plain(written: StoredMemory | ConversationTurn) -> dict[str, Any]:
-    values = {name: each for name, each in asdict(written).items() if name not in _NOT_SHOWN}
+    values = {name: field for name, field in asdict(written).items() if name not in _NOT_SHOWN}
     return {**values, "ts": written.ts.isoformat().replace("+00:00", "Z")}
 
 
@@ -171,8 +171,8 @@ def _memory_beginning(stores: Stores, text: str) -> str:
     """Return the id of the only memory that begins so, or the text itself."""
     if stores.journal.place_of(text) is not None:
         return text
-    ids = (each.memory_id for each in stores.journal.memories())
-    begun = [each for each in ids if each.startswith(text)]
+    ids = (memory.memory_id for memory in stores.journal.memories())
+    begun = [name for name in ids if name.startswith(text)]
     if len(begun) > 1:
         raise ConfigurationError(
             f"{len(begun)} memories begin with {text!r}: {listed(begun)}; give more of the id"
@@ -185,11 +185,11 @@ def short_memory_ids(stores: Stores) -> dict[str, str]:
     more."""
     if not has_journal(stores.data_dir):
         return {}
-    ids = sorted(each.memory_id for each in stores.journal.memories())
+    ids = sorted(memory.memory_id for memory in stores.journal.memories())
     short: dict[str, str] = {}
     for own, *beside in zip(ids, ("", *ids), (*ids[1:], ""), strict=False):
         length = len(MEMORY_HEAD) + _SHORTEST
-        while any(each.startswith(own[:length]) for each in beside) and length < len(own):
+        while any(other.startswith(own[:length]) for other in beside) and length < len(own):
             length += 1
         short[own] = own[:length]
     return short
@@ -238,9 +238,9 @@ def trail_of(stores: Stores, memory_id: str) -> list[dict[str, Any]]:
         return []
     return [
         {
-            "at": datetime.fromtimestamp(each.at, UTC).isoformat().replace("+00:00", "Z"),
-            **{name: getattr(each, name) for name in ("what", "who", "why")},
-            "of": list(each.of),
+            "at": datetime.fromtimestamp(entry.at, UTC).isoformat().replace("+00:00", "Z"),
+            **{name: getattr(entry, name) for name in ("what", "who", "why")},
+            "of": list(entry.of),
         }
-        for each in stores.journal.trail(memory_id)
+        for entry in stores.journal.trail(memory_id)
     ]

@@ -46,8 +46,8 @@ def document_named(stores: Stores, text: str) -> NamedDocument | None:
     chunk = _CHUNK.fullmatch(text)
     document = (chunk["document"], chunk["chunk"]) if chunk else ("", "")
     for document_id, part in ((text, ""), document):
-        name, found, path = document_id.partition("::")
-        if not found:
+        name, separator, path = document_id.partition("::")
+        if not separator:
             continue
         partition = Workspace(name, Path()).partition
         products = stores.catalog.products.of_session(partition, path)
@@ -63,10 +63,10 @@ def chunk_rows(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]:
         NotFound: it has no such chunk.
     """
     rows = rows_of(stores.lake, WORKSPACE_CHUNKS, named.partition, named.path)
-    found = [row for row in rows if named.chunk in ("", row["chunk_id"])]
-    if not found:
+    chunks = [row for row in rows if named.chunk in ("", row["chunk_id"])]
+    if not chunks:
         raise NotFound(f"no chunk {named.chunk or named.path} in memory")
-    return found
+    return chunks
 
 
 def shown(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]:

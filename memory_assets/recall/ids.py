@@ -45,8 +45,8 @@ def parse_id(text: str) -> MemoryId:
         ConfigurationError: it looks like none of these.
     """
     for form in _FORMS:
-        if found := form.fullmatch(text):
-            parts = found.groupdict()
+        if match := form.fullmatch(text):
+            parts = match.groupdict()
             turn = parts.get("turn")
             kind = "turn" if parts["head"] in ("session", "") and turn else parts["head"]
             return MemoryId(parts["session"], None if turn is None else int(turn), kind)
@@ -61,5 +61,5 @@ def parse_id(text: str) -> MemoryId:
 def short_form(any_id: str) -> str:
     """Return the id of a session without what it begins with, of a turn as `SESSION:TURN`: both are
     taken wherever an id is. Other ids stay, and those of sessions with a colon."""
-    found = _SESSION_OR_TURN.fullmatch(any_id)
-    return ":".join(filter(None, found.groups())) if found else any_id
+    match = _SESSION_OR_TURN.fullmatch(any_id)
+    return ":".join(filter(None, match.groups())) if match else any_id

@@ -46,10 +46,10 @@ def project_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> st
         UnknownName: there is none.
         ConfigurationError: several are called so; lists them.
     """
-    found = projects_named(catalog, text, others)
-    if len(found) > 1:
-        raise _ambiguous(text, found)
-    return found[0]
+    names = projects_named(catalog, text, others)
+    if len(names) > 1:
+        raise _ambiguous(text, names)
+    return names[0]
 
 
 def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> list[str]:
@@ -65,27 +65,29 @@ def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> l
     known = catalog.projects() | set(others)
     if text in known:
         return [text]
-    found: set[str] = set()
+    meanings: set[str] = set()
     if text.strip():
-        found = next(filter(None, _meanings(catalog, text.strip(), known)), found)
+        meanings = next(filter(None, _meanings(catalog, text.strip(), known)), meanings)
     # What agents wrote about a project is named as the project is, and is not meant by it.
-    found -= {name for name in found if is_agent_memory(name) and project_in(name) in found}
-    if not found:
+    meanings -= {
+        name for name in meanings if is_agent_memory(name) and project_in(name) in meanings
+    }
+    if not meanings:
         if text.strip() == ".":
             raise UnknownName(
                 "no session of this directory is in memory; `memory sessions` lists those there are"
             )
         raise UnknownName(f"no project {text!r} in memory; known are: {listed(known)}")
-    namesakes = found if len(found) == 1 else _namesakes(catalog, text.strip(), found)
+    namesakes = meanings if len(meanings) == 1 else _namesakes(catalog, text.strip(), meanings)
     if not namesakes:
-        raise _ambiguous(text, found)
+        raise _ambiguous(text, meanings)
     return sorted(namesakes)
 
 
-def _namesakes(catalog: Catalog, text: str, found: set[str]) -> set[str]:
+def _namesakes(catalog: Catalog, text: str, candidates: set[str]) -> set[str]:
     """Return the projects whose directory has that name, or ends with those names."""
     end = f"/{folded(text)}"
-    places = (*_roots(catalog, found).items(), *_directories(catalog, found).items())
+    places = (*_roots(catalog, candidates).items(), *_directories(catalog, candidates).items())
     return {
         name
         for place, names in places
@@ -94,8 +96,8 @@ def _namesakes(catalog: Catalog, text: str, found: set[str]) -> set[str]:
     }
 
 
-def _ambiguous(text: str, found: Collection[str]) -> ConfigurationError:
-    return ConfigurationError(f"project {text!r} can mean {listed(found)}; give one of them")
+def _ambiguous(text: str, names: Collection[str]) -> ConfigurationError:
+    return ConfigurationError(f"project {text!r} can mean {listed(names)}; give one of them")
 
 
 def project_written_about(stores: Stores, text: str) -> str:
@@ -146,10 +148,10 @@ def projects_read_about(stores: Stores, text: str) -> list[str]:
         BadArgument, ConfigurationError: as `project_written_about`.
     """
     try:
-        found = projects_named(stores.catalog, text)
+        names = projects_named(stores.catalog, text)
     except UnknownName:
         return [project_written_about(stores, text)]
-    return found if len(found) > 1 else [project_written_about(stores, text)]
+    return names if len(names) > 1 else [project_written_about(stores, text)]
 
 
 def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]]:
@@ -214,38 +216,38 @@ def _roots(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
 
 def _directories(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
     """Return the projects of each directory, which is in its one spelling."""
-    found: dict[str, set[str]] = {}
+    by_directory: dict[str, set[str]] = {}
     for directory, project in catalog.rows(
         "SELECT DISTINCT directory, project FROM sources WHERE directory != ''"
     ):
         if project in known:
-            found.setdefault(str(directory), set()).add(str(project))
-    return found
+            by_directory.setdefault(str(directory), set()).add(str(project))
+    return by_directory
 
 
 def _folders(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
     """Return the projects of the folders in which sessions of agents lie that have one for each
     project, of those that are called otherwise: it was moved, or a session went on in a working
     tree."""
-    found: dict[str, set[str]] = {}
+    by_folder: dict[str, set[str]] = {}
     for project, path, parts in catalog.rows(
         "SELECT project, path, facts ->> '$.parts' FROM sources"
         " WHERE agent IN ('claude-code', 'pi') AND agent_id = ''"
     ):
-        for each in (path, *(json.loads(parts) if parts else ())):
-            lies_in = os.path.basename(os.path.dirname(each))  # noqa: PTH119, PTH120 - of many
+        for load in (path, *(json.loads(parts) if parts else ())):
+            lies_in = os.path.basename(os.path.dirname(load))  # noqa: PTH119, PTH120 - of many
             folder = lies_in.strip("-")
             if folder and folder != str(project).strip("-") and project in known:
-                found.setdefault(folder, set()).add(str(project))
-    return found
+                by_folder.setdefault(folder, set()).add(str(project))
+    return by_folder
 
 
 def with_worktrees(catalog: Catalog, project: str) -> list[str]:
     """Return a project, and those of its repository's working trees if it is the repository's."""
     known = catalog.projects()
-    own = {each for each, names in _directories(catalog, known).items() if project in names}
-    inside = tuple(f"{each}{place}" for each in own for place in _WORKTREES)
-    found = {
+    own = {own_path for own_path, names in _directories(catalog, known).items() if project in names}
+    inside = tuple(f"{own_path}{place}" for own_path in own for place in _WORKTREES)
+    worktrees = {
         name
         for directory, names in _directories(catalog, known).items()
         if inside and directory.startswith(inside)
@@ -253,8 +255,8 @@ def with_worktrees(catalog: Catalog, project: str) -> list[str]:
     }
     for root, names in _roots(catalog, known).items():
         if project in names and spelled(root) in own:
-            found |= names
-    return [project, *sorted(found - {project})]
+            worktrees |= names
+    return [project, *sorted(worktrees - {project})]
 
 
 def end_of_project(known: Iterable[str], project: str) -> str:
@@ -324,8 +326,8 @@ def _commit_beginning(lake: Lake, project: str, session_id: str, text: str) -> s
 
     table = COMMIT_LINKS if text.startswith("link") else SESSION_COMMITS
     rows = rows_of(lake, table, project, session_id, ["id"])
-    found = {str(row["id"]) for row in rows if row["id"].startswith(text)}
-    return found.pop() if len(found) == 1 else text
+    matching = {str(row["id"]) for row in rows if row["id"].startswith(text)}
+    return matching.pop() if len(matching) == 1 else text
 
 
 def short_id(stores: Stores, session_id: str) -> str:
@@ -333,7 +335,9 @@ def short_id(stores: Stores, session_id: str) -> str:
     session has."""
     beside = stores.catalog.products.sessions_beside(session_id)
     length = _SHORTEST
-    while length < len(session_id) and any(each.startswith(session_id[:length]) for each in beside):
+    while length < len(session_id) and any(
+        other.startswith(session_id[:length]) for other in beside
+    ):
         length += 1
     return session_id[:length]
 
@@ -374,8 +378,8 @@ def session_named(stores: Stores, text: str) -> tuple[str, str]:
     Raises:
         ConfigurationError, NotFound: see `id_named`.
     """
-    found = id_named(stores, text)
-    return found.project, found.parts.session_id
+    named = id_named(stores, text)
+    return named.project, named.parts.session_id
 
 
 def session_beginning(stores: Stores, text: str) -> tuple[str, str]:
@@ -388,11 +392,11 @@ def session_beginning(stores: Stores, text: str) -> tuple[str, str]:
     products = stores.catalog.products
     if (project := products.project_of(text)) is not None:
         return project, text
-    found = products.sessions_beginning(text)
-    if len(found) > 1:
+    matches = products.sessions_beginning(text)
+    if len(matches) > 1:
         raise ConfigurationError(
-            f"{len(found)} sessions begin with {text!r}: {listed(found)}; give more of the id"
+            f"{len(matches)} sessions begin with {text!r}: {listed(matches)}; give more of the id"
         )
-    for session_id in found:
-        return products.project_of(session_id) or found[session_id], session_id
+    for session_id in matches:
+        return products.project_of(session_id) or matches[session_id], session_id
     raise NotFound(f"no session {text} in memory; `memory sessions` lists them")

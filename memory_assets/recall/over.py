@@ -58,10 +58,12 @@ class Others(Generic[T]):
         # All are read again when one has changed: of a hundred that takes 60 ms.
         replicas = self._replicas(notes_of(self._own.data_dir))
         chosen = {
-            each.url: each for each in replicas if any(_is_meant(each.url, name) for name in over)
+            replica.url: replica
+            for replica in replicas
+            if any(_is_meant(replica.url, name) for name in over)
         }
-        names = labels([each.url for each in replicas])
-        memories = {names[url]: self._memory(each) for url, each in sorted(chosen.items())}
+        names = labels([replica.url for replica in replicas])
+        memories = {names[url]: self._memory(replica) for url, replica in sorted(chosen.items())}
         shard = self._own.settings.shard
         if self._own.has_catalog and any(
             name == ALL or (shard is not None and is_below(shard, name)) for name in over
@@ -117,7 +119,11 @@ class Others(Generic[T]):
         if not answers:
             raise next(iter(failed.values()))
         # A project or session that a memory does not have is no failure of it.
-        said = {name: str(each) for name, each in failed.items() if isinstance(each, StoreError)}
+        said = {
+            name: str(failure)
+            for name, failure in failed.items()
+            if isinstance(failure, StoreError)
+        }
         answer, holders = merged(answers, request, said)
         places: dict[str, list[int]] = {}
         for place, names in enumerate(holders):
@@ -210,24 +216,24 @@ def merged(
 
         ranked = newest_first(ranked)
     first, every = next(iter(answers.values())), list(answers.values())
-    missing = set.intersection(*(set(each.missing) for each in every))
-    asked = [word for each in every for word in each.corrected]
+    missing = set.intersection(*(set(reply.missing) for reply in every))
+    asked = [word for reply in every for word in reply.corrected]
     corrected = {  # a word that another memory knows is none that is nowhere
         word: to
-        for each in every
-        for word, to in each.corrected.items()
+        for reply in every
+        for word, to in reply.corrected.items()
         if asked.count(word) == len(every)
     }
-    degraded = next((each.degraded for each in every if each.degraded), None)
+    degraded = next((reply.degraded for reply in every if reply.degraded), None)
     best = tuple(ranked[: request.n])
     answer = replace(
         first,
         hits=best,
-        coverage=_together([each.coverage for each in every]),
+        coverage=_together([reply.coverage for reply in every]),
         degraded=degraded,
         reason="; ".join(_reasons(answers, failed)) or None,
-        older=sum(each.older for each in every),
-        machine=sum(each.machine for each in every),
+        older=sum(reply.older for reply in every),
+        machine=sum(reply.machine for reply in every),
         corrected=corrected,
         missing=tuple(word for word in first.missing if word in missing),
         filters={**first.filters, "over": ", ".join(answers)},
@@ -236,17 +242,17 @@ def merged(
 
 
 def _reasons(answers: Mapping[str, Answer], failed: Mapping[str, str]) -> Iterator[str]:
-    yield from (f"{name}: {each.reason}" for name, each in answers.items() if each.reason)
+    yield from (f"{name}: {answer.reason}" for name, answer in answers.items() if answer.reason)
     yield from (f"{name} was not searched: {reason}" for name, reason in failed.items())
 
 
 def _together(parts: Sequence[Coverage]) -> Coverage:
     counts = ("sessions", "turns", "rows", "indexed", "quarantined", "waiting")
     return Coverage(
-        **{name: sum(getattr(each, name) for each in parts) for name in counts},
-        as_of=min((each.as_of for each in parts if each.as_of), default=""),
-        ingest=next((each.ingest for each in parts if each.ingest), ""),
-        held_back=tuple(line for each in parts for line in each.held_back),
+        **{name: sum(getattr(part, name) for part in parts) for name in counts},
+        as_of=min((part.as_of for part in parts if part.as_of), default=""),
+        ingest=next((part.ingest for part in parts if part.ingest), ""),
+        held_back=tuple(line for part in parts for line in part.held_back),
     )
 
 
@@ -274,7 +280,7 @@ def _is_meant(url: str, name: str) -> bool:
 
 def pulled_names(data_dir: Path) -> list[str]:
     """Return the names of the memories that were pulled to a machine."""
-    return list(labels(each.url for each in replicas_of(data_dir)).values())
+    return list(labels(replica.url for replica in replicas_of(data_dir)).values())
 
 
 def labels(urls: Iterable[str]) -> dict[str, str]:

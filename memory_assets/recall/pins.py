@@ -68,9 +68,9 @@ def pins_by_session(stores: Stores) -> dict[tuple[str, str], list[dict[str, str]
     if not has_journal(stores.data_dir):
         return {}
     of_session: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for each in stores.journal.memories({"type": NOTE}, archived=False, sort="ts"):
-        pinned = {"id": str(each.entities[0]), "text": str(each.text)}
-        of_session.setdefault(pin_key(each.project, each.conversation_id), []).append(pinned)
+    for memory in stores.journal.memories({"type": NOTE}, archived=False, sort="ts"):
+        pinned = {"id": str(memory.entities[0]), "text": str(memory.text)}
+        of_session.setdefault(pin_key(memory.project, memory.conversation_id), []).append(pinned)
     return of_session
 
 

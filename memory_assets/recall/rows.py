@@ -75,14 +75,16 @@ def stored_vectors(
 ) -> dict[str, tuple[str, Any]]:
     """Return the embedder's id and the vector of each row of these sessions (project and id), by
     the row's id; nothing for a session without vectors."""
-    found: dict[str, tuple[str, Any]] = {}
+    by_id: dict[str, tuple[str, Any]] = {}
     for project, session_id in sessions:
         try:
-            made = lake.read_vectors(table, project, session_id)
+            stored = lake.read_vectors(table, project, session_id)
         except NotFound:
             continue
-        found.update(zip(made.ids, zip(made.embedder_ids, made.vectors, strict=True), strict=True))
-    return found
+        by_id.update(
+            zip(stored.ids, zip(stored.embedder_ids, stored.vectors, strict=True), strict=True)
+        )
+    return by_id
 
 
 def not_made(
@@ -95,7 +97,7 @@ def not_made(
 
     products = stores.catalog.products.of_session(project, session_id)
     entries = stores.catalog.quarantine.entries(project)
-    held = [each for each in entries if each.session_id == session_id]
+    held = [entry for entry in entries if entry.session_id == session_id]
     records = products.get(REDACTED_RECORDS.name)
     if records is None or not records.rows or (TURN_CHUNKS.name in products and not held):
         return NotFound(

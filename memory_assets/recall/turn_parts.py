@@ -33,7 +33,7 @@ class TurnParts:
 def turn_parts(stores: Stores, project: str, session_id: str, turn_index: int) -> TurnParts | None:
     """Return a turn in order of use; None where its records are gone, or nobody says anything."""
     turns = session_turns(stores, project, session_id)
-    turn = next((each for each in turns if each.turn_index == turn_index), None)
+    turn = next((turn for turn in turns if turn.turn_index == turn_index), None)
     if turn is None:
         return None
     said = [(record, str(part.text), part) for record, part in spoken(turn)]

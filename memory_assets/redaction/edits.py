@@ -51,9 +51,9 @@ def outside(ranges: Iterable[_Range], others: Sequence[Edit | Finding]) -> list[
     """Return the ranges that overlap none of `others`, which are in order and disjoint."""
     starts = [other.start for other in others]
     return [
-        found
-        for found in ranges
-        if not (place := bisect_left(starts, found.end)) or others[place - 1].end <= found.start
+        span
+        for span in ranges
+        if not (place := bisect_left(starts, span.end)) or others[place - 1].end <= span.start
     ]
 
 
@@ -134,11 +134,11 @@ class WayBack:
             length += len(finding.tag)
             position = finding.end
 
-    def moved(self, found: _Range) -> _Range:
+    def moved(self, span: _Range) -> _Range:
         """Return what was found in the redacted text with its place in the original; a tag that it
         touches counts as all that the tag replaced."""
-        start, end = self._position(found.start, False), self._position(found.end - 1, True) + 1
-        return found._replace(start=start, end=end)
+        start, end = self._position(span.start, False), self._position(span.end - 1, True) + 1
+        return span._replace(start=start, end=end)
 
     def _position(self, position: int, is_last: bool) -> int:
         place = bisect_right(self._starts, position) - 1

@@ -51,10 +51,10 @@ class RecordRedaction:
 
 
 def secret_and_personal(
-    found: Iterable[Finding],
+    findings: Iterable[Finding],
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """Return the secrets among findings, and the personal data."""
     parts: tuple[list[Finding], list[Finding]] = ([], [])
-    for finding in found:
+    for finding in findings:
         parts[finding.rule in PERSONAL_KINDS].append(finding)
     return tuple(parts[0]), tuple(parts[1])

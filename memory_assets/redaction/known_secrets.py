@@ -82,12 +82,14 @@ class KnownValues:
     @cached_property
     def forgotten(self) -> ForgottenTexts:
         """The texts among them that the owner had cut out."""
-        return ForgottenTexts(self.key, [each for each in self.hashes if len(each) == HASH_BYTES])
+        return ForgottenTexts(
+            self.key, [hash_ for hash_ in self.hashes if len(hash_) == HASH_BYTES]
+        )
 
     @cached_property
     def _lengths(self) -> frozenset[int]:
         """The lengths of the others."""
-        values = (each for each in self.hashes if len(each) != HASH_BYTES)
+        values = (hash_ for hash_ in self.hashes if len(hash_) != HASH_BYTES)
         return frozenset(int.from_bytes(known[:_LENGTH_BYTES], "big") for known in values)
 
     def __bool__(self) -> bool:

@@ -110,19 +110,19 @@ class PersonalData:
         """Return the home directories in `text`, each up to the end of the user's name."""
         if not self._wants_directories:
             return []
-        found: list[Edit] = []
+        edits: list[Edit] = []
         for root in _roots_in(text):
             position = text.find(root)
             while position >= 0:
                 home = _directory(text, position)
                 if home is not None:
-                    found.append(home)
+                    edits.append(home)
                 position = text.find(root, position + len(root))
-        return found
+        return edits
 
     def others(self, text: str) -> list[Edit]:
         """Return all other personal data in `text`, kind by kind."""
-        return [found for search in self._others for found in search(text)]
+        return [edit for search in self._others for edit in search(text)]
 
 
 def _roots_in(text: str) -> Sequence[str]:

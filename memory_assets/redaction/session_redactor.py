@@ -73,14 +73,14 @@ def redacted_again(first: RecordRedaction, again: Mapping[str, Redaction]) -> Re
         else:
             sealed = isinstance(getattr(first.record, name), RedactedText)
             changes[name] = part.text if sealed else str(part.text)
-    found: list[Finding] = []
+    all_findings: list[Finding] = []
     for name in texts_of(first.record):
         of_field = (f for f in (*first.findings, *first.personal) if f.field == name)
         findings = sorted(of_field, key=_place)
         if name in again:
             findings = _combined(findings, again[name])
-        found += in_fields([(name, findings)])
-    secret, personal = secret_and_personal(found)
+        all_findings += in_fields([(name, findings)])
+    secret, personal = secret_and_personal(all_findings)
     record = replace(first.record, **changes, paths=tuple(paths), redactions=len(secret))
     return RecordRedaction(record, secret, personal)
 
@@ -421,8 +421,8 @@ class SessionRedactor:
             self._remember(seen)
         return redaction
 
-    def _remember(self, found: Iterable[Edit]) -> None:
-        for edit in found:
+    def _remember(self, edits: Iterable[Edit]) -> None:
+        for edit in edits:
             self._values.remember(edit.value, edit.rule)
 
 

@@ -142,13 +142,13 @@ def _line_of(text: str, edit: Edit) -> Edit:
 def keep_lines(text: str, redaction: Redaction) -> RedactedText:
     """Return the redacted text of `text` with each line where it was: what was taken out leaves its
     line feeds behind its tag."""
-    taken = sorted((*redaction.findings, *redaction.personal), key=lambda each: each.start)
+    taken = sorted((*redaction.findings, *redaction.personal), key=lambda finding: finding.start)
     pieces: list[str] = []
     position = 0
-    for each in taken:
-        feeds = "\n" * text.count("\n", each.start, each.end)
-        pieces += (text[position : each.start], each.tag, feeds)
-        position = each.end
+    for finding in taken:
+        feeds = "\n" * text.count("\n", finding.start, finding.end)
+        pieces += (text[position : finding.start], finding.tag, feeds)
+        position = finding.end
     return seal("".join([*pieces, text[position:]])) if taken else redaction.text
 
 

@@ -55,9 +55,9 @@ def _modules() -> Iterator[ModuleType]:
     """Yield the package's modules whose constants (patterns, word lists, limits) are part of the
     version."""
     package = f"{__package__}."
-    for found in pkgutil.walk_packages([str(Path(__file__).parent)], package):
-        if not _WITHOUT_EFFECT.search(found.name.removeprefix(package)):
-            yield importlib.import_module(found.name)
+    for walk_package in pkgutil.walk_packages([str(Path(__file__).parent)], package):
+        if not _WITHOUT_EFFECT.search(walk_package.name.removeprefix(package)):
+            yield importlib.import_module(walk_package.name)
 
 
 def _constants(module: ModuleType) -> Iterator[str]:

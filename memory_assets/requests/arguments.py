@@ -59,13 +59,13 @@ def argument(
     object is printed. Interfaces in `required_at` do not know the default. A text of more than
     `max_length` characters is refused, or (`cut`) its middle is left out.
     """
-    made = Argument(
+    spec = Argument(
         *("", wire, default, description, hint, limits, reads, flag, names or {}),
         aliases=aliases,
         required_at=required_at,
         cut=cut,
     )
-    return field(default=default, repr=not secret, metadata={"argument": made})
+    return field(default=default, repr=not secret, metadata={"argument": spec})
 
 
 def one_of(choices: Sequence[str]) -> Any:
@@ -159,17 +159,17 @@ class Argument:
                 raise self._wrong("give a list of one or more", value)
             if len(given) > self.limits.get("max_length", len(given)):
                 raise self._wrong(f"give at most {self.limits['max_length']}", len(given))
-            return tuple(self._checked(each, get_args(kind)[0]) for each in given)
+            return tuple(self._checked(member, get_args(kind)[0]) for member in given)
         read = {int: self._integer, float: self._number, bool: self._truth, str: self._text}[kind]
         return read(value)
 
     def _choice(self, value: Any, choices: Sequence[str]) -> str:
-        found = chosen(value, choices)
-        if found is None:
+        choice = chosen(value, choices)
+        if choice is None:
             raise BadArgument(
                 f"there is no {_shown(value)}; choose from {', '.join(choices)}", self.name
             )
-        return found
+        return choice
 
     def _integer(self, value: Any) -> int:
         if isinstance(value, str) and _DIGITS.fullmatch(value):
@@ -260,8 +260,8 @@ class Arguments:
             ConfigurationError: an argument is not known, missing or not allowed. The message has
                 the argument's name at the interface.
         """
-        named = {name: each for each in declared(cls) if (name := each.name_at(door)) is not None}
-        aliases = {alias: name for name, each in named.items() for alias in each.aliases}
+        named = {name: spec for spec in declared(cls) if (name := spec.name_at(door)) is not None}
+        aliases = {alias: name for name, spec in named.items() for alias in spec.aliases}
         read = dict(defaults)
         for name, value in values.items():
             known = named.get(aliases.get(name, name))
@@ -282,7 +282,7 @@ class Arguments:
         try:
             return cls(**read)
         except BadArgument as error:
-            at = {each.name: name for name, each in named.items()}
+            at = {spec.name: name for name, spec in named.items()}
             raise error.named(at.get(error.argument, error.argument)) from None
 
 
@@ -290,7 +290,7 @@ def chosen(value: object, choices: Sequence[str]) -> str | None:
     """Return the choice that a text names, in any case and with spaces for dashes; `claude` stands
     for `claude-code`. None if there is none."""
     said = "-".join(str(value).lower().split()) if isinstance(value, str) else ""
-    return next((each for each in choices if said in (each, each.partition("-")[0])), None)
+    return next((choice for choice in choices if said in (choice, choice.partition("-")[0])), None)
 
 
 def declared(request: type[Arguments]) -> tuple[Argument, ...]:
@@ -301,15 +301,17 @@ def declared(request: type[Arguments]) -> tuple[Argument, ...]:
 @cache
 def _declared(request: type[Arguments]) -> tuple[Argument, ...]:
     hints = get_type_hints(request)
-    made = [(each.name, each.metadata["argument"]) for each in fields(request)]
-    return tuple(replace(each, name=name, type=each.type or hints[name]) for name, each in made)
+    arguments = [(attribute.name, attribute.metadata["argument"]) for attribute in fields(request)]
+    return tuple(
+        replace(spec, name=name, type=spec.type or hints[name]) for name, spec in arguments
+    )
 
 
 def _not_none(kind: Any) -> Any:
     """Return a type without None."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
-    return next(each for each in get_args(kind) if each is not NoneType)
+    return next(get_arg for get_arg in get_args(kind) if get_arg is not NoneType)
 
 
 def _shown(value: object) -> str:

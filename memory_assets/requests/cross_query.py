@@ -20,7 +20,9 @@ def parse_conditions(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]
     if isinstance(given, Mapping):
         pairs = list(given.items())
     else:
-        pairs = [(key, value) for key, _, value in (str(each).partition("=") for each in given)]
+        pairs = [
+            (key, value) for key, _, value in (str(condition).partition("=") for condition in given)
+        ]
     if not all(key and value and isinstance(value, str) for key, value in pairs):
         raise BadArgument("where: give KEY=VALUE, as in --where bucket=docs")
     return dict(pairs)
@@ -104,7 +106,7 @@ class CrossQueryRequest(Arguments):
         if self.workspace and self.collection not in (None, "workspace"):
             raise ConfigurationError(f"{self.collection} is no workspace; leave one of them out")
         asked = (self.query, self.corpus_query, self.session_query)
-        if not any(each.strip() for each in asked) and not self.document and not self.session:
+        if not any(text.strip() for text in asked) and not self.document and not self.session:
             raise ConfigurationError(
                 "give a query, the id of a document in the collection, or a session"
             )

@@ -52,17 +52,17 @@ def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
         ConfigurationError: there is none, or one is not known.
     """
     names = tuple([name] if isinstance(name, str) else name)
-    found = {each: chosen(each, (*KINDS, "all")) for each in names}
-    unknown = [str(each) for each, kind in found.items() if kind is None]
+    kind_of = {name: chosen(name, (*KINDS, "all")) for name in names}
+    unknown = [str(spelling) for spelling, kind in kind_of.items() if kind is None]
     if unknown or not names:
         raise BadArgument(
             f"cannot search in {', '.join(unknown) or 'nothing'}; "
             f"choose from {', '.join(_KIND_NAMES)}"
         )
-    kinds = set(found.values())
+    kinds = set(kind_of.values())
     if "all" in kinds:
         return KINDS
-    wanted = [name for name in found.values() if name is not None]
+    wanted = [name for name in kind_of.values() if name is not None]
     within = [name for name, kind in SEARCH_KINDS.items() if kind.within in kinds]
     return tuple(dict.fromkeys((*wanted, *within)))
 

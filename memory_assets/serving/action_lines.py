@@ -13,16 +13,16 @@ from memory_assets.status import counted
 def how_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the commands that worked, by project, each with what had failed before it; then what
     failed and did not work later."""
-    for project, commands in groupby(answer["commands"], key=lambda each: each["project"]):
+    for project, commands in groupby(answer["commands"], key=lambda command: command["project"]):
         yield f"# {project}"
-        for each in commands:
-            yield f"{each['command']}"
-            yield f"   {uses(each)}, last {clock(each['last'])} {each['turn_id']}"
-            yield from (f"   after {_failure(failed)}" for failed in each["before"])
+        for command in commands:
+            yield f"{command['command']}"
+            yield f"   {uses(command)}, last {clock(command['last'])} {command['turn_id']}"
+            yield from (f"   after {_failure(failed)}" for failed in command["before"])
     if answer["failed"]:
         yield "# failed, and did not work later in the session"
-    for each in answer["failed"]:
-        yield f"{_failure(each)}  {each['turn_id']}"
+    for command in answer["failed"]:
+        yield f"{_failure(command)}  {command['turn_id']}"
     if not answer["commands"] and not answer["failed"]:
         yield "Nothing found."
 
@@ -49,12 +49,12 @@ def _failure(failed: Mapping[str, Any]) -> str:
 def friction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the errors met in several sessions, each with where it was met last and how it ended,
     the newest ending first."""
-    for each in answer["errors"]:
-        met = f"{counted(each['sessions'], 'session')}, ended in {each['ended']}"
-        yield f"{each['error']}"
-        yield f"   {each['command']}"
-        yield f"   met in {met}; last {clock(each['last'])} {each['turns'][0]}"
-        for ending in each["endings"]:
+    for error in answer["errors"]:
+        met = f"{counted(error['sessions'], 'session')}, ended in {error['ended']}"
+        yield f"{error['error']}"
+        yield f"   {error['command']}"
+        yield f"   met in {met}; last {clock(error['last'])} {error['turns'][0]}"
+        for ending in error["endings"]:
             ran = [f"`{command}`" for command in ending["ran"]]
             changed = [f"changing {path}" for path in ending["changed"]]
             after = f" after {', '.join([*ran, *changed])}" if ran or changed else ""

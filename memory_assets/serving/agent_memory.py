@@ -154,8 +154,8 @@ class AgentMemory:
                 raise NotFound(f"{of.id} is not pinned")
             return {**done, "text": ""}
         note = usual_note(engines, of)
-        for each in engines.journal.memories({"memory_id": memory_id}):
-            note = each.text
+        for earlier in engines.journal.memories({"memory_id": memory_id}):
+            note = earlier.text
         pinned = memory.pin(of.id, of.session_id, asked.text.strip() or note)
         return {**done, "text": str(pinned.text)}
 
@@ -197,7 +197,7 @@ class AgentMemory:
             from memory_assets.recall.names import projects_read_about
 
             about = projects_read_about(engines, asked.project)
-        with_sessions = [each for each in about if has_sessions(engines, each)]
+        with_sessions = [project for project in about if has_sessions(engines, project)]
         work: list[str] = []
         if with_sessions and not asked.conversation:
             work = self._work_before(with_sessions, (asked.latest or "").strip())
@@ -253,7 +253,7 @@ class AgentMemory:
 
         try:
             memory = Memory(self._settings)
-            found = [
+            candidates = [
                 hit
                 for project in projects
                 for hit in memory.search(
@@ -263,7 +263,7 @@ class AgentMemory:
                 ).hits
                 if not hit.weak
             ]
-            hits = sorted(found, key=lambda hit: -hit.score)[:_ANSWERING]
+            hits = sorted(candidates, key=lambda hit: -hit.score)[:_ANSWERING]
         except (NotFound, StoreError):
             return []
         lines = []

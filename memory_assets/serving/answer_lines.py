@@ -192,8 +192,8 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     elif coverage["waiting"]:
         yield f"{waiting_sessions(coverage['waiting'])}."
     elif not coverage["complete"]:
-        found = f"{coverage['indexed']} of {coverage['rows']}"
-        yield f"Only {found} rows can be found yet; run `memory ingest`."
+        share = f"{coverage['indexed']} of {coverage['rows']}"
+        yield f"Only {share} rows can be found yet; run `memory ingest`."
     yield from held_back_notes(coverage)
 
 
@@ -266,20 +266,20 @@ def session_lines(
 def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield two lines for each session: its short id, when, how long and where; its title, and on
     which branch and with which model it was."""
-    for each in answer["sessions"]:
-        commits = len(each["commits"])
+    for session in answer["sessions"]:
+        commits = len(session["commits"])
         done = f", {counted(commits, 'commit')}" if commits else ""
         yield (
-            f"{each['short_id']}  ended {clock(each['ended_at'])}  "
-            f"{lasting(each['duration_seconds'])}  {counted(each['turns'], 'turn')}{done}  "
-            f"{project_name(each)}"
+            f"{session['short_id']}  ended {clock(session['ended_at'])}  "
+            f"{lasting(session['duration_seconds'])}  {counted(session['turns'], 'turn')}{done}  "
+            f"{project_name(session)}"
         )
-        of = [each["git_branch"], each["agent"], *each["models"][:1]]
-        if each["usage"]["tokens"]:
-            of.append(f"{shortened(each['usage']['tokens'])} tokens")
-        title = each["title"] or no_title(answer)
+        of = [session["git_branch"], session["agent"], *session["models"][:1]]
+        if session["usage"]["tokens"]:
+            of.append(f"{shortened(session['usage']['tokens'])} tokens")
+        title = session["title"] or no_title(answer)
         yield f"   {title}  [{', '.join(filter(None, of))}]"
-        yield from (f"   {pin_line(pinned, each['title'])}" for pinned in each["pinned"])
+        yield from (f"   {pin_line(pinned, session['title'])}" for pinned in session["pinned"])
     if not answer["sessions"]:
         yield "No session."
 
@@ -302,11 +302,11 @@ def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'tokens':>9}  {'dollars':>9}  {'time':>9}  {answer['by']}"
     groups = answer["groups"]
     by_project = answer["by"] == "project"
-    names = told_apart(groups) if by_project else [each["name"] for each in groups]
-    for each, name in zip(groups, names, strict=True):
+    names = told_apart(groups) if by_project else [group["name"] for group in groups]
+    for group, name in zip(groups, names, strict=True):
         if answer["by"] == "session":
-            name = f"{each['short_id']}  {each['title'] or '(no title)'}"
-        yield _used(each, name or "(not said)")
+            name = f"{group['short_id']}  {group['title'] or '(no title)'}"
+        yield _used(group, name or "(not said)")
     yield _used(answer, counted(answer["sessions"], "session"))
 
 
@@ -373,21 +373,21 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[str]:
     """Yield the documents, the sessions with three turns each, and what is alike in both."""
-    for each in answer["documents"]:
-        score = "" if each["score"] is None else f"  {each['score']:.2f}"
-        heading = each["metadata"].get("section_heading") or ""
-        yield f"document {each['id']}{score}  {heading}".rstrip()
-        yield f"   {snippet(each['text'], most)}"
-    for each in answer["sessions"]:
-        head = f"session {each['session_id']}  {', '.join(each['why'])}  {each['project']}"
-        yield f"{head}  {each['title']}".rstrip()
-        yield from (f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in each["turns"][:3])
-    for each in answer["overlap"]:
-        touched = f" (touched {each['touched']})" if each["touched"] else ""
-        touched += " (retrieved)" if each["retrieved"] else ""
+    for row in answer["documents"]:
+        score = "" if row["score"] is None else f"  {row['score']:.2f}"
+        heading = row["metadata"].get("section_heading") or ""
+        yield f"document {row['id']}{score}  {heading}".rstrip()
+        yield f"   {snippet(row['text'], most)}"
+    for row in answer["sessions"]:
+        head = f"session {row['session_id']}  {', '.join(row['why'])}  {row['project']}"
+        yield f"{head}  {row['title']}".rstrip()
+        yield from (f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in row["turns"][:3])
+    for row in answer["overlap"]:
+        touched = f" (touched {row['touched']})" if row["touched"] else ""
+        touched += " (retrieved)" if row["retrieved"] else ""
         yield (
-            f"overlap {each['document']} ~ {each['turn_id']}  {each['similarity']:.2f}  "
-            f"{', '.join(each['shared_terms'])}{touched}"
+            f"overlap {row['document']} ~ {row['turn_id']}  {row['similarity']:.2f}  "
+            f"{', '.join(row['shared_terms'])}{touched}"
         )
 
 
@@ -398,9 +398,10 @@ def blame_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         lines = f"  (line{'s' * (len(numbers) > 1)} {_numbers(numbers)})" if numbers else ""
         when = _day(commit["committed_at"])
         yield f"{commit['commit'][:12]}  {when}  {commit['subject']}{lines}".rstrip()
-        for each in commit["sessions"]:
-            where = each["turn_id"] or f"session {each['session_id']}"
-            yield f"  {where}  ({each['evidence']}, {each['score']:.2f})  {each['title']}".rstrip()
+        for session in commit["sessions"]:
+            where = session["turn_id"] or f"session {session['session_id']}"
+            evidence = f"({session['evidence']}, {session['score']:.2f})"
+            yield f"  {where}  {evidence}  {session['title']}".rstrip()
     for turn in answer["turns"]:
         elsewhere = "" if turn["here"] else f"  (in {turn['project']})"
         when = _day(turn["timestamp"])

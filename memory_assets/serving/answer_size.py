@@ -27,8 +27,8 @@ _BEYOND_ALPHABETS, _SYLLABLES_FROM, _BEYOND_SYLLABLES = "\u1100", "\u2e80", "\U0
 def tokens(value: object) -> int:
     """Return an estimate of the tokens of a text, or of a value as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    found = _TOKEN.findall(text)
-    return len(found) if text.isascii() else math.ceil(sum(map(_cost, found)))
+    words = _TOKEN.findall(text)
+    return len(words) if text.isascii() else math.ceil(sum(map(_cost, words)))
 
 
 def _cost(piece: str) -> float:
@@ -42,24 +42,24 @@ def _cost(piece: str) -> float:
 def pages(weights: Sequence[int], most: int = LISTED_TOKENS) -> list[slice]:
     """Return which items are on each page: as many in a row as fit, and at least one; one empty
     page if there are none."""
-    found, start, filled = [], 0, 0
+    slices, start, filled = [], 0, 0
     for at, weight in enumerate(weights):
         if at > start and filled + weight > most:
-            found.append(slice(start, at))
+            slices.append(slice(start, at))
             start, filled = at, 0
         filled += weight
-    return [*found, slice(start, len(weights))]
+    return [*slices, slice(start, len(weights))]
 
 
 def text_pages(text: str, characters: int, most: int) -> Iterator[str]:
     """Yield the parts of a text in order, of at most so many characters and estimated tokens."""
     start, filled = 0, 0.0
-    for found in _TOKEN.finditer(text):
-        cost = _cost(found[0])
+    for match in _TOKEN.finditer(text):
+        cost = _cost(match[0])
         filled += cost
-        if filled > most or found.end() - start > characters:
-            yield text[start : found.start()]
-            start, filled = found.start(), cost
+        if filled > most or match.end() - start > characters:
+            yield text[start : match.start()]
+            start, filled = match.start(), cost
     yield text[start:]
 
 
@@ -85,10 +85,10 @@ def fitting(
     """Return an answer of which the lists of these names are cut until they fit, the heaviest
     first, and the number of items that were left out."""
     lists = {name: list(answer[name]) for name in names}
-    weights = {name: [2 * tokens(each) for each in found] for name, found in lists.items()}
+    weights = {name: [2 * tokens(entry) for entry in entries] for name, entries in lists.items()}
     left_out = 0
     while sum(map(sum, weights.values())) > most and any(
-        len(each) > 1 for each in weights.values()
+        len(weight) > 1 for weight in weights.values()
     ):
         heaviest = max(
             (name for name in weights if len(weights[name]) > 1),

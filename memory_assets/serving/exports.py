@@ -83,8 +83,8 @@ def conversations(memory: Memory, asked: SessionsRequest) -> Iterator[Conversati
 
 def markdown(memory: Memory, asked: SessionsRequest) -> Iterator[str]:
     """Yield sessions as Markdown, one after the other; nothing in it acts where it is shown."""
-    for found in conversations(memory, asked):
-        yield visible("\n".join(session_lines(found, session_title(found)))) + "\n"
+    for conversation in conversations(memory, asked):
+        yield visible("\n".join(session_lines(conversation, session_title(conversation)))) + "\n"
 
 
 def one_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
@@ -93,14 +93,14 @@ def one_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
 
     shown = [
         {
-            "session": found,
-            "title": session_title(found),
-            "usage": session_usage(memory.lake, found.project, found.session_id),
-            "models": memory.conversations.models(found),
+            "session": session,
+            "title": session_title(session),
+            "usage": session_usage(memory.lake, session.project, session.session_id),
+            "models": memory.conversations.models(session),
         }
-        for found in sessions
+        for session in sessions
     ]
-    titles = [str(each["title"]) for each in shown]
+    titles = [str(session["title"]) for session in shown]
     style = static_file("page.css").decode()
     digest = b64encode(sha256(style.encode()).digest()).decode()
     body = rendered(
@@ -116,9 +116,9 @@ def one_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
     return without_tag_links(body)
 
 
-def session_title(found: Conversation) -> str:
+def session_title(conversation: Conversation) -> str:
     """Return the title of a session's summary, else what is said first in it, else its id."""
     from memory_assets.recall.rows import one_line
 
-    first = next((entry.text for turn in found.turns for entry in turn.entries), "")
-    return str(found.summary.get("title") or one_line(first, 80) or found.session_id)
+    first = next((entry.text for turn in conversation.turns for entry in turn.entries), "")
+    return str(conversation.summary.get("title") or one_line(first, 80) or conversation.session_id)

@@ -212,7 +212,7 @@ def _response(
 
 def status_of(error: MemoryAssetsError) -> tuple[int, str]:
     """Return the HTTP status of an error, and its code for programs."""
-    known = (each for kind, each in _CODES.items() if isinstance(error, kind))
+    known = (code for kind, code in _CODES.items() if isinstance(error, kind))
     return next(known, (503, "unavailable"))
 
 
@@ -221,7 +221,7 @@ def _asked(request: type[Arguments], given: list[tuple[str, str]]) -> Arguments:
     `where`."""
     values: dict[str, str] = {}
     where: dict[str, Any] = {}
-    has_where = any(each.name == "where" for each in declared(request))
+    has_where = any(spec.name == "where" for spec in declared(request))
     for name, value in given:
         into, key = values, name
         if has_where and name.startswith("where."):

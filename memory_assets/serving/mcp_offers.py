@@ -50,15 +50,15 @@ class _Prompt:
 @cache
 def _prompts() -> dict[str, _Prompt]:
     """Return the prompts by name: the plugin's slash commands."""
-    found = {}
+    by_name = {}
     for path in sorted((PLUGIN_DIR / "commands").glob("*.md")):
         _, head, text = path.read_text("utf-8").split("---\n", 2)
         said = dict(line.split(": ", 1) for line in head.strip().splitlines())
         hint = said["argument-hint"].strip('"')
-        found[path.stem] = _Prompt(
+        by_name[path.stem] = _Prompt(
             said["description"], hint.strip("[]"), not hint.startswith("["), text.strip()
         )
-    return found
+    return by_name
 
 
 def prompts() -> types.ListPromptsResult:
@@ -67,10 +67,10 @@ def prompts() -> types.ListPromptsResult:
         prompts=[
             types.Prompt(
                 name=name,
-                description=each.description,
-                arguments=[types.PromptArgument(name=each.argument, required=each.required)],
+                description=offer.description,
+                arguments=[types.PromptArgument(name=offer.argument, required=offer.required)],
             )
-            for name, each in _prompts().items()
+            for name, offer in _prompts().items()
         ]
     )
 
@@ -102,13 +102,15 @@ def resources(opened: OpenedMemory) -> types.ListResourcesResult:
     return types.ListResourcesResult(
         resources=[
             types.Resource(
-                name=visible(each["short_id"]),
-                title=snippet(each["title"], _TITLE) or visible(each["short_id"]),
-                uri=f"{_SCHEME}{each['session_id']}",
-                description=visible(f"{each['agent']}, {each['ended_at']}, {each['project']}"),
+                name=visible(session["short_id"]),
+                title=snippet(session["title"], _TITLE) or visible(session["short_id"]),
+                uri=f"{_SCHEME}{session['session_id']}",
+                description=visible(
+                    f"{session['agent']}, {session['ended_at']}, {session['project']}"
+                ),
                 mime_type="text/plain",
             )
-            for each in sessions
+            for session in sessions
         ]
     )
 

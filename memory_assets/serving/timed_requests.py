@@ -41,9 +41,9 @@ class TimedRequests(H11Protocol):
         super().connection_made(transport)
         self._wait()
         arriving = [
-            (each._deadline.when(), number, each)
-            for number, each in enumerate(self.connections)
-            if isinstance(each, TimedRequests) and each._deadline is not None
+            (connection._deadline.when(), number, connection)
+            for number, connection in enumerate(self.connections)
+            if isinstance(connection, TimedRequests) and connection._deadline is not None
         ]
         if len(arriving) > MOST_ARRIVING:
             min(arriving)[-1]._give_up()

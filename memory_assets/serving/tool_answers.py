@@ -182,7 +182,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     ]
     if (payload["weak"] or not payload["hits"]) and "workspace" not in request.kinds:
         on_record = workspaces_on_record(memory.settings.data_dir)
-        if chunks := sum(each["chunks"] for each in on_record):
+        if chunks := sum(workspace["chunks"] for workspace in on_record):
             notes.append(f"{counted(chunks, 'chunk')} of documents: ask kind=workspace.")
     of = {"project": project} if project else {}
     structured = {**kept, **of, "hits": hits, "next": next_call}
@@ -275,18 +275,18 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     """Return one page of full texts: first what is read first of each, then, on pages of their own,
     what was said on the way and the calls. Pages are cut from all texts in a row, so that they have
     about equal size."""
-    found, missing = [], {}
+    entries, missing = [], {}
     for any_id in dict.fromkeys(request.ids):
         try:
             ask = partial(_whole, any_id=any_id, request=request)
-            found.append(memory.first_with(any_id, ask))
+            entries.append(memory.first_with(any_id, ask))
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
-    if not found:
+    if not entries:
         raise NotFound("; ".join(missing.values()))
     sizes = [
         [len(part) for part in text_pages(text, PAGE_CHARACTERS, LISTED_TOKENS // 2) if part]
-        for text in ("".join(item[name] for item in found) for name in ("text", "rest"))
+        for text in ("".join(item[name] for item in entries) for name in ("text", "rest"))
     ]
     in_all = len(sizes[0]) + len(sizes[1]) or 1
     if request.page > in_all:
@@ -294,10 +294,10 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     is_first = request.page <= max(len(sizes[0]), 1)
     name, page = ("text", request.page) if is_first else ("rest", request.page - len(sizes[0]))
     here = sizes[0] if is_first else sizes[1]
-    items = _on_page(found, name, sum(here[: page - 1]), sum(here[:page]))
+    items = _on_page(entries, name, sum(here[: page - 1]), sum(here[:page]))
     next_call = ""
     if request.page < in_all:
-        ids = [item["id"] for item in _with_short_ids(memory, found)]
+        ids = [item["id"] for item in _with_short_ids(memory, entries)]
         listed = ", ".join(f'"{any_id}"' for any_id in ids)
         form = "".join(f", {name}=true" for name in _FORMS if getattr(request, name))
         what = ": what was said on the way, calls" if request.page >= len(sizes[0]) else ""
@@ -329,12 +329,12 @@ def _whole(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
 
 
 def _on_page(
-    found: Sequence[Mapping[str, Any]], name: str, first: int, last: int
+    wholes: Sequence[Mapping[str, Any]], name: str, first: int, last: int
 ) -> list[dict[str, Any]]:
     """Return the items of which characters `first` to `last` of all texts in a row are, with these
     and the place at which they begin in the item's `name`."""
     items, at = [], 0
-    for item in found:
+    for item in wholes:
         text = item[name]
         start, end = max(first - at, 0), min(last - at, len(text))
         if start < end or (name == "text" and not text and first <= at < max(last, 1)):
@@ -374,14 +374,14 @@ def _with_short_turns(memory: Memory, value: Any) -> Any:
     """Return a list or an object whose ids of turns are the shortest that every tool takes."""
     if isinstance(value, dict):
         return {
-            name: [_short_turn(memory, each) for each in inner]
+            name: [_short_turn(memory, turn_id) for turn_id in inner]
             if name == "turns" and inner and isinstance(inner[0], str)
             else _short_turn(memory, inner)
             if name == "turn_id" and inner
             else _with_short_turns(memory, inner)
             for name, inner in value.items()
         }
-    return [_with_short_turns(memory, each) for each in value] if isinstance(value, list) else value
+    return [_with_short_turns(memory, part) for part in value] if isinstance(value, list) else value
 
 
 def _short_turn(memory: Memory, turn_id: str) -> str:
@@ -401,7 +401,7 @@ def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
     payload, left_out = fitting(memory.ask(request), ("documents", "sessions", "overlap"))
     for name in ("query", "corpus_query", "session_query"):
         payload[name] = snippet(payload[name], _ECHOED)
-    turns = [turn for each in payload["sessions"] for turn in each["turns"]]
+    turns = [turn for session in payload["sessions"] for turn in session["turns"]]
     next_call = _next_after([{**turn, "turn_id": turn["id"]} for turn in turns], None)
     notes = [*_notes(payload["coverage"], payload["degraded"]), *_left_out(left_out, request.n)]
     lines = list(cross_query_lines(payload, SNIPPET))
@@ -432,7 +432,7 @@ def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
 def _how(memory: Memory, request: HowRequest) -> _Answer:
     payload = _with_short_turns(memory, memory.ask(request))
     payload, left_out = fitting(payload, ("commands", "failed"))
-    ids = [each["turn_id"] for each in [*payload["commands"], *payload["failed"]]]
+    ids = [command["turn_id"] for command in [*payload["commands"], *payload["failed"]]]
     next_call = f'Next: get(ids=["{ids[0]}"], records=true) for all of the turn.' if ids else ""
     lines = list(how_lines(payload)) if ids else []
     notes = [*how_notes(payload), *_left_out(left_out, request.n), next_call]
@@ -441,7 +441,7 @@ def _how(memory: Memory, request: HowRequest) -> _Answer:
 
 def _friction(memory: Memory, request: FrictionRequest) -> _Answer:
     payload, left_out = fitting(_with_short_turns(memory, memory.ask(request)), ("errors",))
-    turns = [each["turns"][0] for each in payload["errors"]]
+    turns = [error["turns"][0] for error in payload["errors"]]
     next_call = f'Next: get(ids=["{turns[0]}"], records=true) for all of the turn.' if turns else ""
     notes = [*project_notes(payload), *_left_out(left_out, request.n), next_call]
     lines = list(friction_lines(payload)) if turns else []
@@ -478,8 +478,8 @@ def _usage(memory: Memory, request: UsageRequest) -> _Answer:
 def _blame(memory: Memory, request: BlameRequest) -> _Answer:
     payload = _with_short_turns(memory, memory.ask(request))
     payload, left_out = fitting(payload, ("commits", "turns"))
-    sessions = [each for commit in payload["commits"] for each in commit["sessions"]]
-    ids = [each["turn_id"] or each["session_id"] for each in [*sessions, *payload["turns"]]]
+    sessions = [session for commit in payload["commits"] for session in commit["sessions"]]
+    ids = [named["turn_id"] or named["session_id"] for named in [*sessions, *payload["turns"]]]
     next_call = f'Next: get(ids=["{ids[0]}"]) for the full text.' if ids else ""
     notes = [*([f"{left_out} more did not fit."] * bool(left_out)), next_call]
     return _Answer({**payload, "next": next_call}, list(blame_lines(payload)), after=notes)
@@ -521,10 +521,10 @@ def link_to_commit(memory: Memory, request: LinkRequest) -> dict[str, Any]:
 
     _, session_id = session_named(memory, request.session)
     components = Components(memory.settings)
-    made = link_commit(
+    link = link_commit(
         components, session_id, request.commit, directory_of(request.commit), force=request.force
     )
-    return {name: getattr(made, name) for name in request.answers}
+    return {name: getattr(link, name) for name in request.answers}
 
 
 def unlink_from_commit(memory: Memory, request: UnlinkRequest) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def visible_payload(value: Any) -> Any:
     if isinstance(value, Mapping):
         return _visible_items(value)
     if isinstance(value, list | tuple):
-        return [visible_payload(each) for each in value]
+        return [visible_payload(element) for element in value]
     return value
 
 

@@ -144,17 +144,17 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
             rebased = rebased or _REBASES.search(command) is not None
             if rebased:
                 gone |= _rebased(stayed, record)
-            made = made_in(record, command)
+            printed = made_in(record, command)
             for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
                 gone[stayed.popitem()[1].made.sha] = RESET
-            amended = made and any("--amend" in one.words for one in segments(command))
-            if not made and stayed and not record.is_error and _amends_quietly(command):
+            amended = printed and any("--amend" in one.words for one in segments(command))
+            if not printed and stayed and not record.is_error and _amends_quietly(command):
                 earlier = stayed.popitem()[1]
                 same = MadeCommit(_listed(earlier.made.subject, record), earlier.made.subject)
                 gone[earlier.made.sha] = same.sha or AMENDED
                 stayed[same.subject] = CommitCall(same, turn, record, record.text, earlier.message)
             replaced = stayed.popitem()[1] if amended and stayed else None
-            for one in made:
+            for one in printed:
                 replaced = stayed.pop(one.subject, replaced)
                 told = _MESSAGE.search(command) or _HEREDOC.search(command)
                 message = replaced.message if replaced is not None and not told else command
@@ -176,8 +176,8 @@ def _rebased(stayed: dict[RedactedText, CommitCall], record: RedactedRecord) -> 
             continue
         if new := _listed(subject, record):
             gone[old] = new
-            made = replace(call.made, sha=new)
-            stayed[subject] = replace(call, made=made, named_in=record.text)
+            renamed = replace(call.made, sha=new)
+            stayed[subject] = replace(call, made=renamed, named_in=record.text)
     return gone
 
 
@@ -193,12 +193,12 @@ def _amends_quietly(command: RedactedText) -> bool:
 
 def _listed(subject: RedactedText, record: RedactedRecord) -> str:
     """Return the SHA beside which an output lists a subject, "" if it does not."""
-    found = (
+    shas = (
         line.group(1)
         for line in _LISTED.finditer(record.text)
         if _subject(record.text.cut(*line.span(2))) == subject
     )
-    return next(found, "")
+    return next(shas, "")
 
 
 def _reset_by(command: RedactedText) -> int:
@@ -246,10 +246,10 @@ def printed_in(text: RedactedText, *, counted: bool = False) -> list[MadeCommit]
     `counted`, only those below which the number of files stands."""
     return [
         MadeCommit(
-            made.group(2), _subject(text.cut(*made.span(3))), text.cut(*made.span(1)).squeezed()
+            match.group(2), _subject(text.cut(*match.span(3))), text.cut(*match.span(1)).squeezed()
         )
-        for made in _MADE.finditer(text)
-        if made["counted"] or not counted
+        for match in _MADE.finditer(text)
+        if match["counted"] or not counted
     ]
 
 
@@ -292,9 +292,9 @@ def _subject(text: RedactedText) -> RedactedText:
     return shorten(text.squeezed(), _SUBJECT_LIMIT)
 
 
-def subjects(made: Iterable[RedactedText]) -> list[RedactedText]:
+def subjects(wordings: Iterable[RedactedText]) -> list[RedactedText]:
     """Return the commits without their SHA."""
-    return [text.sub(_LEADING_SHA, "") for text in made]
+    return [text.sub(_LEADING_SHA, "") for text in wordings]
 
 
 def is_routine(subject: str) -> bool:
@@ -324,10 +324,10 @@ def is_beside(subject: str) -> bool:
     return _BESIDE_THE_PRODUCT.match(subject) is not None
 
 
-def _lines_of(made: MadeCommit, record: RedactedRecord) -> int:
+def _lines_of(commit: MadeCommit, record: RedactedRecord) -> int:
     """Return how many lines a commit changed, as git printed it; 0 where it did not."""
-    found = _COUNTED.search(record.text, max(record.text.find(made.sha), 0))
-    return sum(int(count) for count in found.groups() if count) if found else 0
+    counted = _COUNTED.search(record.text, max(record.text.find(commit.sha), 0))
+    return sum(int(count) for count in counted.groups() if count) if counted else 0
 
 
 def says_little(subject: str) -> bool:

@@ -301,7 +301,7 @@ def _head(text: RedactedText) -> RedactedText:
     """Return the line that names the error."""
     scanned = head_and_tail(text, _SCANNED, _SCANNED)
     for pattern in _TELLING:
-        if found := pattern.search(scanned):
-            return shorten(scanned.cut(*found.span("text")).squeezed(), _HEAD_LIMIT)
+        if hit := pattern.search(scanned):
+            return shorten(scanned.cut(*hit.span("text")).squeezed(), _HEAD_LIMIT)
     own = (line for line in scanned.lines() if not _WRAPPING.match(line))
     return shorten(next(own, EMPTY).squeezed(), _HEAD_LIMIT)

@@ -93,7 +93,7 @@ def _kept(paths: list[RedactedText], roots: list[RedactedText]) -> list[Redacted
 
 def patched_paths(text: RedactedText) -> tuple[RedactedText, ...]:
     """Return the files that an apply_patch text adds, updates or deletes."""
-    return tuple(text.cut(*found.span(1)) for found in _PATCHED.finditer(text))
+    return tuple(text.cut(*match.span(1)) for match in _PATCHED.finditer(text))
 
 
 def _from_shell(record: RedactedRecord, seen: Touched) -> None:

@@ -51,10 +51,10 @@ def _documents(text: str) -> tuple[str, ...]:
     if begins is None:
         return ()
     try:
-        found, _ = json.JSONDecoder().raw_decode(text, begins.end())
+        parsed, _ = json.JSONDecoder().raw_decode(text, begins.end())
     except (ValueError, RecursionError):
         return ()
     flat: list[Any] = [
-        each for part in found for each in (part if isinstance(part, list) else [part])
+        name for part in parsed for name in (part if isinstance(part, list) else [part])
     ]
-    return tuple(dict.fromkeys(each for each in flat if isinstance(each, str) and each))[:_MOST]
+    return tuple(dict.fromkeys(name for name in flat if isinstance(name, str) and name))[:_MOST]

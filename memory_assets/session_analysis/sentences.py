@@ -102,14 +102,14 @@ def sentences(text: RedactedText) -> tuple[Sentence, ...]:
 
     The sentences of recent texts are cached, because several callers read each session.
     """
-    found: list[Sentence] = []
+    statements: list[Sentence] = []
     for block in _blocks(text):
         plain = plain_text(join(" ", block.lines))
         before = EMPTY
         for sentence in split(plain):
-            found.append(Sentence(sentence, block.heading, block.lead, block.item, before))
+            statements.append(Sentence(sentence, block.heading, block.lead, block.item, before))
             before = sentence
-    return tuple(found)
+    return tuple(statements)
 
 
 def plain_text(text: RedactedText) -> RedactedText:
@@ -209,11 +209,11 @@ def own_words(text: RedactedText) -> RedactedText:
 def request_sentences(text: RedactedText) -> Sequence[Sentence]:
     """Return a prompt's sentences without pasted output; a plan's heading counts as the first."""
     head = text.cut(0, 6_000)
-    found = sentences(join("\n", (line for line in head.lines() if not _PASTED.match(line))))
+    statements = sentences(join("\n", (line for line in head.lines() if not _PASTED.match(line))))
     opening = _OPENING_HEADING.match(head)
     if opening:
-        return [Sentence(closed(plain_text(head.cut(*opening.span(1))))), *found]
-    return found
+        return [Sentence(closed(plain_text(head.cut(*opening.span(1))))), *statements]
+    return statements
 
 
 def condensed(text: RedactedText, limit: int) -> RedactedText:

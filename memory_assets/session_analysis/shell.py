@@ -109,8 +109,8 @@ def segments(command: RedactedText) -> tuple[Segment, ...]:
     command, is_powershell = unwrapped(command)
     if is_powershell:
         told = pipelines(command.cut(0, MAX_SCANNED))
-        made = (_segment(one.text, one.words, None, piped=False) for one in told)
-        return tuple(segment for segment in made if segment is not None)
+        pieces = (_segment(one.text, one.words, None, piped=False) for one in told)
+        return tuple(segment for segment in pieces if segment is not None)
     return tuple(_scan(command.cut(0, MAX_SCANNED)))
 
 
@@ -141,16 +141,16 @@ def _scan(command: RedactedText) -> Iterator[Segment]:
             else:
                 words.append(word)
         elif kind == "break":
-            if made := _segment(command.cut(start, token.start()), words, writes, piped):
-                yield made
+            if segment := _segment(command.cut(start, token.start()), words, writes, piped):
+                yield segment
             words, writes, redirecting = [], None, False
             piped = token.group() == "|"
             if token.group() == "\n" and heredocs:
                 at = _after_heredocs(command, at, heredocs)
                 heredocs = []
             start = at
-    if made := _segment(command.cut(start), words, writes, piped):
-        yield made
+    if segment := _segment(command.cut(start), words, writes, piped):
+        yield segment
 
 
 def _after_heredocs(command: str, at: int, tags: list[str]) -> int:

@@ -263,9 +263,9 @@ def routine(session: SessionTurns) -> frozenset[str]:
     for place, turn in enumerate(session.turns):
         if turn.prompt is not None and len(turn.prompt.text) > _LONG_PROMPT:
             places.setdefault(turn.prompt.text.strip(), []).append(place)
-    again = [each for each in places.values() if any(b > a + 1 for a, b in pairwise(each))]
+    again = [place for place in places.values() if any(b > a + 1 for a, b in pairwise(place))]
     begun = next((at for at, turn in enumerate(session.turns) if turn.prompt is not None), -1)
-    return frozenset(session.turns[at].id for each in again for at in each if at != begun)
+    return frozenset(session.turns[at].id for repeats in again for at in repeats if at != begun)
 
 
 def _takes_back(records: Sequence[RedactedRecord]) -> bool:

@@ -129,7 +129,7 @@ class _DeltaTable:
         known, before = state.of(name)
         is_whole = known != columns or not self.is_there()
         now = self._sessions()
-        written = {each for each in now if is_whole or before.get(each) != now[each]}
+        written = {key for key in now if is_whole or before.get(key) != now[key]}
         gone = before.keys() - now.keys()
         if not written and not gone:
             return
@@ -161,7 +161,11 @@ class _DeltaTable:
         sessions = sorted(now)
         if changed is not None:
             buckets, ids = {_bucket(project) for project, _ in changed}, {id for _, id in changed}
-            sessions = [each for each in sessions if _bucket(each[0]) in buckets and each[1] in ids]
+            sessions = [
+                session
+                for session in sessions
+                if _bucket(session[0]) in buckets and session[1] in ids
+            ]
             of_these = _is_in(BUCKET, buckets), _is_in("session_id", ids)
             given = {"predicate": " AND ".join(of_these)}
         # Without statistics of `session_id` rows are not found by it (deltalake 1.6.6).

@@ -103,9 +103,9 @@ def derive(work: Work) -> Derived:
             derived.gone = target.delete() > 0
             return derived
         with _opened(settings, directory) as components:
-            made, before = made_of(head, code_versions(components)), target.head()
+            mark, before = made_of(head, code_versions(components)), target.head()
             derived.generation = before.generation if before else 0
-            derived.unchanged = before is not None and before.made_of == made
+            derived.unchanged = before is not None and before.made_of == mark
             if derived.unchanged:
                 return derived
             if before is not None:
@@ -113,7 +113,7 @@ def derive(work: Work) -> Derived:
             directory.mkdir(parents=True, exist_ok=True)
             replica = replica_at(settings.data_dir, target.url)
             _bring_and_make(components, source, head, replica, derived)
-            pushed = _push(components, target, head, "" if derived.failed else made)
+            pushed = _push(components, target, head, "" if derived.failed else mark)
             note_pushed(components, replica)
         derived.generation, derived.sent = pushed.generation, pushed.bytes
     return derived
@@ -152,20 +152,20 @@ def _bring_and_make(
         for project, files in replica.files.items()
     }
     known, pulled = frozenset(replica.manifests), Pulled(source.url)
-    went = bring(components, source, of_source, head, pulled, lambda each: _chosen(each, known))
+    went = bring(components, source, of_source, head, pulled, lambda path: _chosen(path, known))
     derived.fetched, derived.projects = derived.fetched + pulled.bytes, pulled.projects
     derived.failed = "; ".join(_make(components, derived))
     if went:
         compact_databases(components)
 
 
-def _push(components: Components, target: Shard, head: Head, made: str) -> Pushed:
+def _push(components: Components, target: Shard, head: Head, mark: str) -> Pushed:
     return push(
         components,
         target,
         erase_traces=lambda names: 0,
         forgotten=head.forgotten,
-        made_of=made,
+        made_of=mark,
     )
 
 
@@ -195,9 +195,9 @@ def _make(components: Components, derived: Derived) -> Iterator[str]:
             continue
         derived.made += 1
         kinds = {
-            STEPS[each.stage].partitions
-            for each in components.catalog.products.of_partition(project)
-            if each.stage in STEPS
+            STEPS[product.stage].partitions
+            for product in components.catalog.products.of_partition(project)
+            if product.stage in STEPS
         }
         wanted = tuple(name for name in assets if STEPS[name].partitions in kinds)
         for outcome in run_task(components, Task(project, wanted)):

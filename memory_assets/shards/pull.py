@@ -254,7 +254,7 @@ def _note(components: Components, manifest: Manifest, tables: Collection[str]) -
     own = set(LOCAL_STAGES)
     if len(tables) < len(TABLES):
         here = components.catalog.products.of_partition(project)
-        own |= {each.stage for each in here if each.stage not in tables}
+        own |= {product.stage for product in here if product.stage not in tables}
     return components.catalog.mirror(project, sources, products, own)
 
 

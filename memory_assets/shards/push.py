@@ -272,9 +272,9 @@ class _Sending:
             for table in TABLES.values():
                 components.lake.partition(table, project).tidy()
             products = [
-                [*vars(_travelling(each)).values()]
-                for each in components.catalog.products.of_partition(project)
-                if each.stage not in LOCAL_STAGES
+                [*vars(_travelling(product)).values()]
+                for product in components.catalog.products.of_partition(project)
+                if product.stage not in LOCAL_STAGES
             ]
             sources = [_counts(row) for row in components.catalog.sources.rows(project)]
             return Manifest(project, {}, products, sources), _stamps(components, project)

@@ -153,7 +153,7 @@ def look(
 
 def _look_at_stores(
     disk: Disk,
-    found: Iterable[tuple[Source, str | None]],
+    sources: Iterable[tuple[Source, str | None]],
     known: Mapping[str, tuple[int, int, bool]],
     projects: Mapping[str, str],
     seen: set[str],
@@ -162,7 +162,7 @@ def _look_at_stores(
     """Count the sessions of stores that are no files of lines, note those that are on record in
     `seen`, and return the paths of the stores."""
     containers = set[str]()
-    for source, project in found:
+    for source, project in sources:
         path, facts = source.locator, (source.size, source.mtime_ns)
         noted = known.get(path)
         containers.add(str(source.path))

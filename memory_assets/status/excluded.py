@@ -58,7 +58,7 @@ class Exclusions:
         if not self.patterns:
             return False
         folder = os.path.basename(os.path.dirname(path))  # noqa: PTH119, PTH120 - of every file
-        values = [folded(each) for each in (agent, project, folder, directory) if each]
+        values = [folded(name) for name in (agent, project, folder, directory) if name]
         return any(
             fnmatchcase(value, pattern) or fnmatchcase(value, f"{pattern}/*")
             for pattern in self.patterns

@@ -52,15 +52,15 @@ def find_all(
     the session that it belongs to. `rows` are those of the catalogue, `known` is what discovery
     need not read again; `note` is called with each file or directory that could not be listed, read
     or named."""
-    found = list(discover(roots, known, note))
-    return _joined(_of_one_agent(_Projects(rows, found).given(), rows, note), rows, note)
+    sources = list(discover(roots, known, note))
+    return _joined(_of_one_agent(_Projects(rows, sources).given(), rows, note), rows, note)
 
 
 class _Projects:
     """Gives each source of a walk its project."""
 
-    def __init__(self, rows: Sequence[SourceRow], found: Sequence[Source]) -> None:
-        self._found = [(one, replace(one, directory=spelled(one.directory))) for one in found]
+    def __init__(self, rows: Sequence[SourceRow], sources: Sequence[Source]) -> None:
+        self._found = [(one, replace(one, directory=spelled(one.directory))) for one in sources]
         main = {(row.agent, row.session_id, row.project) for row in rows if not row.agent_id}
         several = Counter((agent, session_id) for agent, session_id, _ in main)
         self._of_path = {
@@ -95,21 +95,21 @@ class _Projects:
     def given(self) -> list[Source]:
         """Return the sources with their projects, in order. Those whose directory was moved come
         first, so that what was written there since joins them; a subagent follows its session."""
-        order = sorted(self._found, key=lambda each: (each[1].agent_id is not None, each[1].path))
-        made: dict[int, Source] = {}
+        order = sorted(self._found, key=lambda pair: (pair[1].agent_id is not None, pair[1].path))
+        placed: dict[int, Source] = {}
         for moved in (True, False):
             for raw, source in order:
-                if id(raw) not in made and (not moved or _is_moved(source)):
-                    made[id(raw)] = self._placed(raw, source)
-        return [made[id(raw)] for raw, _ in self._found]
+                if id(raw) not in placed and (not moved or _is_moved(source)):
+                    placed[id(raw)] = self._placed(raw, source)
+        return [placed[id(raw)] for raw, _ in self._found]
 
     def _placed(self, raw: Source, source: Source) -> Source:
         session = source.agent, source.session_id
         if project := self._of_path.get(source.locator):
             return replace(source, project=project)
         is_known = is_unique(source.session_id)
-        if is_known and (found := self._of_session.get(session)):
-            return replace(source, project=found[0], directory=source.directory or found[1])
+        if is_known and (owner := self._of_session.get(session)):
+            return replace(source, project=owner[0], directory=source.directory or owner[1])
         slug = project_of(raw.directory) if _is_moved(source) else source.project
         project = self._on_record.get(session) or self._names.name(
             source.directory, slug, "" if raw.directory == source.directory else raw.directory
@@ -184,7 +184,7 @@ def _joined(sources: Iterable[Source], rows: Iterable[SourceRow], note: Note) ->
     for source in sources:
         groups.setdefault(_file_key(source), []).append(source)
     on_record = {(row.agent, row.session_id, row.agent_id): row for row in rows}
-    made = []
+    joined = []
     for source in sources:
         group = groups.pop(_file_key(source), None)
         if group is None:
@@ -192,12 +192,12 @@ def _joined(sources: Iterable[Source], rows: Iterable[SourceRow], note: Note) ->
         whole = group[0] if len(group) == 1 else _one_of(group)
         row = on_record.get((whole.agent, whole.session_id, whole.agent_id or ""))
         if row is not None and _is_stub(row, whole):
-            made.append(replace(whole, agent_id=f"{whole.agent_id or 'main'}~1"))
+            joined.append(replace(whole, agent_id=f"{whole.agent_id or 'main'}~1"))
         elif row is None or not _lost_parts(row, whole):
-            made.append(whole)
+            joined.append(whole)
         elif whole.mtime_ns > row.mtime_ns:
             note(Unlisted(whole.agent, printable(str(whole.path)), _LOST_PART, _RESTORE))
-    return made
+    return joined
 
 
 def _file_key(source: Source) -> FileKey:

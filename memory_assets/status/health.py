@@ -18,15 +18,15 @@ def redactions_by_rule(catalog: Catalog) -> list[dict[str, Any]]:
     """Return `rule`, `count` and `projects` (counts by project, most first), the rule with the most
     redactions first."""
     projects: dict[str, Counter[str]] = {}
-    for (project, _), each in catalog.products.facts_with("redaction_audit", "rules").items():
-        for rule, count in each["rules"].items():
+    for (project, _), facts in catalog.products.facts_with("redaction_audit", "rules").items():
+        for rule, count in facts["rules"].items():
             projects.setdefault(rule, Counter())[project] += count
     return sorted(
         (
             {"rule": rule, "count": of.total(), "projects": dict(of.most_common())}
             for rule, of in projects.items()
         ),
-        key=lambda each: (-each["count"], each["rule"]),
+        key=lambda row: (-row["count"], row["rule"]),
     )
 
 
@@ -51,9 +51,9 @@ def failed_checks(data_dir: Path, projects: Collection[str]) -> list[tuple[str, 
     """Return (project, check with its asset) of each check that failed when it last ran, of these
     projects."""
     return [
-        (other["project"], f"{each['asset']}.{each['check']}")
-        for each in last_checks(data_dir)
-        for other in each["others"]
+        (other["project"], f"{last_check['asset']}.{last_check['check']}")
+        for last_check in last_checks(data_dir)
+        for other in last_check["others"]
         if other["result"] == FAILED and other["project"] in projects
     ]
 
@@ -63,8 +63,8 @@ def sizes_by_day(data_dir: Path) -> dict[str, dict[date, int]]:
     are none."""
     with closing(ledger_of(data_dir)) as ledger:
         noted = ledger.sizes()
-    found: dict[str, dict[date, int]] = {}
+    by_store: dict[str, dict[date, int]] = {}
     for day, sizes in noted.items():
         for store, size in sizes.items():
-            found.setdefault(store, {})[date.fromisoformat(day)] = size
-    return found
+            by_store.setdefault(store, {})[date.fromisoformat(day)] = size
+    return by_store

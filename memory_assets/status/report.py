@@ -23,14 +23,14 @@ def report(
     """Return coverage, lag by project, what is held back, checks, redactions by rule, sizes and the
     last run, as Markdown; the arguments are a status, and what `status/health.py` returns."""
     covered = (
-        (name, each["rows"], each["keywords"], each["indexed"])
-        for name, each in current["coverage"].items()
+        (name, index["rows"], index["keywords"], index["indexed"])
+        for name, index in current["coverage"].items()
     )
     behind = (
-        (project, each["files"], f"{lasting(each['lag_seconds'])} ago")
-        for project, each in current["freshness"]["projects_behind"].items()
+        (project, lag["files"], f"{lasting(lag['lag_seconds'])} ago")
+        for project, lag in current["freshness"]["projects_behind"].items()
     )
-    found = ((each["rule"], each["count"], _counts(each["projects"])) for each in rules)
+    redactions = ((rule["rule"], rule["count"], _counts(rule["projects"])) for rule in rules)
     sizes = ((store, f"{size / 1e6:.1f}") for store, size in current["sizes"].items())
     files = counted(current["freshness"]["files"], "file")
     passed = f"All {len(checks)} checks passed in every partition." if checks else "None was run."
@@ -45,7 +45,7 @@ def report(
         ),
         _section("Held back", held, _held_back(current), "Nothing."),
         _section("Checks", ("asset", "check", "passed", "others"), _checks(checks), passed),
-        _section("Redactions in sessions", ("rule", "redactions", "projects"), found, "None."),
+        _section("Redactions in sessions", ("rule", "redactions", "projects"), redactions, "None."),
         _section("Sizes", ("store", "MB"), sizes),
         f"## Runs\n\n{_escaped(_runs(current['runs']))}",
     )
@@ -71,10 +71,12 @@ def _held_back(current: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
 
 
 def _checks(checks: Iterable[Mapping[str, Any]]) -> Iterator[tuple[object, ...]]:
-    for each in checks:
-        if each["others"]:
-            others = ", ".join(f"{other['project']}: {other['result']}" for other in each["others"])
-            yield each["asset"], each["check"], each["passed"], others
+    for check in checks:
+        if check["others"]:
+            others = ", ".join(
+                f"{other['project']}: {other['result']}" for other in check["others"]
+            )
+            yield check["asset"], check["check"], check["passed"], others
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -88,7 +88,7 @@ def status(settings: Settings) -> dict[str, Any]:
         "projects": _counts_by("project", catalog, sessions),
         "stages": stages,
         "coverage": coverage(
-            {name: each for name, each in stages.items() if not (lost and name in _COLLECTIONS)},
+            {name: rows for name, rows in stages.items() if not (lost and name in _COLLECTIONS)},
             quarantined=len(quarantined),
             vectors=vectors,
             unlisted=len(disk.unlisted),
@@ -99,7 +99,7 @@ def status(settings: Settings) -> dict[str, Any]:
         ),
         "account": text.to_dict() | disk.others.to_dict(),
         "freshness": _freshness(disk, stages, vectors=vectors),
-        "quarantined": [{**asdict(each), "passing": each.passing} for each in quarantined],
+        "quarantined": [{**asdict(entry), "passing": entry.passing} for entry in quarantined],
         "unlisted": [asdict(path) for path in disk.unlisted],
         "excluded": {"files": disk.excluded, "patterns": list(Exclusions.of(settings).patterns)},
         "sample_projects": sample_beside_own(catalog),
@@ -122,8 +122,8 @@ def _counts_by(
     """Return what the files of each agent or project are, and the prompts that persons typed in its
     sessions."""
     prompts: Counter[str] = Counter()
-    for each in sessions:
-        prompts[getattr(each, column)] += each.prompts
+    for session in sessions:
+        prompts[getattr(session, column)] += session.prompts
     files = catalog.sources.counts_by(column)
     return {name: {**counts, "prompts": prompts[name]} for name, counts in files.items()}
 
@@ -137,11 +137,11 @@ def _with_own_vectors(data_dir: Path, stages: dict[str, dict[str, Any]]) -> dict
         index = keyword_files.open_for_reading(data_dir / keyword_files.FILE_NAME)
         opened.callback(index.close)
         for name, kind in SEARCH_KINDS.items():
-            made = int(stages.get(kind.embeddings, {}).get("rows") or 0)
-            own = {"rows": min(made, index.rows_with_vectors(name)), "bytes": 0}
+            embedded = int(stages.get(kind.embeddings, {}).get("rows") or 0)
+            own = {"rows": min(embedded, index.rows_with_vectors(name)), "bytes": 0}
             stages = {**stages, kind.asset: {**stages.get(kind.keywords, {}), **own}}
         return stages
-    return {name: each for name, each in stages.items() if name not in _COLLECTIONS}
+    return {name: stage for name, stage in stages.items() if name not in _COLLECTIONS}
 
 
 def _runs(data_dir: Path) -> dict[str, Any]:
@@ -174,14 +174,14 @@ def coverage(
     def count(stage: str, name: str) -> int:
         return int(stages.get(stage, {}).get(name) or 0)
 
-    made: dict[str, dict[str, Any]] = {}
+    coverages: dict[str, dict[str, Any]] = {}
     for name, kind in SEARCH_KINDS.items():
         rows = count(kind.table, "rows")
         indexed, worded = count(kind.asset, "rows"), count(kind.keywords, "rows")
         indexed = max(0, indexed - of_other_models.get(kind.asset, 0))
         newest = stages.get(kind.asset if vectors else kind.keywords, {}).get("made_at")
         waiting = sessions_waiting(stages, quarantined, read) if name == "sessions" else 0
-        made[name] = {
+        coverages[name] = {
             "sessions": count("redacted_records", "sessions"),
             "turns": count("turn_chunks", "turns"),
             "rows": rows,
@@ -197,7 +197,7 @@ def coverage(
             "read": read,
             "complete": rows == worded and (rows == indexed or not vectors) and not waiting,
         }
-    return made
+    return coverages
 
 
 def _unread(text: TextAccount, disk: Disk) -> Iterator[str]:

@@ -86,10 +86,10 @@ def named_documents(number: int) -> list[str]:
 
 def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, str]]:
     """Yield the coverage as lines for a human, each with True if everything can be found."""
-    behind = {kind: each for kind, each in covered.items() if not each["complete"]}
-    held = max((each["quarantined"] + each["unlisted"] for each in covered.values()), default=0)
-    missing = next((each["missing"] for each in covered.values() if each.get("missing")), ())
-    noted = next((each["noted"] for each in covered.values() if each.get("noted")), "")
+    behind = {kind: index for kind, index in covered.items() if not index["complete"]}
+    held = max((index["quarantined"] + index["unlisted"] for index in covered.values()), default=0)
+    missing = next((index["missing"] for index in covered.values() if index.get("missing")), ())
+    noted = next((index["noted"] for index in covered.values() if index.get("noted")), "")
     yield from ((False, line) for line in missing)
     if held:
         yield (
@@ -98,23 +98,23 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
             "to do.",
         )
     elif not behind and not missing:
-        if covered and not any(each["rows"] for each in covered.values()):
+        if covered and not any(index["rows"] for index in covered.values()):
             yield False, "Nothing is on record yet; run `memory ingest`."
             return
-        vectors = all(each["vectors"] for each in covered.values())
+        vectors = all(index["vectors"] for index in covered.values())
         by_words = f" by its words; {NO_VECTORS}"
         yield True, f"Everything on record can be found{'' if vectors else by_words}."
-    for kind, each in behind.items():
-        if each["waiting"]:
+    for kind, index in behind.items():
+        if index["waiting"]:
             yield (
                 False,
-                waiting_sessions(each["waiting"]),
+                waiting_sessions(index["waiting"]),
             )
             continue
-        by_meaning = f", {each['indexed']:,} by their meaning" if each["vectors"] else ""
+        by_meaning = f", {index['indexed']:,} by their meaning" if index["vectors"] else ""
         yield (
             False,
-            f"{kind}: {each['keywords']:,} of {each['rows']:,} rows can be found by their "
+            f"{kind}: {index['keywords']:,} of {index['rows']:,} rows can be found by their "
             f"words{by_meaning}; run `memory ingest`",
         )
     if noted:

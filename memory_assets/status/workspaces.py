@@ -46,9 +46,11 @@ def workspaces_on_record(data_dir: Path) -> list[dict[str, Any]]:
                     "name": workspace.name,
                     "root": str(workspace.root),
                     "present": workspace.root.is_dir(),
-                    "documents": sum(each.rows for each in of_stage[WORKSPACE_DOCUMENTS.name]),
-                    "chunks": sum(count(each.facts, "chunks") for each in chunked),
-                    "changed": max((each.made_at for each in chunked), default=""),
+                    "documents": sum(
+                        product.rows for product in of_stage[WORKSPACE_DOCUMENTS.name]
+                    ),
+                    "chunks": sum(count(product.facts, "chunks") for product in chunked),
+                    "changed": max((product.made_at for product in chunked), default=""),
                 }
             )
     return listed
@@ -56,10 +58,10 @@ def workspaces_on_record(data_dir: Path) -> list[dict[str, Any]]:
 
 def workspace_lines(workspaces: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for each workspace."""
-    for each in workspaces:
-        changed = f"  changed {each['changed'][:16]}Z" if each["changed"] else ""
-        gone = "" if each["present"] else "  (gone)"
+    for workspace in workspaces:
+        changed = f"  changed {workspace['changed'][:16]}Z" if workspace["changed"] else ""
+        gone = "" if workspace["present"] else "  (gone)"
         yield (
-            f"{each['name']}  {counted(each['documents'], 'document')}, "
-            f"{counted(each['chunks'], 'chunk')}  {each['root']}{gone}{changed}"
+            f"{workspace['name']}  {counted(workspace['documents'], 'document')}, "
+            f"{counted(workspace['chunks'], 'chunk')}  {workspace['root']}{gone}{changed}"
         )

@@ -74,12 +74,12 @@ class GatewayUsage(SqliteStore):
             " GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2, 3, 4",
             since,
         )
-        found: list[Spent] = []
+        spending: list[Spent] = []
         for *shown, cost, read, written in rows:
             priced = price(shown[3], read, written) if read or written else None
             values = (*shown, cost if priced is None else (cost or 0.0) + priced)
-            found.append(Spent(*values))
-        return found
+            spending.append(Spent(*values))
+        return spending
 
 
 def spent_since(path: Path, since: float, price: Price = lambda *_: None) -> list[Spent]:
@@ -94,9 +94,9 @@ def spent_since(path: Path, since: float, price: Price = lambda *_: None) -> lis
 def tokens_since(path: Path, since: float, route: str) -> int:
     """Return the tokens of the requests of a route since a moment (Unix seconds)."""
     return sum(
-        each.input_tokens + each.output_tokens
-        for each in spent_since(path, since)
-        if each.route == route
+        usage.input_tokens + usage.output_tokens
+        for usage in spent_since(path, since)
+        if usage.route == route
     )
 
 

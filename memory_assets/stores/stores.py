@@ -76,8 +76,8 @@ class opened_once(Generic[T]):  # noqa: N801 - written as `cached_property` is
             with self._lock:
                 if self._name not in stores.opened:
                     stores.opened[self._name] = self._make(stores)
-        made: T = stores.opened[self._name]
-        return made
+        store: T = stores.opened[self._name]
+        return store
 
 
 class Stores:

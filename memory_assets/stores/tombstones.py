@@ -107,7 +107,7 @@ class Forgotten:
         if not self.times:
             return None
         keyed = (_session_key(key, project, session_id) for key in (self.key, b""))
-        at = next((self.times[each] for each in keyed if each in self.times), None)
+        at = next((self.times[mark] for mark in keyed if mark in self.times), None)
         return None if at is None else datetime.fromisoformat(at).replace(tzinfo=UTC)
 
 
@@ -155,7 +155,7 @@ class Tombstones:
     def note_texts(self, hashes: Iterable[bytes]) -> None:
         """Note that texts were cut, by the hashes that the catalogue has of them."""
         with self._connected() as connection, transaction(connection):
-            rows = ((each,) for each in hashes)
+            rows = ((hash_,) for hash_ in hashes)
             connection.executemany("INSERT OR REPLACE INTO texts VALUES (?, 'done')", rows)
 
     def texts(self, state: State | None = None) -> frozenset[bytes]:
@@ -246,12 +246,12 @@ class Tombstones:
         by_id = {row[0] for row in rows}
         of_unknown = {row[0] for row in rows if not row[1]}
         exactly = {row[1] for row in rows}
-        found = [
+        matches = [
             keyed in (of_unknown if said else by_id) or (said != b"" and said in exactly)
             for keyed, said in self._keyed_records(records)
         ]
         ids: RecordIds = records["id"]
-        owned = np.array(found, dtype=bool)
+        owned = np.array(matches, dtype=bool)
         return np.setdiff1d(ids[owned], ids[~owned])
 
     def _keyed_records(self, records: Records) -> Iterator[tuple[bytes, bytes]]:

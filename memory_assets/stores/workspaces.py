@@ -85,7 +85,7 @@ class Workspaces:
         Raises:
             UnknownName: there is none; lists those on record.
         """
-        known = {each.name: each for each in self.all()}
+        known = {workspace.name: workspace for workspace in self.all()}
         if text in known:
             return known[text]
         try:
@@ -109,7 +109,7 @@ class Workspaces:
         for workspace in known:
             if workspace.root == root:
                 return workspace
-        return Workspace(_name(root, [each.name for each in known]), root)
+        return Workspace(_name(root, [entry.name for entry in known]), root)
 
     def of_file(self, path: Path) -> Workspace:
         """Return the innermost workspace that a file is in, or was in.
@@ -117,10 +117,10 @@ class Workspaces:
         Raises:
             NotFound: it is in none.
         """
-        holding = [each for each in self.all() if path.is_relative_to(each.root)]
+        holding = [workspace for workspace in self.all() if path.is_relative_to(workspace.root)]
         if not holding:
             raise NotFound(f"{path} is in no workspace on record; run `memory index ROOT`")
-        return max(holding, key=lambda each: len(each.root.parts))
+        return max(holding, key=lambda workspace: len(workspace.root.parts))
 
     def add(self, root: Path) -> Workspace:
         """Note a directory as a workspace, unless it is one, and return it.
@@ -138,10 +138,10 @@ class Workspaces:
     def remove(self, name: str) -> None:
         """Forget that a directory is a workspace."""
         with locked(self._path.with_suffix(".lock"), 30.0, f"{self._path} is being written"):
-            self._write([each for each in self.all() if each.name != name])
+            self._write([workspace for workspace in self.all() if workspace.name != name])
 
     def _write(self, workspaces: Sequence[Workspace]) -> None:
-        roots = {each.name: str(each.root) for each in workspaces}
+        roots = {workspace.name: str(workspace.root) for workspace in workspaces}
         replace_text(self._path, json.dumps(roots, indent=1, sort_keys=True))
 
 

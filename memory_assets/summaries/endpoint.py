@@ -58,14 +58,14 @@ class EndpointSummarizer:
 
     def summarize(self, session: SessionTurns) -> Summary:
         """Return the session's summary."""
-        made = self._extractive.summarize(session)
-        if not made.text:
-            return made
-        text = self._written(_record(session, made))
+        summary = self._extractive.summarize(session)
+        if not summary.text:
+            return summary
+        text = self._written(_record(session, summary))
         if text is None:
-            return made
+            return summary
         return replace(
-            made, text=text, content_hash=content_hash(text), summarizer_id=self.summarizer_id
+            summary, text=text, content_hash=content_hash(text), summarizer_id=self.summarizer_id
         )
 
     def _written(self, record: RedactedText) -> RedactedText | None:
@@ -116,10 +116,10 @@ def load_endpoint_summarizer(
     )
 
 
-def _record(session: SessionTurns, made: Summary) -> RedactedText:
+def _record(session: SessionTurns, summary: Summary) -> RedactedText:
     """Return what the model is told of a session: the extractive summary, then of each turn the
     prompt and the agent's last words, of those at both ends first while there is room."""
-    extracted = compose("Extracted: {}", made.text)
+    extracted = compose("Extracted: {}", summary.text)
     room = _SENT_CHARACTERS - len(extracted)
     last = len(session.turns) - 1
     chosen: dict[int, RedactedText] = {}
@@ -133,7 +133,9 @@ def _record(session: SessionTurns, made: Summary) -> RedactedText:
 
 
 def _told(turn: Turn) -> RedactedText:
-    said = [each.text for each in turn.records if each.kind == "assistant_text" and each.text]
+    said = [
+        record.text for record in turn.records if record.kind == "assistant_text" and record.text
+    ]
     parts = [compose("Agent: {}", shorten(said[-1], _EACH_CHARACTERS))] if said else []
     if turn.prompt is not None:
         parts.insert(0, compose("User: {}", shorten(turn.prompt.text, _EACH_CHARACTERS)))

@@ -42,7 +42,7 @@ class ExtractiveSummarizer:
         gone = withdrawn(session) | routine(session)
         said = [one for one in all_said(session.turns) if session.turns[one.turn].id not in gone]
         files = touched(session)
-        made = commits(session)
+        committed = commits(session)
         met = errors_met(session)
         times = [record.timestamp for record in records if record.timestamp is not None]
         started, ended = min(times, default=None), max(times, default=None)
@@ -68,7 +68,7 @@ class ExtractiveSummarizer:
             files_modified=tuple(files.modified),
             commands=commands(session),
             errors=met,
-            commits=made,
+            commits=committed,
             started_at=started,
             ended_at=ended,
             duration_seconds=(ended - started).total_seconds() if started and ended else 0.0,

@@ -89,19 +89,19 @@ _REVIEWS = Phrase(
 def learned(session: SessionTurns, said: list[Said], done: RedactedText) -> RedactedText:
     """Return what reviews found, then the sentences that state a cause or a finding, explain a
     problem or answer a question, none that `done` holds already."""
-    found = leading(_review(session, said), LEARNED_LIMIT)
-    room = LEARNED_LIMIT - sum(len(one) + 1 for one in found)
-    told = _Told(session, said, reviewed=bool(found))
+    review = leading(_review(session, said), LEARNED_LIMIT)
+    room = LEARNED_LIMIT - sum(len(one) + 1 for one in review)
+    told = _Told(session, said, reviewed=bool(review))
     stated = choose(
         (one for one in said if not _dangles(one)),
         told.score,
         room=max(room, 0),
-        most=_LEARNED_MOST - min(len(found), _LEARNED_MOST),
+        most=_LEARNED_MOST - min(len(review), _LEARNED_MOST),
         threshold=_LEAST_SCORE,
-        beside=[*split(done), *found],
+        beside=[*split(done), *review],
         again=_AGAIN,
     )
-    return join(" ", distinct([*found, stated]))
+    return join(" ", distinct([*review, stated]))
 
 
 class _Told:
@@ -116,7 +116,7 @@ class _Told:
             for turn in session.turns
         ]
         self._problem = [_PROBLEM.search(text) is not None for text in asked]
-        made = {call.turn.id for call in commits_that_stayed(session)}
+        committed = {call.turn.id for call in commits_that_stayed(session)}
         self._how = [_HOW.search(text) is not None for text in asked]
         self._why = {
             one.turn
@@ -127,7 +127,7 @@ class _Told:
             _QUESTION.search(text) is not None
             and _WHAT_NEXT.search(text) is None
             and not (reviewed and _REVIEWS.search(text))
-            and turn.id not in made
+            and turn.id not in committed
             for text, turn in zip(asked, session.turns, strict=True)
         ]
         changed = [bool(touched(session, turn.records).modified) for turn in session.turns]
@@ -206,8 +206,8 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         text = closed(shorten(text, _FINDING_LIMIT))
         if not any(text == other for _, _, other in by_turn.get(one.turn, ())):
             by_turn.setdefault(one.turn, []).append((grave, place, text))
-    found = by_turn[max(by_turn)] if by_turn else []
-    return [text for _, _, text in sorted(found, key=lambda each: each[:2])][:_MOST_FINDINGS]
+    graded = by_turn[max(by_turn)] if by_turn else []
+    return [text for _, _, text in sorted(graded, key=lambda finding: finding[:2])][:_MOST_FINDINGS]
 
 
 def _prompt(session: SessionTurns, turn: int) -> str:
@@ -224,7 +224,7 @@ def _tells(one: Said) -> bool:
         return False
     if _LEADS_IN.match(one.plain) or not readable(_NO_PROSE.sub("", one.plain)):
         return False
-    if any(each.search(one.plain) for each in (PLANNING, DID, NOW)) or done_score(one) > 0:
+    if any(pattern.search(one.plain) for pattern in (PLANNING, DID, NOW)) or done_score(one) > 0:
         return False
     return not (one.plain.startswith(("I ", '"')) or states_nothing(one.plain))
 
@@ -279,14 +279,14 @@ def investigated(session: SessionTurns, files: Touched) -> RedactedText:
     looked_up = _inputs((one for one in web if one.agent_id is None), _QUERY)
     tasks = (one for one in session.records if one.tool_name.lower() in ("task", "agent"))
     parts: list[RedactedText] = []
-    for first, later, found, most in (
+    for first, later, texts, most in (
         ("Read {}", "read {}", distinct(base_name(path) for path in files.read), 6),
         ("Searched for {}", "searched for {}", searches, 3),
         ("Looked up {}", "looked up {}", looked_up, 3),
         ("Had subagents do: {}", "had subagents do: {}", _inputs(tasks, _DESCRIPTION), 3),
     ):
-        if found:
-            parts.append(compose(later if parts else first, listing(found, most)))
+        if texts:
+            parts.append(compose(later if parts else first, listing(texts, most)))
     while parts and sum(len(part) + 2 for part in parts) > _INVESTIGATED_LIMIT:
         parts.pop()
     return compose("{}.", join("; ", parts)) if parts else EMPTY
@@ -295,7 +295,7 @@ def investigated(session: SessionTurns, files: Touched) -> RedactedText:
 def _inputs(records: Iterable[RedactedRecord], field: re.Pattern[str]) -> list[RedactedText]:
     """Return the values of a field in the inputs of calls, shortened, each once."""
     texts = (record.text for record in records if record.kind == "tool_use")
-    found = ((text, value) for text in texts if (value := field.search(text)))
+    matches = ((text, value) for text in texts if (value := field.search(text)))
     return distinct(
-        shorten(text.cut(*value.span(1)).squeezed(), _TASK_LIMIT) for text, value in found
+        shorten(text.cut(*value.span(1)).squeezed(), _TASK_LIMIT) for text, value in matches
     )

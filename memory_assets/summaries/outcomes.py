@@ -86,8 +86,8 @@ _OPEN = frozenset({"pending", "in_progress", "todo", "open"})
 def completed(session: SessionTurns, said: list[Said], files: Touched) -> RedactedText:
     """Return the agent's reports of finished work, those of the weightiest turns first chosen, and
     the commits; where these say little, the changed files."""
-    made = commits_that_stayed(session)
-    commits = _committed(made)
+    calls = commits_that_stayed(session)
+    commits = _committed(calls)
     heaviest = max(weights(session), default=0.0) or 1.0
     share = [weight / heaviest for weight in weights(session)]
     done = choose(
@@ -96,7 +96,7 @@ def completed(session: SessionTurns, said: list[Said], files: Touched) -> Redact
         room=LIMIT - len(commits) - 1,
         most=_MOST_REPORTS,
         threshold=1.4,
-        beside=[call.made.subject for call in made],
+        beside=[call.made.subject for call in calls],
         again=_AGAIN,
     )
     names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
@@ -125,15 +125,15 @@ def _listed_score(one: Said) -> float:
     return 2.1 + one.last if named and not one.plain.endswith("?") else 0.0
 
 
-def _committed(made: Sequence[CommitCall]) -> RedactedText:
+def _committed(titles: Sequence[CommitCall]) -> RedactedText:
     """The most telling commits that fit, in the order in which they were made."""
-    ranked = [shorten(call.made.subject, 90) for call in by_weight(made)]
+    ranked = [shorten(call.made.subject, 90) for call in by_weight(titles)]
     shown = set(leading(ranked, _COMMITS_ROOM))
     if not shown:
         return EMPTY
-    ordered = [one for call in made if (one := shorten(call.made.subject, 90)) in shown]
+    ordered = [one for call in titles if (one := shorten(call.made.subject, 90)) in shown]
     listed = join("; ", ordered)
-    if more := len(made) - len(ordered):
+    if more := len(titles) - len(ordered):
         return compose("Committed: {} (and {} more).", listed, number(more))
     return compose("Committed: {}.", listed)
 
@@ -245,10 +245,10 @@ def _open_items(session: SessionTurns) -> list[RedactedText]:
 
 
 def _open_in(text: RedactedText) -> list[RedactedText]:
-    found: list[RedactedText] = []
+    tasks: list[RedactedText] = []
     for item in _OBJECT.finditer(text):
         part = text.cut(*item.span())
         task, status = _TASK.search(part), _STATUS.search(part)
         if task and status and status.group(1) in _OPEN:
-            found.append(unescaped(part.cut(*task.span(1))))
-    return found
+            tasks.append(unescaped(part.cut(*task.span(1))))
+    return tasks

@@ -160,14 +160,14 @@ def _with_the_rest(session: SessionTurns, main: RedactedText) -> RedactedText:
     if len(_asked(session)) < _LONG_SESSION or 2 * sum(one for one, _ in rest) < sum(heavy):
         return _clause(main)
     others = {turn.id for _, turn in rest}
-    made = [
+    committed = [
         call.made.subject
         for call in by_weight(commits_that_stayed(session))
         if call.turn.id in others
     ]
     told = [
         one.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>")
-        for one in made[:1]
+        for one in committed[:1]
         if not says_little(one) and not is_beside(one) and not is_routine(one)
     ]
     asked = sorted(_asked_in(session, others), key=lambda one: -one[0])[:1]
@@ -217,23 +217,23 @@ def _as_title(text: RedactedText) -> RedactedText:
     return _open(_begun(first, told).sub(_LEADING_ADDRESS, r"\g<name>: "))
 
 
-def _committed(made: Sequence[RedactedText]) -> RedactedText:
+def _committed(wordings: Sequence[RedactedText]) -> RedactedText:
     """Return the subjects of a session's commits that fit, the one that says most of all first; ""
     if it made none that says anything.
 
     What a session is about is said by its first commits, what follows repairs them; of many
     commits by the one whose words most others have.
     """
-    made = [one for one in made if not _NO_SUBJECT.match(one)]
+    wordings = [one for one in wordings if not _NO_SUBJECT.match(one)]
     telling = [
         one
-        for one in made
+        for one in wordings
         if not is_routine(one) and (len(one) >= _LONG_SUBJECT or not says_little(one))
     ]
     if len(telling) < 2:
-        return next(map(_clause, telling or reversed(made)), EMPTY)
+        return next(map(_clause, telling or reversed(wordings)), EMPTY)
     if len(telling) >= _MANY_COMMITS:
-        bags = [_stems(one) for one in made]
+        bags = [_stems(one) for one in wordings]
         telling.sort(key=lambda one: (is_beside(one), -_shared(_stems(one), bags)))
     first, *others = (one.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>") for one in telling)
     room = TITLE_LIMIT - len(first) - 2
@@ -279,7 +279,7 @@ def _given(session: SessionTurns) -> Iterator[tuple[bool, RedactedText]]:
     first, the last of each first; those of subagents' runs only where the session has none."""
     titles = [record for record in reversed(session.records) if record.kind == "title"]
     given: dict[str, list[RedactedText]] = {}
-    for record in [each for each in titles if not each.is_sidechain] or titles:
+    for record in [titled for titled in titles if not titled.is_sidechain] or titles:
         given.setdefault(record.subtype, []).append(record.text)
     for subtype in dict.fromkeys((*_TITLES, *sorted(given))):
         yield from ((subtype == _TITLES[0], text) for text in given.get(subtype, ()))
@@ -293,8 +293,8 @@ def _clause(text: RedactedText, limit: int = TITLE_LIMIT) -> RedactedText:
     """Return a text that fits, else its first clauses that do, else as many words as fit."""
     if len(text) <= limit:
         return text
-    found = (end.start() for end in _CLAUSE_END.finditer(text, _SHORTEST_CLAUSE, limit + 1))
-    ends = [end for end in found if text.count("(", 0, end) == text.count(")", 0, end)]
+    places = (end.start() for end in _CLAUSE_END.finditer(text, _SHORTEST_CLAUSE, limit + 1))
+    ends = [end for end in places if text.count("(", 0, end) == text.count(")", 0, end)]
     return text.cut(0, ends[-1]) if ends and ends[-1] >= _LONG_ENOUGH else shorten(text, limit)
 
 
@@ -375,8 +375,8 @@ def _of_each_stretch(
     session before others, none that says again what another one says."""
     short = [_begins_or_ends(text) for _, text in asked]
     weight = [
-        each[0] if len(text) >= _SHORTEST_REQUEST else 0.0
-        for each, text in zip(asked, short, strict=True)
+        pair[0] if len(text) >= _SHORTEST_REQUEST else 0.0
+        for pair, text in zip(asked, short, strict=True)
     ]
     stretch = [place * _MOST_LATER // len(short) for place in range(len(short))]
     best = {}

@@ -225,12 +225,12 @@ class Account:
         self._budget = MAX_HELD
 
     def compare(
-        self, parsed: Mapping[str, Any], made: Sequence[Record], *, dropped: str, version: str
+        self, parsed: Mapping[str, Any], records: Sequence[Record], *, dropped: str, version: str
     ) -> None:
         """Look for the text of an object in its records. `dropped` is the reader's reason where it
         gave none, `version` the agent's."""
-        texts = self.made(made)
-        balance, found = self._balance, self._found
+        texts = self.made(records)
+        balance, hashes = self._balance, self._found
         if dropped and (row := self._elsewhere.get(dropped)):
             size = 0
             for _, text in _leaves(parsed, self._root):
@@ -242,7 +242,7 @@ class Account:
         for leaf in _leaves(parsed, self._root):
             text = leaf[1]
             balance.total += _size(text)
-            if hash(text) in found:
+            if hash(text) in hashes:
                 continue
             if rest := self._unfound(leaf, texts, version):
                 self._wait_for(leaf, rest, version)
@@ -262,15 +262,15 @@ class Account:
     def made(self, records: Iterable[Record]) -> list[str]:
         """Note what the reader took, and return it."""
         texts: list[str] = []
-        found = self._found
+        hashes = self._found
         for record in records:
             for text in (
                 *(record.text, record.command, record.tool_name, record.cwd, record.git_branch),
                 *(record.parent_uuid, record.tool_use_id, record.message_id, record.model),
                 *(record.record_uuid, *record.paths),
             ):
-                if text and (mark := hash(text)) not in found:
-                    found.add(mark)
+                if text and (mark := hash(text)) not in hashes:
+                    hashes.add(mark)
                     texts.append(text)
                 elif text and text is record.text:
                     texts.append(text)
@@ -282,8 +282,8 @@ class Account:
 
     def balance(self) -> Balance:
         """Return the balance, once all objects and records were compared."""
-        balance, found = self._balance, self._found
-        pending = [item for item in self._pending if hash(item[0]) not in found]
+        balance, hashes = self._balance, self._found
+        pending = [item for item in self._pending if hash(item[0]) not in hashes]
         pending.sort(key=lambda item: -len(item[0]))
         if pending:
             self._note_lines()
@@ -320,13 +320,13 @@ class Account:
 
     def _missing(self, text: str) -> int:
         """Return the bytes of the lines of a text that stand nowhere."""
-        missing, found = 0, self._found
+        missing, hashes = 0, self._found
         for line in map(str.strip, text.splitlines()):
             mark = hash(line)
-            if not line or mark in found:
+            if not line or mark in hashes:
                 continue
             if self._stands_anywhere(line):
-                found.add(mark)
+                hashes.add(mark)
             else:
                 missing += _size(line) + 1
         return min(missing, _size(text))

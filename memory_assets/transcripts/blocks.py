@@ -36,38 +36,38 @@ class BlockSession(Session):
     def _from_user(self, content: Any, frame: Frame, origin: Origin = UNSAID) -> list[Record]:
         """Return the records under the user's name: the answers of tools, and the text of all text
         blocks, as one."""
-        made: list[Record] = []
+        records: list[Record] = []
         texts: list[str] = []
         for block in blocks_of(content):
             kind = type_name(block.get("type"))
             if kind == "tool_result":
-                made.append(self._tool_result(block, frame))
+                records.append(self._tool_result(block, frame))
             elif kind in _SAID:
                 texts.append(block_text(block))
             else:
                 self._report.see_unknown(f"user/{kind}")
         said = "\n".join(text for text in texts if text)
-        return made + (self._said(frame, authored(said, origin)) if said else [])
+        return records + (self._said(frame, authored(said, origin)) if said else [])
 
     def _from_assistant(self, content: Any, frame: Frame) -> list[Record]:
         """Return the records of what an agent said, thought and called."""
-        made: list[Record] = []
+        records: list[Record] = []
         for block in blocks_of(content):
             kind = type_name(block.get("type"))
             if kind == "text":
                 text = text_field(block, "text")
-                made += self._one(frame, "assistant_text", text)
+                records += self._one(frame, "assistant_text", text)
             elif kind == "thinking":
-                made += self._one(frame, "thinking", text_field(block, "thinking"))
+                records += self._one(frame, "thinking", text_field(block, "thinking"))
             elif kind == "tool_use":
                 call = Call.of_block(block, "input")
                 text = render_input(block.get("input"))
-                made.append(self._called(frame, safe_id(block.get("id")), call, text))
+                records.append(self._called(frame, safe_id(block.get("id")), call, text))
             elif kind == "tool_result":
-                made.append(self._tool_result(block, frame))
+                records.append(self._tool_result(block, frame))
             elif kind not in _SILENT:
                 self._report.see_unknown(f"assistant/{kind}")
-        return made
+        return records
 
     def _tool_result(self, block: JsonObject, frame: Frame) -> Record:
         text = content_text(block.get("content"))

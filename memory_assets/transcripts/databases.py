@@ -134,15 +134,15 @@ def _connection(path: Path) -> sqlite3.Connection:
         return _copied(path)
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with _named(path):
-        found = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         try:
-            found.execute("PRAGMA schema_version").fetchone()
+            connection.execute("PRAGMA schema_version").fetchone()
         except sqlite3.OperationalError as error:
-            found.close()
+            connection.close()
             if error.sqlite_errorcode & 0xFF not in _NOT_BESIDE:
                 raise
             return _copied(path)
-        return found
+        return connection
 
 
 def _require_database(path: Path) -> None:

@@ -194,7 +194,7 @@ class Walk:
             return True
         searched = depth > 0 and self.is_directory(entry, follow_symlinks=False)
         inside = self._listed(entry.path) if searched else []
-        return any(self._has_transcripts(each, depth - 1) for each in inside)
+        return any(self._has_transcripts(child, depth - 1) for child in inside)
 
     def _listed(self, directory: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
         try:

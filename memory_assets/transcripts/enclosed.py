@@ -45,9 +45,9 @@ def replaced(
     if `blanks`, of the blanks behind it."""
     parts: list[str] = []
     at = 0
-    for found in enclosed(text, opening):
-        parts += [text[at : found.opening.start()], put(found.opening)]
-        at = found.after
+    for element in enclosed(text, opening):
+        parts += [text[at : element.opening.start()], put(element.opening)]
+        at = element.after
         while blanks and text[at : at + 1].isspace():
             at += 1
     return "".join((*parts, text[at:])) if parts else text

@@ -81,7 +81,7 @@ def object_field(record: dict[str, Any], name: str) -> dict[str, Any]:
 
 def objects_in(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list; none of anything else."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
 def count_field(record: dict[str, Any], name: str) -> int:
@@ -235,14 +235,14 @@ def paths_in(value: Any) -> tuple[str, ...]:
     """Return the file paths that a tool's input names, in order, each once."""
     if not isinstance(value, dict):
         return ()
-    found: list[str] = []
+    listed: list[str] = []
     for key in PATH_KEYS:
         item = value.get(key)
         if isinstance(item, str):
-            found.append(item)
+            listed.append(item)
         elif isinstance(item, list):
-            found += [path for path in item if isinstance(path, str)]
-    return tuple(dict.fromkeys(path for path in found if path))
+            listed += [path for path in item if isinstance(path, str)]
+    return tuple(dict.fromkeys(path for path in listed if path))
 
 
 def patch_paths(patch: str) -> tuple[str, ...]:
@@ -281,17 +281,17 @@ def _image_block(block: dict[str, Any]) -> str:
     media_type = text_field(source, "media_type") or text_field(source, "mimeType")
     encoded = text_field(source, "data")
     address = text_field(block, "image_url")
-    if found := _DATA_URL.match(address):
-        media_type, encoded = found[1], address[found.end() :]
+    if data_url := _DATA_URL.match(address):
+        media_type, encoded = data_url[1], address[data_url.end() :]
     return image_text(media_type, encoded)
 
 
 def image_text(media_type: str, encoded: str) -> str:
     """Return what stands for an image in base64: its type and size, where its type is known."""
-    found = _IMAGE_TYPE.match(media_type)
-    if found is None or not encoded:
+    media = _IMAGE_TYPE.match(media_type)
+    if media is None or not encoded:
         return IMAGE
-    return f"[image: {found[1].upper()}, {max(1, len(encoded) * 3 // 4_000)} kB]"
+    return f"[image: {media[1].upper()}, {max(1, len(encoded) * 3 // 4_000)} kB]"
 
 
 def content_text(content: Any) -> str:

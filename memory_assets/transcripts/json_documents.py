@@ -27,10 +27,10 @@ def document_of(path: Path) -> JsonObject:
         TranscriptError: it cannot be read.
         DamagedTranscript: it is no JSON object, or too large.
     """
-    found = from_json(bytes_of(path))
-    if not isinstance(found, dict):
+    document = from_json(bytes_of(path))
+    if not isinstance(document, dict):
         raise DamagedTranscript(f"{printable(path)}: {_NO_JSON}", _NO_JSON)
-    return found
+    return document
 
 
 def text_of(path: Path) -> str:
@@ -49,8 +49,8 @@ def beside(path: Path) -> Any:
 
 def object_beside(path: Path) -> JsonObject:
     """Return the object in a file beside sessions; an empty one where there is none."""
-    found = beside(path)
-    return found if isinstance(found, dict) else {}
+    parsed = beside(path)
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def text_beside(path: Path) -> str:
@@ -83,13 +83,13 @@ def rows_of_document(path: Path, name: str) -> Iterator[JsonObject]:
     document = document_of(path)
     listed = document.pop(name, None)
     yield document
-    for each in listed if isinstance(listed, list) else []:
-        if isinstance(each, dict):
-            yield each
+    for row in listed if isinstance(listed, list) else []:
+        if isinstance(row, dict):
+            yield row
 
 
 def field_in_head(head: bytes, name: str) -> str:
     """Return the first text in a field of this name in the beginning of a document, which may be
     cut off; "" if there is none."""
-    found = re.search(rb'"%s"\s*:\s*"([^"\\]{1,200})"' % name.encode(), head)
-    return found.group(1).decode("utf-8", "replace") if found else ""
+    match = re.search(rb'"%s"\s*:\s*"([^"\\]{1,200})"' % name.encode(), head)
+    return match.group(1).decode("utf-8", "replace") if match else ""

@@ -76,7 +76,7 @@ def head_objects(head: bytes) -> Iterator[JsonObject]:
     for line in lines:
         value = _load(line)
         if value is _BROKEN and line.strip():
-            yield from (found for _, _, found in _recover(line, 0)[0])
+            yield from (recovered for _, _, recovered in _recover(line, 0)[0])
         elif isinstance(value, dict):
             yield value
     if isinstance(value := _load(last), dict):
@@ -189,27 +189,27 @@ def _salvage(line: bytes, start: int, report: ReadReport) -> list[Located]:
     if not line.strip():
         report.blank_lines += 1
         return []
-    found, reason = _recover(line, start)
+    objects, reason = _recover(line, start)
     if reason:
         end = start + len(line)
-        report.add_bad_line(BadLine(report.lines, start, end, reason, len(found)))
+        report.add_bad_line(BadLine(report.lines, start, end, reason, len(objects)))
     else:
         report.good_lines += 1
-    return found
+    return objects
 
 
 def _recover(line: bytes, start: int) -> tuple[list[Located], str]:
     """Return the objects in `line`, and the reason why it is bad, or ""."""
     reason = NUL_RUN if b"\0" in line else ""
-    found: list[Located] = []
+    located: list[Located] = []
     position = 0
     for piece in line.split(b"\0"):
         if piece.strip():
             objects, trouble = _decode_all(piece, start + position)
-            found += objects
+            located += objects
             reason = reason or trouble
         position += len(piece) + 1
-    return found, reason
+    return located, reason
 
 
 def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
@@ -223,7 +223,7 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
         text = piece.decode().rstrip()
     except UnicodeDecodeError:
         return [], INVALID_UTF8
-    found: list[Located] = []
+    objects: list[Located] = []
     junk = broken = False
     at = attempts = 0
     while at < len(text):
@@ -235,7 +235,7 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
         try:
             value, end = _DECODER.raw_decode(text, begin)
         except RecursionError:
-            return found, TOO_DEEP
+            return objects, TOO_DEEP
         except ValueError:
             broken = True
             at, attempts = begin + 1, attempts + 1
@@ -244,13 +244,13 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
             at, attempts = begin + 1, attempts + 1
             continue
         if exceeds_depth(value, MAX_DEPTH):
-            return found, TOO_DEEP
+            return objects, TOO_DEEP
         first = start + len(text[:begin].encode())
-        found.append((first, first + len(text[begin:end].encode()), clean(value)))
+        objects.append((first, first + len(text[begin:end].encode()), clean(value)))
         at = end
-    if junk or broken or not found:
-        return found, JUNK_AROUND if found else INVALID_JSON
-    return found, GLUED if len(found) > 1 else ""
+    if junk or broken or not objects:
+        return objects, JUNK_AROUND if objects else INVALID_JSON
+    return objects, GLUED if len(objects) > 1 else ""
 
 
 def _may_exceed_depth(line: bytes) -> bool:

@@ -20,8 +20,8 @@ def parts_of(content: Any) -> list[JsonObject]:
         return [{"text": content}]
     if isinstance(content, dict):
         return [content]
-    found = content if isinstance(content, list) else []
-    parts = [{"text": part} if isinstance(part, str) else part for part in found]
+    listed = content if isinstance(content, list) else []
+    parts = [{"text": part} if isinstance(part, str) else part for part in listed]
     return [part for part in parts if isinstance(part, dict)]
 
 

@@ -120,7 +120,7 @@ class Reader(ABC):
             return None
         except OSError as error:
             raise unreadable(source.path, error) from error
-        return sum(each.st_size for each in states), max(each.st_mtime_ns for each in states)
+        return sum(state.st_size for state in states), max(state.st_mtime_ns for state in states)
 
     def read(
         self,
@@ -144,21 +144,21 @@ class Reader(ABC):
             for begins, ends, record in objects_in(content.text(last), report):
                 report.reason = ""
                 if source.parts and session.has_met(record, repeats=content is not contents[0]):
-                    made = session.repeated()
+                    records = session.repeated()
                 else:
-                    made = session.take(record, before + begins, before + ends)
+                    records = session.take(record, before + begins, before + ends)
                 if account is not None:
-                    account.compare(record, made, dropped=report.reason, version=report.version)
-                yield from made
+                    account.compare(record, records, dropped=report.reason, version=report.version)
+                yield from records
             if content is not contents[-1] or content.is_whole:
                 report.end_file(before)
             if end is not None and source.parts:
                 end = max(end - content.size, 0)
-        made = session.end()
+        records = session.end()
         if account is not None:
-            account.made(made)
+            account.made(records)
             account.unread(self.unread(source), report.version)
-        yield from made
+        yield from records
 
 
 class RenderingReader(Reader):

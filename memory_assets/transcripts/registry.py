@@ -91,8 +91,8 @@ def read_session(
     reader = named
     is_own = named is not None and source is not None and named.renders(source)
     if named is None or not (is_own or named.sniff(head)):
-        others = (each for each in READERS if each is not named)
-        reader = next((each for each in others if each.sniff(head)), named)
+        others = (candidate for candidate in READERS if candidate is not named)
+        reader = next((other for other in others if other.sniff(head)), named)
     if reader is None:
         raise TranscriptError(f"{path}: no reader knows this content")
     if source is None:
@@ -115,12 +115,12 @@ def discover(
     for agent in roots:
         reader_by_agent(agent)
     for reader in READERS:
-        found: set[tuple[str, str, str | None]] = set()
+        places: set[tuple[str, str, str | None]] = set()
         several = isinstance(reader, SeveralReader)
         for root in roots.get(reader.agent, ()):
             for source in reader.discover(root, known, note):
                 where = "" if several else source.locator
                 place = where, source.session_id, source.agent_id
-                if place not in found:
-                    found.add(place)
+                if place not in places:
+                    places.add(place)
                     yield source

@@ -258,14 +258,14 @@ class Session(ABC):
             return []
         return [self._record(frame, kind, text, subtype=subtype, **details)]
 
-    def _with_tokens(self, made: Outcome, frame: Frame, tokens: Tokens) -> Outcome:
+    def _with_tokens(self, outcome: Outcome, frame: Frame, tokens: Tokens) -> Outcome:
         """Return what one object gave with the tokens of an answer at the first record; one
         without text carries them where there is none."""
         if not any(tokens):
-            return made
-        if isinstance(made, str) or not made:
-            made = [self._record(frame, "system", "", subtype=USAGE)]
-        return [replace(made[0], tokens=tuple(tokens)), *made[1:]]
+            return outcome
+        if isinstance(outcome, str) or not outcome:
+            outcome = [self._record(frame, "system", "", subtype=USAGE)]
+        return [replace(outcome[0], tokens=tuple(tokens)), *outcome[1:]]
 
     def _said(self, frame: Frame, said: Said) -> list[Record]:
         """Return the record of a text; a prompt is the user's. An unknown tag is counted."""

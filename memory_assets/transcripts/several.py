@@ -69,4 +69,4 @@ class SeveralReader(Reader):
         return self._of(source).begin(source, report, end)
 
     def _of(self, source: Source) -> Reader:
-        return next((each for each in self._readers if each.holds(source)), self._readers[-1])
+        return next((reader for reader in self._readers if reader.holds(source)), self._readers[-1])

@@ -69,8 +69,8 @@ class ContainerReader(RenderingReader):
         """Yield the sessions of all files below `root`. One that cannot be read now has those that
         it had."""
         walk = Walk(self.agent, note)
-        found = walk.root(root)
-        for path in self.containers(walk, found) if found else ():
+        base = walk.root(root)
+        for path in self.containers(walk, base) if base else ():
             yield from self._discovered(walk, path, known)
 
     def _discovered(self, walk: Walk, path: Path, known: Known) -> Sequence[Source]:
@@ -91,8 +91,8 @@ class ContainerReader(RenderingReader):
             return super().state(source)
         if not source.path.exists():
             return None
-        found = self._listed(source.path).get(source.member)
-        return (found.size, found.mtime_ns) if found else None
+        current = self._listed(source.path).get(source.member)
+        return (current.size, current.mtime_ns) if current else None
 
     def _listed(self, path: Path) -> Mapping[str, Source]:
         """Return the sessions of a file by member, read again only when it changed."""
@@ -100,17 +100,17 @@ class ContainerReader(RenderingReader):
         held = self._listings.get(path)
         if held is not None and held[0] == token:
             return held[1]
-        found = {each.id: each for each in self.members_of(path)}
-        sources = {name: self._source(path, each, found) for name, each in found.items()}
+        members = {member.id: member for member in self.members_of(path)}
+        sources = {name: self._source(path, member, members) for name, member in members.items()}
         self._listings[path] = token, sources
         if len(self._listings) > _MOST_LISTINGS:
             self._listings.popitem(last=False)
         return sources
 
-    def _source(self, path: Path, member: Member, found: Mapping[str, Member]) -> Source:
-        top = ancestor_of(member, found)
+    def _source(self, path: Path, member: Member, members: Mapping[str, Member]) -> Source:
+        top = ancestor_of(member, members)
         mtime_ns = min(max(member.mtime_ns, 0), _LARGEST)
-        whole = found.get(top.id) or member
+        whole = members.get(top.id) or member
         own = safe_id(member.id)
         session_id = safe_id(top.id)
         agent_id = own if session_id != own else None
@@ -156,11 +156,11 @@ class DatabaseReader(ContainerReader):
         """Return the sessions of a database, of one moment."""
         with opened(path) as database:
             members = list(self.members(database, path))
-            newest = max(((each.mtime_ns, each.id) for each in members), default=(0, ""))[1]
-            ids = {each.id for each in members}
+            newest = max(((member.mtime_ns, member.id) for member in members), default=(0, ""))[1]
+            ids = {member.id for member in members}
             unread = self._unread[path] = unread_text(database, self.known, ids, newest)
-        sizes = {each: sum(places.values()) for each, places in unread.items()}
-        return [each._replace(size=each.size + sizes.get(each.id, 0)) for each in members]
+        sizes = {member_id: sum(places.values()) for member_id, places in unread.items()}
+        return [member._replace(size=member.size + sizes.get(member.id, 0)) for member in members]
 
     def unread(self, source: Source) -> Mapping[str, int]:
         """Return the bytes of text of a session in tables and columns that are not known."""
@@ -180,12 +180,12 @@ class DatabaseReader(ContainerReader):
             raise deleted(source.path)
 
 
-def ancestor_of(member: Member, found: Mapping[str, Member]) -> Member:
+def ancestor_of(member: Member, members: Mapping[str, Member]) -> Member:
     """Return the session that a subagent's run belongs to, over all generations; the run itself
     where they go round in a circle."""
     at, seen = member, {member.id}
     while at.parent:
-        above = found.get(at.parent)
+        above = members.get(at.parent)
         if above is None:
             return at._replace(id=at.parent, parent="")
         if above.id in seen or len(seen) > _MOST_ANCESTORS:

@@ -41,10 +41,10 @@ def call_of(name: str, arguments: Any) -> Call:
     command = next((text for key in _COMMANDS if (text := text_field(given, key))), "")
     listed = given.get("commands")
     if not command and isinstance(listed, list):
-        command = "\n".join(each for each in listed if isinstance(each, str))
-    each = (item for value in given.values() if isinstance(value, list) for item in value)
+        command = "\n".join(line for line in listed if isinstance(line, str))
+    elements = (item for value in given.values() if isinstance(value, list) for item in value)
     paths = paths_in(given) or patch_paths(patch)
-    paths = paths or tuple(dict.fromkeys(path for item in each for path in paths_in(item)))
+    paths = paths or tuple(dict.fromkeys(path for item in elements for path in paths_in(item)))
     return Call(name, paths, "" if paths else command)
 
 
@@ -109,10 +109,10 @@ class StoredSession(Session):
         frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
         title = text_field(row, "title")
         if _UNNAMED.fullmatch(title):
-            made = self._one(frame, "system", title, "unnamed")
+            records = self._one(frame, "system", title, "unnamed")
         else:
-            made = self._one(frame, "title", title, self.title_subtype)
-        return self._resolve(self._with_tokens(made, frame, self._tokens_of_all(row)))
+            records = self._one(frame, "title", title, self.title_subtype)
+        return self._resolve(self._with_tokens(records, frame, self._tokens_of_all(row)))
 
     def _call(self, frame: Frame, call_id: str, name: str, given: Any, **more: Any) -> Record:
         """Return the record of a call, which is open until it is answered. `given` are its

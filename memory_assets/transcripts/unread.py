@@ -76,7 +76,7 @@ def unread_text(
         table, column = row["table"], row["column"]
         if column.lower().endswith("id") and not row["is_computed"]:
             ids.setdefault(table, []).append(column)
-        if not row["is_computed"] and not any(each.covers(table, column) for each in known):
+        if not row["is_computed"] and not any(spec.covers(table, column) for spec in known):
             tables.setdefault(table, []).append(column)
     unread: Unread = {newest: {OTHER_PATHS: 1}} if len(rows) > MOST_COLUMNS else {}
     for table, columns in tables.items():
@@ -93,12 +93,12 @@ def unread_text(
                     path = f"{place_name(table)}.{place_name(column)}"
                     of_session[path] = of_session.get(path, 0) + size
     present = {row["table"] for row in rows}
-    for keyed in (each for each in known if each.keys and each.table in present):
-        for found in _unread_keys(database, keyed):
-            of_session = unread.setdefault(_session(found, sessions, newest), {})
-            family = found["family"] if isinstance(found["family"], str) else "*"
+    for keyed in (spec for spec in known if spec.keys and spec.table in present):
+        for unread_key in _unread_keys(database, keyed):
+            of_session = unread.setdefault(_session(unread_key, sessions, newest), {})
+            family = unread_key["family"] if isinstance(unread_key["family"], str) else "*"
             path = f"{place_name(keyed.table)}.{place_name(family)}"
-            of_session[path] = of_session.get(path, 0) + found["bytes"]
+            of_session[path] = of_session.get(path, 0) + unread_key["bytes"]
     return {session: places for session, places in unread.items() if places}
 
 

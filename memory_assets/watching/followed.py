@@ -106,9 +106,9 @@ class Transcripts:
     def plans(self) -> Iterator[tuple[str, plan.ProjectPlan | None]]:
         """Compare every project with its files; yield its name and the work that it has."""
         self._ignored.clear()
-        found = look_for_sources(self._components)
-        self._tell_unlisted(found.unlisted)
-        yield from plan.plan_each(self._components, found.sources)
+        transcripts = look_for_sources(self._components)
+        self._tell_unlisted(transcripts.unlisted)
+        yield from plan.plan_each(self._components, transcripts.sources)
 
     def projects_of(self, paths: Iterable[str]) -> list[str]:
         """Return the projects of the paths that differ from the catalogue."""
@@ -150,8 +150,8 @@ class Transcripts:
 
     def _note_stored(self, agents: set[str], projects: dict[str, None]) -> None:
         """Note the sessions in these agents' stores that differ from the catalogue."""
-        found = look_for_sources(self._components, agents).sources
-        for project, sources in found.items():
+        by_project = look_for_sources(self._components, agents).sources
+        for project, sources in by_project.items():
             for source in out_of_date(self._known.rows(project), sources):
                 self._note(project, source.locator, projects)
                 self._stored[source.locator] = source
@@ -177,16 +177,16 @@ class Transcripts:
                 return False
         paths = self._known.files_of(path)
         try:
-            states = [os.stat(each) for each in paths]  # noqa: PTH116 - of events, on the hot path
+            states = [os.stat(path) for path in paths]  # noqa: PTH116 - of events, on the hot path
         except OSError:
             return self._known.is_present(paths[0])
-        state = sum(each.st_size for each in states), max(each.st_mtime_ns for each in states)
+        state = sum(state.st_size for state in states), max(state.st_mtime_ns for state in states)
         return not self._known.is_present(paths[0], state)
 
     def _tell_unlisted(self, unlisted: Sequence[Unlisted]) -> None:
         """Report each file and directory that cannot be taken in, once."""
-        for each in set(unlisted) - self._unlisted:
-            self._report(f"{each.path}: {each.reason}; to do: {each.remedy}")
+        for failure in set(unlisted) - self._unlisted:
+            self._report(f"{failure.path}: {failure.reason}; to do: {failure.remedy}")
         self._unlisted = set(unlisted)
 
 
@@ -246,8 +246,8 @@ class Documents:
         except StoreError as error:
             self._tell("workspaces", str(error))
             return False
-        self._workspaces = {each.partition: each for each in known}
-        self.directories.roots = tuple(each.root for each in known)
+        self._workspaces = {workspace.partition: workspace for workspace in known}
+        self.directories.roots = tuple(workspace.root for workspace in known)
         return self.directories.refresh()
 
     def plans(self) -> Iterator[tuple[str, ProjectPlan | None]]:

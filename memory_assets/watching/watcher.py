@@ -105,13 +105,13 @@ class Watcher:
                 self.changes.wait(self._pending.seconds_to_next(max(0.0, next_care - self.clock())))
 
     def _take_care(self) -> None:
-        for each in self.followed:
-            if each.refresh():
+        for source in self.followed:
+            if source.refresh():
                 self._next_full_look = 0.0
         state, settings = self.state, self.components.settings
-        watched = [each.directories for each in self.followed]
-        state.mode = "polling" if any(each.mode == "polling" for each in watched) else "events"
-        state.notes = {root: note for each in watched for root, note in each.notes.items()}
+        watched = [source.directories for source in self.followed]
+        state.mode = "polling" if any(tree.mode == "polling" for tree in watched) else "events"
+        state.notes = {root: note for tree in watched for root, note in tree.notes.items()}
         state.waiting = len(self._pending)
         watcher_presence.tell(self.components.data_dir, state)
         warm = self.clock() - self._last_change < _KEEP_WARM_SECONDS
@@ -129,8 +129,8 @@ class Watcher:
             return
         self._last_change = self.clock()
         try:
-            for each in self.followed:
-                for project in each.projects_of(paths):
+            for source in self.followed:
+                for project in source.projects_of(paths):
                     self._pending.note(project, "changed files")
         except MemoryAssetsError as error:
             self.report(f"{error}; looking everywhere")
@@ -139,8 +139,8 @@ class Watcher:
     def _look_everywhere(self) -> Iterator[None]:
         """Compare every project with its files, one at a step."""
         self._next_full_look = self.clock() + self.look_everywhere_seconds
-        for each in self.followed:
-            for project, work in each.plans():
+        for source in self.followed:
+            for project, work in source.plans():
                 if work is None:
                     self._done.pop(project, None)
                     self._pending.done(project)
@@ -168,8 +168,10 @@ class Watcher:
         self._pending.note(project, work.reason, live=False)
 
     def _run(self, project: str, reason: str) -> None:
-        found = self._found.pop(project, None)
-        if found is None and not any(each.still_differ(project) for each in self.followed):
+        fingerprint = self._found.pop(project, None)
+        if fingerprint is None and not any(
+            source.still_differ(project) for source in self.followed
+        ):
             return  # somebody else took it in meanwhile
         self._looked = self.clock()
         outcome = self.run(project, reason)
@@ -178,24 +180,24 @@ class Watcher:
             return
         if outcome.unfinished:  # what is left goes on after the changes that it made way for
             self._pending.note(project, reason, live=False)
-            self._found[project] = found or ""
+            self._found[project] = fingerprint or ""
             return
-        for each in self.followed:
-            each.taken_in(project)
+        for source in self.followed:
+            source.taken_in(project)
         state = self.state
         state.runs += 1
         state.last_run_at = now()
         if outcome.failed:
             wait = self._pending.failed(project)
             self._pending.note(project, reason, live=False)
-            self._found[project] = found or ""
+            self._found[project] = fingerprint or ""
             state.failing[project] = outcome.failed
             self.report(f"{project}: {outcome.failed} (again in {wait:.0f} s)")
             return
         state.failing.pop(project, None)
         self._pending.succeeded(project, self.clock() - self._looked)
-        if found is not None:
-            self._done[project] = found
+        if fingerprint is not None:
+            self._done[project] = fingerprint
         self.report(f"{project}: {reason}, {outcome.seconds:.2f} s")
 
     def _search_if_idle(self) -> bool:

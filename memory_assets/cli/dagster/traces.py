@@ -84,7 +84,7 @@ def _erase_in(instance: dg.DagsterInstance, components: Components, names: Names
         events = _events(run_id, left)
         # Dagster stores some results of checks without the partition that they are of.
         components.runs.note_unreported(
-            each for each in events if each.event.project or each.event.asset not in STEPS
+            trace for trace in events if trace.event.project or trace.event.asset not in STEPS
         )
         delete_run(instance, components.runs, run_id)
     for project in names.projects:
@@ -103,9 +103,9 @@ class Mentions:
 
     def __init__(self, names: Names) -> None:
         # Thousands of ids would make one slow expression: UUIDs are looked up in a set.
-        found = {name: _UUID.search(name) for name in names.session_ids}
-        self._uuids = {uuid.group().lower() for uuid in found.values() if uuid}
-        forms = [re.escape(name) for name, uuid in sorted(found.items()) if not uuid]
+        uuids = {name: _UUID.search(name) for name in names.session_ids}
+        self._uuids = {uuid.group().lower() for uuid in uuids.values() if uuid}
+        forms = [re.escape(name) for name, uuid in sorted(uuids.items()) if not uuid]
         forms += [rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in sorted(names.projects)]
         self._pattern = re.compile("|".join(forms) or r"(?!)")
 
@@ -121,12 +121,12 @@ def _events(run_id: str, entries: Iterable[dg.EventLogEntry]) -> Iterator[Unrepo
     """Yield the materializations and the results of checks among the entries of a run."""
     for entry in entries:
         event: AssetEvent
-        if made := entry.asset_materialization:
-            tags = made.tags or {}
+        if output := entry.asset_materialization:
+            tags = output.tags or {}
             versions = tags.get("dagster/code_version"), tags.get("dagster/data_version", "")
-            asset = made.asset_key.to_user_string()
-            event = Materialization(made.partition, asset, _metadata(made.metadata), *versions)
-            run, metadata = tags.get(RUN_TAG, run_id), made.metadata
+            asset = output.asset_key.to_user_string()
+            event = Materialization(output.partition, asset, _metadata(output.metadata), *versions)
+            run, metadata = tags.get(RUN_TAG, run_id), output.metadata
         elif said := entry.asset_check_evaluation:
             event = Evaluation(
                 said.partition or "",
@@ -149,9 +149,9 @@ def _events(run_id: str, entries: Iterable[dg.EventLogEntry]) -> Iterator[Unrepo
 def _metadata(metadata: Mapping[str, dg.MetadataValue[Any]]) -> Metadata:
     """Return what of metadata is a path, a text or a number."""
     return {
-        name: Path(each.value) if isinstance(each, dg.PathMetadataValue) else each.value
-        for name, each in metadata.items()
-        if isinstance(each.value, str | int | float) and name != MADE_AT
+        name: Path(entry.value) if isinstance(entry, dg.PathMetadataValue) else entry.value
+        for name, entry in metadata.items()
+        if isinstance(entry.value, str | int | float) and name != MADE_AT
     }
 
 

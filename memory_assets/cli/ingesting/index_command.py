@@ -79,10 +79,10 @@ def index(
     if json:
         rendering.print_json(report)
     else:
-        rendering.print_lines(line for each in report["workspaces"] for line in _lines(each))
-    if any(each.get("failed") or _nothing_read(each) for each in report["workspaces"]):
+        rendering.print_lines(line for row in report["workspaces"] for line in _lines(row))
+    if any(row.get("failed") or _nothing_read(row) for row in report["workspaces"]):
         raise typer.Exit(exit_codes.ERROR)
-    if any(each["checks_failed"] for each in report["workspaces"]):
+    if any(row["checks_failed"] for row in report["workspaces"]):
         raise typer.Exit(exit_codes.CHECK_FAILED)
 
 
@@ -90,9 +90,9 @@ def workspaces(json: Json = False) -> None:
     """List the workspaces on record."""
     from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
-    found = workspaces_on_record(load_settings().data_dir)
-    rendering.print_answer({"workspaces": found}, json, workspace_lines(found))
-    if not found:
+    known = workspaces_on_record(load_settings().data_dir)
+    rendering.print_answer({"workspaces": known}, json, workspace_lines(known))
+    if not known:
         raise NotFound("no workspace on record; run `memory index ROOT`")
 
 
@@ -105,10 +105,10 @@ def _wanted(settings: Settings, root: Path | None, yes: bool) -> list[Workspace]
     known = Workspaces(settings.data_dir)
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     if root is None:
-        for each in settings.workspaces:
-            known.add(Path(each))
-        if found := known.all():
-            return found
+        for root_path in settings.workspaces:
+            known.add(Path(root_path))
+        if registered := known.all():
+            return registered
         raise ConfigurationError("no workspace on record; name a directory: `memory index .`")
     workspace = known.of_root(root)
     if workspace not in known.all() and not yes:
@@ -130,13 +130,13 @@ def _require_a_workspace(settings: Settings, workspace: Workspace) -> None:
         raise ConfigurationError(
             f"{root} is or holds your home directory; add --yes if you mean it"
         )
-    found = files_of(components, workspace, most=_MANY_FILES + 1)
-    if len(found.files) > _MANY_FILES:
+    walk = files_of(components, workspace, most=_MANY_FILES + 1)
+    if len(walk.files) > _MANY_FILES:
         raise ConfigurationError(
             f"{root} has more than {_MANY_FILES:,} files; leave some out in .memoryignore, or add "
             "--yes"
         )
-    components.walks[root] = found
+    components.walks[root] = walk
 
 
 def _indexed(
@@ -233,16 +233,17 @@ def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
     documents = products.of_project(STAGE, workspace.partition).values()
     chunks = products.of_project(WORKSPACE_CHUNKS.name, workspace.partition).values()
     skipped = files.skipped.copy()
-    skipped.update(filter(None, (each.facts.get("skipped") for each in documents)))
+    skipped.update(filter(None, (document.facts.get("skipped") for document in documents)))
     held = components.catalog.quarantine.entries(workspace.partition)
     return {
-        "documents": sum(each.rows for each in documents),
-        "chunks": sum(count(each.facts, "chunks") for each in chunks),
-        "by_name": sum(count(each.facts, "by_name") for each in chunks),
+        "documents": sum(document.rows for document in documents),
+        "chunks": sum(count(chunk.facts, "chunks") for chunk in chunks),
+        "by_name": sum(count(chunk.facts, "by_name") for chunk in chunks),
         "skipped": dict(sorted(skipped.items())),
         "domains_unread": domains_of(workspace.root, files.files)[1],
         "held_back": [
-            {"file": each.session_id, "reason": each.reason, "remedy": each.remedy} for each in held
+            {"file": entry.session_id, "reason": entry.reason, "remedy": entry.remedy}
+            for entry in held
         ],
     }
 
@@ -269,8 +270,8 @@ def _lines(report: dict[str, Any]) -> Sequence[str]:
         f"{path} cannot be parsed, so it names no domains." for path in report["domains_unread"]
     ]
     held: dict[str, dict[str, list[str]]] = {}
-    for each in report["held_back"]:
-        held.setdefault(each["remedy"], {}).setdefault(each["reason"], []).append(each["file"])
+    for entry in report["held_back"]:
+        held.setdefault(entry["remedy"], {}).setdefault(entry["reason"], []).append(entry["file"])
     for remedy, by_reason in sorted(held.items()):
         lines += [f"held back {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
         lines.append(f"To do: {remedy}.")

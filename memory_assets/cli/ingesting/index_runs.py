@@ -72,9 +72,9 @@ class _Parts:
         self._words, self._result, self._seconds_of_calm = words, result, seconds_of_calm
         self._most, self._embeds = _FIRST_DOCUMENTS, False
 
-    def enough(self, made: int) -> bool:
+    def enough(self, count: int) -> bool:
         """Whether a pass has made enough documents for now."""
-        if made < self._most:
+        if count < self._most:
             return False
         return not self._embeds or self._seconds_of_calm() < _CALM_SECONDS
 
@@ -147,13 +147,13 @@ def _run(
     return result
 
 
-def _counts(made: Made) -> Counter[str]:
+def _counts(output: Made) -> Counter[str]:
     """Return what a step did: documents and vectors, by what became of them."""
-    report, details = made.report, made.report.details
+    report, details = output.report, output.report.details
     counts: Counter[str] = Counter()
-    if made.asset == WORKSPACE_DOCUMENTS.name:
+    if output.asset == WORKSPACE_DOCUMENTS.name:
         counts.update(documents_read=report.changed, documents_removed=report.removed)
-    elif made.asset == WORKSPACE_EMBEDDINGS.name and "texts_embedded" in details:
+    elif output.asset == WORKSPACE_EMBEDDINGS.name and "texts_embedded" in details:
         for name in ("texts_embedded", "vectors_reused"):
             counts[name] = int(details[name])
     return counts

@@ -119,8 +119,8 @@ def search_for_known_secrets(settings: Settings) -> str | None:
     try:
         with noted_run(components, RECHECK_JOB, []) as run, no_text_in_errors():
             metadata = known_secrets.search_for_known_secrets(components)
-            made = Materialization(None, KNOWN_SECRETS, metadata, ENGINE_VERSION, run.run_id)
-            run.store([made])
+            event = Materialization(None, KNOWN_SECRETS, metadata, ENGINE_VERSION, run.run_id)
+            run.store([event])
     except Exception as error:  # noqa: BLE001 - the run is noted as failed
         return safe_reason(error)
     return None

@@ -50,25 +50,29 @@ _SETTINGS = {"claude-code": "projects_dir", "codex": "codex_dir", "pi": "pi_dir"
 _MOST_SEARCHES = 3
 
 
-def require_transcripts(roots: Roots, found: TranscriptsOnDisk, sessions_on_record: bool) -> None:
+def require_transcripts(
+    roots: Roots, transcripts: TranscriptsOnDisk, sessions_on_record: bool
+) -> None:
     """Return if there is something to ingest, or sessions on record to bring up to date; also if no
     agent's directory is there, since the memory has sessions then.
 
     Raises:
         NotFound: no root holds a transcript, and nothing is on record.
     """
-    nothing = not (found.sources or found.forgotten or found.unlisted or found.excluded)
+    nothing = not (
+        transcripts.sources or transcripts.forgotten or transcripts.unlisted or transcripts.excluded
+    )
     if nothing and not sessions_on_record and roots:
         raise NotFound(" ".join(starmap(_no_transcripts, roots.items())))
 
 
-def empty_directories(settings: Settings, found: TranscriptsOnDisk) -> Iterator[str]:
+def empty_directories(settings: Settings, transcripts: TranscriptsOnDisk) -> Iterator[str]:
     """Yield a line for each directory that a setting names and that holds no transcripts."""
-    if found.forgotten:
+    if transcripts.forgotten:
         return  # forgotten sessions are counted by project, not by agent
-    agents = {source.agent for sources in found.sources.values() for source in sources}
-    agents |= {unlisted.agent for unlisted in found.unlisted}
-    agents |= {excluded.agent for excluded in found.excluded}
+    agents = {source.agent for sources in transcripts.sources.values() for source in sources}
+    agents |= {unlisted.agent for unlisted in transcripts.unlisted}
+    agents |= {excluded.agent for excluded in transcripts.excluded}
     for agent, paths in settings.transcript_roots().items():
         named = f"{agent}=" in "".join(settings.roots)
         if agent in _SETTINGS:
@@ -108,8 +112,8 @@ def ingest_once(
         shard_commands.push_after(settings)
         return outcome
     except KeyboardInterrupt:
-        found = overview.found_so_far(overview.status(settings))
-        line = f"Stopped. {found} The next `memory ingest` goes on."
+        progress = overview.found_so_far(overview.status(settings))
+        line = f"Stopped. {progress} The next `memory ingest` goes on."
         rendering.print_lines([line], stderr=True)
         return INTERRUPTED
 
@@ -127,20 +131,22 @@ def _ingest_once(
     console.print(reading if roots else on_disk.NO_DIRECTORY)
     if is_sample(roots):
         console.print("No transcripts found: ingesting the sample sessions instead.")
-    found = on_disk.look_for_sources(components)
-    sources = found.sources
-    by_agent = found.by_agent()
+    transcripts = on_disk.look_for_sources(components)
+    sources = transcripts.sources
+    by_agent = transcripts.by_agent()
     if len(by_agent) > 1:
         console.print(f"Found {rendering.escaped(', '.join(by_agent))}.")
     indexed = any(map(is_workspace, components.catalog.projects()))
     is_first = not components.catalog.sources.rows()
     on_record = bool(components.catalog.sources.rows() or written(components) or indexed)
-    require_transcripts(roots, found, on_record)
-    for line in empty_directories(settings, found):
+    require_transcripts(roots, transcripts, on_record)
+    for line in empty_directories(settings, transcripts):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
-    _say_left_out(found, console)
+    _say_left_out(transcripts, console)
     projects = [
-        name for each in projects for name in projects_named(components.catalog, each, sources)
+        name
+        for project in projects
+        for name in projects_named(components.catalog, project, sources)
     ]
     if full:
         _forget_work(components, projects)
@@ -152,7 +158,7 @@ def _ingest_once(
     ]
     others = components.catalog.projects().difference(work.project for work in works)
     works += plan_unchecked(
-        components, sources, (each for each in others if not projects or each in projects)
+        components, sources, (other for other in others if not projects or other in projects)
     )
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
     gc.enable()
@@ -171,12 +177,12 @@ def _ingest_once(
     return exit_codes.ERROR if overview.can_be_helped(current) else exit_codes.FINE
 
 
-def _say_left_out(found: TranscriptsOnDisk, console: Console) -> None:
-    if found.forgotten:
-        forgotten = overview.counted(found.forgotten.total(), "forgotten session")
+def _say_left_out(transcripts: TranscriptsOnDisk, console: Console) -> None:
+    if transcripts.forgotten:
+        forgotten = overview.counted(transcripts.forgotten.total(), "forgotten session")
         console.print(f"{forgotten} skipped.")
-    if found.excluded:
-        excluded = overview.counted(len(found.excluded), "transcript")
+    if transcripts.excluded:
+        excluded = overview.counted(len(transcripts.excluded), "transcript")
         console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
 
 

@@ -124,11 +124,11 @@ class IngestProgress:
         for stage in STAGES:
             name, derived = stage.table.name, stage.derived
             if stage.embeds and name in VECTORS.assets and self._components.embeds:
-                made, version = products.hashes(name, project), derived.version(self._components)
+                stored, version = products.hashes(name, project), derived.version(self._components)
                 due[name] = sum(
                     source.rows
                     for source in products.of_project(derived.upstream.name, project).values()
-                    if made.get(source.session_id, ("",))[0]
+                    if stored.get(source.session_id, ("",))[0]
                     != expected_input(source.output_hash, version)
                 )
         return due

@@ -136,7 +136,7 @@ def watch_workspaces(settings: Settings) -> int:
         return exit_codes.FINE
     try:
         watcher = _watcher(settings, runs, [documents], changes, state, report)
-        names = ", ".join(str(each.root) for each in Workspaces(settings.data_dir).all())
+        names = ", ".join(str(workspace.root) for workspace in Workspaces(settings.data_dir).all())
         console.print(f"Watching {rendering.escaped(names)}; stop with Ctrl-C.")
         return _until_stopped(watcher, console)
     finally:

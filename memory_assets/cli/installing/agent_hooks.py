@@ -172,5 +172,5 @@ def _without_ours(text: str) -> str:
 
 def _commands(group: Any) -> list[str]:
     hooks = group.get("hooks") if isinstance(group, dict) else None
-    given = [each.get("command") for each in hooks or () if isinstance(each, dict)]
-    return [each for each in given if isinstance(each, str)]
+    given = [hook.get("command") for hook in hooks or () if isinstance(hook, dict)]
+    return [hook for hook in given if isinstance(hook, str)]

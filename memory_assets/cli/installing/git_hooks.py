@@ -94,7 +94,7 @@ def _note_checkout(data_dir: Path, checkout: Path) -> None:
     with locked(path.with_suffix(".lock"), 30.0, f"{path} is being written"):
         known = checkouts_with_hooks(data_dir)
         if checkout not in known:
-            replace_text(path, "".join(f"{each}\n" for each in (*known, checkout)))
+            replace_text(path, "".join(f"{folder}\n" for folder in (*known, checkout)))
 
 
 def hooks_of(directory: Path) -> list[tuple[Path, bytes]]:
@@ -104,13 +104,13 @@ def hooks_of(directory: Path) -> list[tuple[Path, bytes]]:
         _, hooks = _of_git(directory)
     except (ConfigurationError, GitFailed):
         return []
-    found = []
+    edits = []
     for path in (hooks / name for name in _HOOKS):
         text = path.read_bytes() if path.is_file() else b""
         left = _ANY_LINES.sub(b"", text)
         if left != text:
-            found.append((path, b"" if left == _NEW else left))
-    return found
+            edits.append((path, b"" if left == _NEW else left))
+    return edits
 
 
 def _of_git(directory: Path) -> tuple[Path, Path]:
@@ -128,7 +128,7 @@ def _require_inside(checkout: Path, hooks: Path) -> None:
     """Raise `ConfigurationError` if Git looks for the hooks of a checkout elsewhere: they would be
     those of other repositories as well, or other programs'."""
     own = (checkout, (checkout / _rev_parse(checkout, "--git-common-dir")).resolve())
-    if not any(hooks.resolve().is_relative_to(each) for each in own):
+    if not any(hooks.resolve().is_relative_to(directory) for directory in own):
         raise ConfigurationError(
             f"core.hooksPath leads out of this checkout, to {hooks}: nothing is added to hooks "
             "that other repositories may run. Set it to a directory of the checkout, as with "
@@ -160,8 +160,8 @@ def _lines(settings: Settings, checkout: Path, directory: Path) -> bytes:
     """Return what a hook does: index the workspace that a directory is in, but not if files were
     checked out and no branch (the third argument of `post-checkout` is 0), nor in another
     checkout."""
-    known = {each.root for each in Workspaces(settings.data_dir).all()}
-    root = next((each for each in (directory, *directory.parents) if each in known), checkout)
+    known = {workspace.root for workspace in Workspaces(settings.data_dir).all()}
+    root = next((parent for parent in (directory, *directory.parents) if parent in known), checkout)
     here = f'"$(pwd -P)" = {quote(str(checkout))}'
     given = "".join(f"{name}={quote(value)} " for name, value in variables(settings).items())
     return os.fsencode(

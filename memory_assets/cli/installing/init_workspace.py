@@ -48,7 +48,7 @@ def init_workspace(
     directory = root.expanduser().resolve()
     if not directory.is_dir():
         raise ConfigurationError(f"{directory} is no directory; give that of a workspace")
-    files = {directory / name: each for name, each in _entries(load_settings()).items()}
+    files = {directory / name: servers for name, servers in _entries(load_settings()).items()}
     contents = {path: _with_entries(path, entries) for path, entries in files.items()}
     if (directory / ".git").exists():
         contents |= {
@@ -64,7 +64,7 @@ def init_workspace(
 def files_with_entries(directory: Path) -> list[tuple[Path, bytes]]:
     """Return the files of a directory that have entries of ours, and their contents without them,
     b"" if nothing else is in them."""
-    found = [(path, b"") for path in map(directory.joinpath, _OF_REPOSITORY) if _is_all_ours(path)]
+    edits = [(path, b"") for path in map(directory.joinpath, _OF_REPOSITORY) if _is_all_ours(path)]
     for name, places in _PLACES.items():
         path = directory / name
         try:
@@ -76,8 +76,8 @@ def files_with_entries(directory: Path) -> list[tuple[Path, bytes]]:
             continue
         if left != text:
             nothing_else = _is_empty(left, str(places[0][0]))
-            found.append((path, b"" if nothing_else else left.encode()))
-    return found
+            edits.append((path, b"" if nothing_else else left.encode()))
+    return edits
 
 
 def _of_repository(path: Path, template: str) -> tuple[bytes, bytes]:

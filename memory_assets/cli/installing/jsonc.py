@@ -43,8 +43,8 @@ def value_at(text: str, path: Sequence[Step]) -> Any:
             value = value.get(step) if isinstance(value, dict) else None
         else:
             items = value if isinstance(value, list) else []
-            found = [each for at, each in enumerate(items) if at == step or _has(each, step)]
-            value = found[-1] if found else None
+            fitting = [entry for at, entry in enumerate(items) if at == step or _has(entry, step)]
+            value = fitting[-1] if fitting else None
     return value
 
 
@@ -62,12 +62,12 @@ def put(text: str, path: Sequence[Step], value: Any) -> str:
         if plain[at] != ("{" if isinstance(step, str) else "["):
             raise ValueError(f"has no {'object' if isinstance(step, str) else 'list'} at {step}")
         items, close = _items(plain, at)
-        found = _fitting(plain, items, step)
-        if not found:
+        matches = _fitting(plain, items, step)
+        if not matches:
             for outer in reversed(path[depth + 1 :]):
                 value = {outer: value} if isinstance(outer, str) else [value]
             return _added(text, plain, (at, close), items, step, value)
-        _, _, at, end = items[found[-1]]
+        _, _, at, end = items[matches[-1]]
     if json.loads(plain[at:end]) == value:
         return text
     return text[:at] + _written(value, text, _indent(text, at)) + text[end:]
@@ -86,10 +86,10 @@ def without(text: str, path: Sequence[Step]) -> str:
     opened, close, place, items = at, at, 0, list[_Item]()
     for step in path:
         items, close = _items(plain, at) if plain[at] in "{[" else ([], at)
-        found = _fitting(plain, items, step)
-        if not found:
+        matches = _fitting(plain, items, step)
+        if not matches:
             return text
-        opened, place = at, found[-1]
+        opened, place = at, matches[-1]
         at = items[place].value
     item = items[place]
     begin = len(text[: item.begin].rstrip())
@@ -119,8 +119,8 @@ def _without_comments(text: str) -> str:
     return plain
 
 
-def _blank(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith('"') else re.sub(r"\S", " ", found[0])
+def _blank(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else re.sub(r"\S", " ", match[0])
 
 
 def _skip(plain: str, at: int) -> int:
@@ -148,8 +148,8 @@ def _items(plain: str, at: int) -> tuple[list[_Item], int]:
 def _fitting(plain: str, items: Sequence[_Item], step: Step) -> list[int]:
     """Return the numbers of the items that a step leads to."""
     if isinstance(step, str):
-        return [at for at, each in enumerate(items) if each.name == step]
-    values = (json.loads(plain[each.value : each.end]) for each in items)
+        return [at for at, entry in enumerate(items) if entry.name == step]
+    values = (json.loads(plain[item.value : item.end]) for item in items)
     return [at for at, value in enumerate(values) if at == step or _has(value, step)]
 
 
@@ -190,8 +190,8 @@ def _indent(text: str, at: int) -> str:
 
 
 def _unit(text: str) -> str:
-    found = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
-    return found[1] if found else "  "
+    match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    return match[1] if match else "  "
 
 
 def _line_end(text: str) -> str:

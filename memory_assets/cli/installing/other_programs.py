@@ -21,8 +21,8 @@ def variables(settings: Settings) -> dict[str, str]:
     """Return the environment variables with which another program finds this memory: an editor's
     environment is not that of the shell."""
     own = settings.data_dir != DATA_DIR
-    found = {"MEMORY_DATA_DIR": str(settings.data_dir)} if own else {}
-    return {**found, "MEMORY_TENANT": settings.tenant} if settings.tenant else found
+    environment = {"MEMORY_DATA_DIR": str(settings.data_dir)} if own else {}
+    return {**environment, "MEMORY_TENANT": settings.tenant} if settings.tenant else environment
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:
@@ -30,7 +30,7 @@ def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     new one has `mode`, because others than its owner may have to read it."""
     path = path.resolve()
     if not path.parent.is_dir():
-        for directory in reversed([each for each in path.parents if not each.is_dir()]):
+        for directory in reversed([parent for parent in path.parents if not parent.is_dir()]):
             directory.mkdir()
             directory.chmod(0o755)
     staging = path.with_name(f"{path.name}.memory")

@@ -69,16 +69,16 @@ def uninstall(
     never touched. The program itself is removed with pip, or with its checkout.
     """
     settings = load_settings()
-    found = find(settings, keep_data=keep_data)
-    for line in _lines(found):
+    plan = find(settings, keep_data=keep_data)
+    for line in _lines(plan):
         typer.echo(line)
-    if not found.edited and not found.removed:
+    if not plan.edited and not plan.removed:
         typer.echo("Nothing is left to remove.")
         return
     if not yes:
         typer.echo("Nothing was changed. `memory uninstall --yes` removes all of this.")
         return
-    remove(settings, found)
+    remove(settings, plan)
     typer.echo("Removed. The program itself: pip uninstall memory-assets, or delete its checkout.")
     typer.echo("Claude Code's plugin, if you installed it: claude plugin uninstall memory")
 
@@ -86,14 +86,14 @@ def uninstall(
 def find(settings: Settings, *, keep_data: bool = False) -> Found:
     """Return what is on this machine, looking for hooks in the user's settings and in the
     projects and workspaces on record."""
-    found = Found()
+    plan = Found()
     directories = list(_directories(settings))
     for path in hooked_files(directories):
-        found.edited[path] = without_hook(path) or b""
+        plan.edited[path] = without_hook(path) or b""
     for directory in directories:
-        found.edited |= dict([*hooks_of(directory), *files_with_entries(directory)])
+        plan.edited |= dict([*hooks_of(directory), *files_with_entries(directory)])
     if keep_data:
-        return found
+        return plan
     key, ours = user_config_dir() / KEY_FILE, list(_of_memory(settings.data_dir))
     of_default = bool(ours) and settings.data_dir == DATA_DIR
     key_goes = of_default and not (DATA_DIR / "tenants").exists()
@@ -101,16 +101,16 @@ def find(settings: Settings, *, keep_data: bool = False) -> Found:
     copies = tombstones_copies(settings.data_dir)
     for path in (*ours, user_cache_dir(), *copies, *waiting, *([key] if key_goes else [])):
         if path.exists():
-            found.removed[path] = _size(path)
+            plan.removed[path] = _size(path)
     if key.exists() and not key_goes:
-        found.kept[key] = "all memories of this user need it; delete it after the last of them"
+        plan.kept[key] = "all memories of this user need it; delete it after the last of them"
     if SETTINGS_FILE.exists():
-        found.kept[SETTINGS_FILE] = "you wrote it"
-    found.kept |= _others(settings.data_dir, ours)
-    return found
+        plan.kept[SETTINGS_FILE] = "you wrote it"
+    plan.kept |= _others(settings.data_dir, ours)
+    return plan
 
 
-def remove(settings: Settings, found: Found) -> None:
+def remove(settings: Settings, plan: Found) -> None:
     """Remove what was found; the key last, without which the rest says nothing.
 
     Raises:
@@ -119,7 +119,7 @@ def remove(settings: Settings, found: Found) -> None:
     """
     from memory_assets.stores.chroma import server
 
-    from_data = any(path.is_relative_to(settings.data_dir) for path in found.removed)
+    from_data = any(path.is_relative_to(settings.data_dir) for path in plan.removed)
     if from_data:
         busy = [name for name in _WORKING if is_locked(settings.data_dir / name)]
         if busy:
@@ -129,12 +129,12 @@ def remove(settings: Settings, found: Found) -> None:
             )
         server.stop(settings.data_dir)
     try:
-        for path, content in found.edited.items():
+        for path, content in plan.edited.items():
             if content:
                 replace_file(path, content)
             else:
                 remove_emptied(path)
-        for path in found.removed:
+        for path in plan.removed:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
@@ -156,13 +156,13 @@ def _directories(settings: Settings) -> Iterator[Path]:
 
     known: dict[Path, None] = dict.fromkeys([Path.cwd(), *checkouts_with_hooks(settings.data_dir)])
     with suppress(MemoryAssetsError):
-        known |= dict.fromkeys(each.root for each in Workspaces(settings.data_dir).all())
+        known |= dict.fromkeys(workspace.root for workspace in Workspaces(settings.data_dir).all())
     if (settings.data_dir / CATALOG_FILE).exists():
         with suppress(MemoryAssetsError):
             catalog = Catalog(settings.data_dir / CATALOG_FILE)
             roots = catalog.rows("SELECT DISTINCT directory FROM sources")
             known |= {Path(str(root)): None for (root,) in roots if root}
-    yield from (each for each in known if each.is_absolute() and each.is_dir())
+    yield from (directory for directory in known if directory.is_absolute() and directory.is_dir())
 
 
 def _has_memory(data_dir: Path) -> bool:
@@ -220,7 +220,7 @@ def _others(data_dir: Path, ours: Sequence[Path]) -> dict[Path, str]:
     for path in sorted(set(data_dir.iterdir()) - set(ours)):
         if path.name == "tenants":
             kept[path] = "memories of tenants; run the command with the MEMORY_TENANT of each"
-        elif any(path in each.parents for each in ours):
+        elif any(path in our.parents for our in ours):
             others = sorted(set(path.iterdir()) - set(ours))
             kept |= dict.fromkeys(others, "this program did not write it")
         elif any(path.match(pattern) for pattern in OURS):
@@ -234,21 +234,21 @@ def _size(path: Path) -> int:
     if path.is_symlink():
         return 0
     files: Sequence[Path] = [path] if path.is_file() else list(path.rglob("*"))
-    return sum(each.lstat().st_size for each in files if each.is_file() and not each.is_symlink())
+    return sum(file.lstat().st_size for file in files if file.is_file() and not file.is_symlink())
 
 
-def _lines(found: Found) -> Iterator[str]:
+def _lines(plan: Found) -> Iterator[str]:
     """Yield what is there, in words."""
-    if found.edited:
-        yield f"{counted(len(found.edited), 'file')} of other programs lose what was added:"
-        for path, text in found.edited.items():
+    if plan.edited:
+        yield f"{counted(len(plan.edited), 'file')} of other programs lose what was added:"
+        for path, text in plan.edited.items():
             yield f"  {path}" if text else f"  {path} (nothing else is in it)"
-    if found.removed:
-        size = sum(found.removed.values())
+    if plan.removed:
+        size = sum(plan.removed.values())
         yield f"Files and directories of this program, {size / 1e6:.1f} MB:"
-        for path in found.removed:
+        for path in plan.removed:
             warning = ": memories in other directories need it, too; copy it if there are any"
             yield f"  {path}{warning if path.name == KEY_FILE else ''}"
-    if found.kept:
+    if plan.kept:
         yield "These stay:"
-        yield from (f"  {path}: {why}" for path, why in found.kept.items())
+        yield from (f"  {path}: {why}" for path, why in plan.kept.items())

@@ -104,9 +104,9 @@ class HitView:
         self._answer = answer
         self._width = Layout(width).room
         self._colours, self._full = colours, full
-        sessions = [(each["project"], each["session_id"]) for each in _metadata(answer)]
+        sessions = [(row["project"], row["session_id"]) for row in _metadata(answer)]
         self._titles = memory.titles(sessions)
-        self._short = memory.short_ids(each for _, each in sessions)
+        self._short = memory.short_ids(session_id for _, session_id in sessions)
         self._projects = {project for project, _ in sessions}
 
     def lines(self, ranked: Ranked, *, again: bool = False) -> Iterator[str]:
@@ -213,7 +213,7 @@ def _body(
     prompt = len(printable(said))
     answering = excerpt(text, query, most * (room - 8), prompt, printable(hit["beside"]))
     paragraphs = text.splitlines() if full else [answering]
-    lines = [line for each in paragraphs for line in wrapped(each, room)]
+    lines = [line for paragraph in paragraphs for line in wrapped(paragraph, room)]
     for line in lines if full else lines[:most]:
         yield _marked(line, query) if colours else line
     if full:

@@ -175,8 +175,8 @@ def cells(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        0 if category(each) in ("Mn", "Me") else 1 + (east_asian_width(each) in "WF")
-        for each in text
+        0 if category(character) in ("Mn", "Me") else 1 + (east_asian_width(character) in "WF")
+        for character in text
     )
 
 

@@ -41,10 +41,10 @@ def open_console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     # without emoji, because `agent-memory:x:` is a name
-    made = Console(stderr=stderr, soft_wrap=True, emoji=False)
-    if not made.is_terminal:
-        made.width = _PIPED_WIDTH
-    return made
+    terminal = Console(stderr=stderr, soft_wrap=True, emoji=False)
+    if not terminal.is_terminal:
+        terminal.width = _PIPED_WIDTH
+    return terminal
 
 
 def progress_bar(console: Console, unit: str = "", *, transient: bool = False) -> Progress:
@@ -188,8 +188,8 @@ def _coloured(line: str) -> str:
     return _COLOURED.sub(_in_colour, line)
 
 
-def _in_colour(found: re.Match[str]) -> str:
-    return f"\x1b[{ANSI[found.lastgroup or '']}m{found[0]}\x1b[0m"
+def _in_colour(match: re.Match[str]) -> str:
+    return f"\x1b[{ANSI[match.lastgroup or '']}m{match[0]}\x1b[0m"
 
 
 def printable(text: str) -> str:

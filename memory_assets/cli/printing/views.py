@@ -146,7 +146,7 @@ def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, 
     asked = ""
     if terminal.memory is not None:
         of_session = rows_of(terminal.memory.lake, USER_PROMPTS, row["project"], row["session_id"])
-        own = (each["text"] for each in of_session if each["turn_index"] == row["turn_index"])
+        own = (prompt["text"] for prompt in of_session if prompt["turn_index"] == row["turn_index"])
         asked = "\n".join(own).strip()
     if not asked or not text.startswith(asked[:200]):
         return "", text
@@ -160,17 +160,19 @@ def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
     """Yield each record of the turns behind an id under a line that says what it is; an edit as a
     diff."""
     layout = terminal.layout
-    for turn_id, records in groupby(answer["records"], key=lambda each: each["turn_id"]):
+    for turn_id, records in groupby(answer["records"], key=lambda record: record["turn_id"]):
         yield layout.heading(terminal.short(turn_id))
-        for each in records:
-            kind = RECORD_WORDS.get(each["kind"], each["kind"])
-            what = f"{kind} of {each['tool']}" if each["tool"] else f"{kind} {each['subtype']}"
-            failed = "failed" if each["is_error"] else ""
-            agent = f"subagent {each['agent_id']}" if each["agent_id"] else ""
-            yield from layout.facts("", what.strip(), failed, agent, when(each["time"]))
-            if each["diff"] is not None:
-                yield from layout.listed("File", each["paths"], "file")
-            yield from layout.text(each["diff"] or each["text"])
+        for record in records:
+            kind = RECORD_WORDS.get(record["kind"], record["kind"])
+            what = (
+                f"{kind} of {record['tool']}" if record["tool"] else f"{kind} {record['subtype']}"
+            )
+            failed = "failed" if record["is_error"] else ""
+            agent = f"subagent {record['agent_id']}" if record["agent_id"] else ""
+            yield from layout.facts("", what.strip(), failed, agent, when(record["time"]))
+            if record["diff"] is not None:
+                yield from layout.listed("File", record["paths"], "file")
+            yield from layout.text(record["diff"] or record["text"])
             yield ""
 
 
@@ -188,7 +190,7 @@ def _summary(terminal: Terminal, row: Mapping[str, Any], shown_id: str) -> Itera
         yield from layout.said(label, row[name] or "")
     for label, name, what in _SUMMARY_LISTS:
         yield from layout.listed(label, row[name] or (), what)
-    errors = (f"{each['text']} ({each['outcome']})" for each in row["errors"] or ())
+    errors = (f"{error['text']} ({error['outcome']})" for error in row["errors"] or ())
     yield from layout.listed("Errors", errors, "error")
 
 
@@ -315,23 +317,25 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield by project the commands that worked, with what had failed before; then what failed."""
     layout = terminal.layout
     by_name: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for each in answer["commands"]:  # of several directories of one name, the one with most uses
-        of_name = by_name.setdefault(terminal.project(each["project"]), {})
-        of_name.setdefault(each["command"], each)
+    for command in answer["commands"]:  # of several directories of one name, the one with most uses
+        of_name = by_name.setdefault(terminal.project(command["project"]), {})
+        of_name.setdefault(command["command"], command)
     for name, commands in by_name.items():
         yield layout.heading(name)
-        for each in commands.values():
-            yield from layout.hanging("  ", each["command"], style="cyan")
-            last = f"last {when(each['last'])} {terminal.short(each['turn_id'])}"
-            yield from layout.hanging("    ", f"{uses(each)}, {last}")
-            for failed in each["before"]:
+        for command in commands.values():
+            yield from layout.hanging("  ", command["command"], style="cyan")
+            last = f"last {when(command['last'])} {terminal.short(command['turn_id'])}"
+            yield from layout.hanging("    ", f"{uses(command)}, {last}")
+            for failed in command["before"]:
                 yield from layout.hanging("    after ", f"{failed['command']}: {failed['error']}")
     if answer["failed"]:
         yield layout.heading("Failed, and did not work later in the session")
-    for each in answer["failed"]:
-        yield from layout.hanging("  ", each["command"], style="cyan")
-        yield from layout.hanging("    ", each["error"])
-        yield from layout.hanging("    ", f"{when(each['time'])} {terminal.short(each['turn_id'])}")
+    for command in answer["failed"]:
+        yield from layout.hanging("  ", command["command"], style="cyan")
+        yield from layout.hanging("    ", command["error"])
+        yield from layout.hanging(
+            "    ", f"{when(command['time'])} {terminal.short(command['turn_id'])}"
+        )
     if not answer["commands"] and not answer["failed"]:
         yield "Nothing found."
 
@@ -339,22 +343,22 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
 def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the errors met in several sessions, and how each ended."""
     layout = terminal.layout
-    for at, each in enumerate(answer["errors"]):
+    for at, error in enumerate(answer["errors"]):
         yield from [""] if at else []
-        yield from layout.hanging("", each["error"], style="bold")
-        yield from layout.hanging("  ", each["command"], style="cyan")
-        met = f"met in {counted(each['sessions'], 'session')}, ended in {each['ended']}"
+        yield from layout.hanging("", error["error"], style="bold")
+        yield from layout.hanging("  ", error["command"], style="cyan")
+        met = f"met in {counted(error['sessions'], 'session')}, ended in {error['ended']}"
         yield from layout.hanging(
-            "  ", f"{met}; last {when(each['last'])} {terminal.short(each['turns'][0])}"
+            "  ", f"{met}; last {when(error['last'])} {terminal.short(error['turns'][0])}"
         )
-        endings = each["endings"] if layout.full else each["endings"][:2]
+        endings = error["endings"] if layout.full else error["endings"][:2]
         for ending in endings:
             done = [*ending["ran"], *(f"changing {path}" for path in ending["changed"])]
             after = f", after {'; '.join(done)}" if done else ""
             yield from layout.hanging("  ended by ", f"{ending['command']}{after}")
             yield from layout.hanging("           ", terminal.short(ending["turn_id"]))
-        if len(endings) < len(each["endings"]):
-            yield f"  … {len(each['endings'])} endings; --full shows them"
+        if len(endings) < len(error["endings"]):
+            yield f"  … {len(error['endings'])} endings; --full shows them"
     if not answer["errors"]:
         yield "Nothing found."
 
@@ -362,17 +366,19 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
 def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the commits with the sessions behind them, or the turns that changed a file."""
     layout = terminal.layout
-    unknown = [each for each in answer["commits"] if not each["sessions"]]
+    unknown = [entry for entry in answer["commits"] if not entry["sessions"]]
     for commit in answer["commits"]:
         if not commit["sessions"] and len(answer["commits"]) > 1 and not layout.full:
             continue
         lines = f", {counted(len(commit['lines']), 'line')}" if commit["lines"] else ""
         head = f"{commit['commit'][:12]}  {when(commit['committed_at'])[:10]}  "
         yield from layout.hanging(head, f"{commit['subject'] or 'no session is known'}{lines}")
-        for each in commit["sessions"]:
-            where = terminal.short(each["turn_id"] or f"session::{each['session_id']}")
-            yield from layout.hanging("  ", each["title"] or "(no title)", style="bold")
-            yield from layout.hanging("    ", f"{where} ({each['evidence']}, {each['score']:.2f})")
+        for session in commit["sessions"]:
+            where = terminal.short(session["turn_id"] or f"session::{session['session_id']}")
+            yield from layout.hanging("  ", session["title"] or "(no title)", style="bold")
+            yield from layout.hanging(
+                "    ", f"{where} ({session['evidence']}, {session['score']:.2f})"
+            )
     if unknown and len(answer["commits"]) > 1 and not layout.full:
         yield f"… {counted(len(unknown), 'commit')} without a session; --full lists them"
     for turn in answer["turns"]:
@@ -391,18 +397,18 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
 
     layout = terminal.layout
     short = short_memory_ids(terminal.memory) if terminal.memory is not None else {}
-    for each in answer["memories"]:
-        yield from layout.hanging("", each["text"], style="bold")
-        is_note = each["type"] == "note"  # of a person, on what it names
-        of = ", ".join(map(terminal.short, each["entities"]))
-        sure = f"on {of}" if is_note else f"{each['confidence']:g} sure"
-        about = terminal.project(each["project"]) if each["project"] else ""
-        facts = [each["type"], sure, when(each["ts"]), about]
-        facts += [f"archived: {each['archived']}"] if each["archived"] else []
-        yield from layout.facts("  ", *facts, short.get(each["memory_id"], each["memory_id"]))
-        for other in each["also"]:
+    for row in answer["memories"]:
+        yield from layout.hanging("", row["text"], style="bold")
+        is_note = row["type"] == "note"  # of a person, on what it names
+        of = ", ".join(map(terminal.short, row["entities"]))
+        sure = f"on {of}" if is_note else f"{row['confidence']:g} sure"
+        about = terminal.project(row["project"]) if row["project"] else ""
+        facts = [row["type"], sure, when(row["ts"]), about]
+        facts += [f"archived: {row['archived']}"] if row["archived"] else []
+        yield from layout.facts("  ", *facts, short.get(row["memory_id"], row["memory_id"]))
+        for other in row["also"]:
             yield from layout.hanging("  also: ", other)
-        for other, why in zip(each["contradicts"], each["differences"], strict=True):
+        for other, why in zip(row["contradicts"], row["differences"], strict=True):
             yield from layout.hanging(f"  contrary to {short.get(other, other)}: ", why)
     if not answer["memories"]:
         yield "Nothing is remembered."
@@ -411,23 +417,23 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
 def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield two lines or more for each session: its title; when, how long and where it was."""
     layout = terminal.layout
-    for each in answer["sessions"]:
-        title = each["title"] or no_title(answer)
-        yield from layout.hanging(f"{each['short_id']}  ", title, style="bold")
-        commits = len(each["commits"])
+    for session in answer["sessions"]:
+        title = session["title"] or no_title(answer)
+        yield from layout.hanging(f"{session['short_id']}  ", title, style="bold")
+        commits = len(session["commits"])
         facts = [
-            f"ended {when(each['ended_at'])}, {lasting(each['duration_seconds'])}",
-            counted(each["turns"], "turn"),
+            f"ended {when(session['ended_at'])}, {lasting(session['duration_seconds'])}",
+            counted(session["turns"], "turn"),
             counted(commits, "commit") if commits else "",
-            project_name(each),
-            each["git_branch"],
-            *(each["models"][:1] or [each["agent"]]),
-            f"{shortened(each['usage']['tokens'])} tokens" if each["usage"]["tokens"] else "",
+            project_name(session),
+            session["git_branch"],
+            *(session["models"][:1] or [session["agent"]]),
+            f"{shortened(session['usage']['tokens'])} tokens" if session["usage"]["tokens"] else "",
         ]
-        indent = " " * (cells(each["short_id"]) + 2)
+        indent = " " * (cells(session["short_id"]) + 2)
         yield from layout.facts(indent, *facts)
-        for pinned in each["pinned"]:
-            yield from layout.hanging(indent, pin_line(pinned, each["title"]))
+        for pinned in session["pinned"]:
+            yield from layout.hanging(indent, pin_line(pinned, session["title"]))
     if not answer["sessions"]:
         yield "No session."
 
@@ -444,8 +450,8 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     for row in answer["rows"]:
         state = "agrees" if row["hash_matches"] else "differs"
         where = f"{row['collection'] or 'no collection'}: {row['document']} {row['reason']}".strip()
-        made = f"version {row['version']} {row['embedder_id']}".strip()
-        lines = [f"{row['id']}: hash {state}", where, made, row["file"]]
+        provenance = f"version {row['version']} {row['embedder_id']}".strip()
+        lines = [f"{row['id']}: hash {state}", where, provenance, row["file"]]
         yield from layout.listed("Row", lines)
     for source in answer["sources"]:
         span = f"bytes {source['byte_start']}..{source['byte_end']}"
@@ -465,12 +471,17 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
 def _audited_records(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     layout, records = terminal.layout, answer["records"]
     if answer["kind"] == "document":
-        spans = (f"{each['line_start']}-{each['line_end']}" for each in records)
+        spans = (f"{record['line_start']}-{record['line_end']}" for record in records)
         yield from layout.listed("Lines", spans, "span")
         return
     rows = [
-        (each["seq"], f"{each['byte_start']}..{each['byte_end']}", each["redactions"], each["kind"])
-        for each in records
+        (
+            record["seq"],
+            f"{record['byte_start']}..{record['byte_end']}",
+            record["redactions"],
+            record["kind"],
+        )
+        for record in records
     ]
     shown = rows if layout.full else rows[:_MOST_ITEMS]
     yield ""
@@ -479,7 +490,7 @@ def _audited_records(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[
         yield f"… {counted(len(rows), 'record')} in all; --full lists them"
     yield ""
     redacted = [
-        (each["tag"], each["count"], ", ".join(each["fields"])) for each in answer["redactions"]
+        (entry["tag"], entry["count"], ", ".join(entry["fields"])) for entry in answer["redactions"]
     ]
     if redacted:
         yield from layout.table(("redacted as", "times", "in"), redacted)
@@ -506,9 +517,9 @@ def _tag(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     layout = terminal.layout
     occurs = f"occurs {counted(answer['count'], 'time')}"
     yield from layout.title(answer["tag"], occurs)
-    for each in answer["sessions"]:
-        shown_id = terminal.short(f"session::{each['session_id']}")
-        said = f"{counted(each['count'], 'time')} in {', '.join(each['fields'])}"
-        yield from layout.hanging("  ", f"{shown_id}  {said}, by {', '.join(each['rules'])}")
-    for each in answer["others"]:
-        yield from layout.hanging("  ", f"{each['id']}  {counted(each['count'], 'time')}")
+    for entry in answer["sessions"]:
+        shown_id = terminal.short(f"session::{entry['session_id']}")
+        said = f"{counted(entry['count'], 'time')} in {', '.join(entry['fields'])}"
+        yield from layout.hanging("  ", f"{shown_id}  {said}, by {', '.join(entry['rules'])}")
+    for entry in answer["others"]:
+        yield from layout.hanging("  ", f"{entry['id']}  {counted(entry['count'], 'time')}")

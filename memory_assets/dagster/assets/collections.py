@@ -44,8 +44,8 @@ def _collection(index: IndexedTable) -> dg.AssetsDefinition:
         metadata={
             "dagster/column_schema": dg.TableSchema(
                 [
-                    dg.TableColumn(each, _type(index, each, column), f"From `{column}`.")
-                    for each, column in columns.items()
+                    dg.TableColumn(field, _type(index, field, column), f"From `{column}`.")
+                    for field, column in columns.items()
                 ]
             ),
         },

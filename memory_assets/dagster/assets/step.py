@@ -115,8 +115,8 @@ def _run_many(
         else:
             batch.take(known)
             passes = [Pass("chosen assets", tuple(asset for asset in STEPS if asset in chosen))]
-        for each in passes:
-            batch.run_pass(log, each)
+        for phase in passes:
+            batch.run_pass(log, phase)
     if failure := batch.failure() or (_UNKNOWN if len(known) < len(partitions) else ""):
         raise dg.Failure(failure, allow_retries=False)
 
@@ -153,11 +153,11 @@ def _check_many(
 def _downstream(assets: Sequence[str], selection: Collection[dg.AssetKey] | None) -> set[str]:
     """Return `assets`, and those of the selection (None: all) that are made of them."""
     names = None if not selection else {key.to_user_string() for key in selection}
-    found = set(assets)
+    downstream = set(assets)
     for asset, step in STEPS.items():
-        if found.intersection(step.deps) and (names is None or asset in names):
-            found.add(asset)
-    return found
+        if downstream.intersection(step.deps) and (names is None or asset in names):
+            downstream.add(asset)
+    return downstream
 
 
 def _known(
@@ -168,7 +168,7 @@ def _known(
         if definition == agent_memory:
             known: Container[str] = written(components)
         elif definition == workspaces:
-            indexed = {each.partition for each in Workspaces(components.data_dir).all()}
+            indexed = {workspace.partition for workspace in Workspaces(components.data_dir).all()}
             known = indexed | components.catalog.projects()
         elif all(map(components.catalog.sources.rows, partitions)):
             known = partitions

@@ -80,8 +80,8 @@ class AgentCalls:
         beside = partial(summaries_beside, self.engines)
         gateway = self.gateway(*(projects or [""])) if has_memory(settings) else None
         builder = ContextBuilder(gateway, count, framed, limits, beside, work, short)
-        made = builder.build_context(conversation_id, latest)
-        return {**asdict(made), "budget": limits.budget}
+        built = builder.build_context(conversation_id, latest)
+        return {**asdict(built), "budget": limits.budget}
 
 
 def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[Summarized]:
@@ -90,8 +90,8 @@ def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[
     ingested, or the lake cannot be read."""
     key = (partition_of(turns[0].project), turns[0].conversation_id)
     try:
-        made = stores.catalog.products.of_session(*key).get("history_summaries")
-        if made is None or not made.rows:
+        product = stores.catalog.products.of_session(*key).get("history_summaries")
+        if product is None or not product.rows:
             return []
         from memory_assets.stores.lake.schemas import HISTORY_SUMMARIES
 
@@ -99,12 +99,12 @@ def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[
     except (NotFound, StoreError, KeyError):  # KeyError: of a version without a column
         return []
     shown = {f"{MESSAGE_HEAD}{turn.message_id}" for turn in turns}
-    found = [
+    summaries = [
         Summarized(row.id, row.first_turn, row.last_turn, row.ended_at, row.text)
         for row in rows
         if not shown.issuperset(row.message_ids)
     ]
-    return found[-_MOST_SUMMARIES:]
+    return summaries[-_MOST_SUMMARIES:]
 
 
 def has_memory(settings: Settings) -> bool:
@@ -162,7 +162,7 @@ def let_wait(settings: Settings, said: dict[str, Any], error: StoreError) -> dic
     )
     if isinstance(memory, Written):
         return asdict(memory)
-    if sum("role" not in each for each in waiting.entries()) >= policy.max_per_window:
+    if sum("role" not in entry for entry in waiting.entries()) >= policy.max_per_window:
         raise error
     labels = {"entities": memory.entities or None, "tags": memory.tags or None}
     waiting.keep({**entry, "text": memory.text, **labels})

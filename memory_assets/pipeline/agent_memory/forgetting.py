@@ -67,10 +67,10 @@ def memories_from(
     if not has_journal(components.data_dir):
         return []
     return [
-        _key_of(each)
-        for each in components.journal.memories()
-        if each.conversation_id in conversations
-        or (each.type == NOTE and (each.project, each.conversation_id) in sessions)
+        _key_of(memory)
+        for memory in components.journal.memories()
+        if memory.conversation_id in conversations
+        or (memory.type == NOTE and (memory.project, memory.conversation_id) in sessions)
     ]
 
 
@@ -115,10 +115,10 @@ class _Forgotten:
     def left_of(self, project: str, entry: TrailEntry) -> TrailEntry | None:
         """Return an entry in the trail of a memory about a project without what is forgotten, None
         where it is about nothing else."""
-        gone = [each for each in entry.of if self._has(project, entry, each)]
+        gone = [name for name in entry.of if self._has(project, entry, name)]
         if not gone:
             return entry
-        left = replace(entry, of=tuple(each for each in entry.of if each not in gone))
+        left = replace(entry, of=tuple(name for name in entry.of if name not in gone))
         if entry.what != "merged" and gone[0].startswith(MEMORY_HEAD):
             return left  # which it contradicts, or is archived for
         return left if left.of and _is_turn(gone[0]) else None
@@ -139,16 +139,16 @@ def said_too(components: Components, keys: Collection[SessionKey]) -> list[Sessi
     if not has_journal(components.data_dir):
         return []
     forgotten = _forgotten(keys)
-    found: list[SessionKey] = []
+    affected: list[SessionKey] = []
     for memory in components.journal.memories():
         if _key_of(memory) in keys:
             continue
         trail = components.journal.trail(memory.memory_id)
         if any(map(forgotten.has_memory, memory.contradicts)) or any(
-            forgotten.left_of(memory.project, each) != each for each in trail
+            forgotten.left_of(memory.project, entry) != entry for entry in trail
         ):
-            found.append(_key_of(memory))
-    return found
+            affected.append(_key_of(memory))
+    return affected
 
 
 def leave_without(
@@ -156,7 +156,7 @@ def leave_without(
 ) -> set[SessionKey]:
     """Take what is forgotten out of the memories of those `along` that stay, and return their
     partitions and names. `along`: those of the `selected` that leave no tombstone."""
-    staying = {_key_of(each): each for each in _staying(components, selected, along)}
+    staying = {_key_of(stays): stays for stays in _staying(components, selected, along)}
     forgotten = _forgotten(selected - staying.keys())
     for memory in staying.values():
         _leave(components, memory, forgotten)
@@ -178,15 +178,17 @@ def _leave(components: Components, memory: StoredMemory, forgotten: _Forgotten) 
     whose a wording is, all wordings go."""
     journal = components.journal
     before = journal.trail(memory.memory_id)
-    changed = (forgotten.left_of(memory.project, each) for each in before)
-    trail = [each for each in changed if each is not None]
+    changed = (forgotten.left_of(memory.project, step) for step in before)
+    trail = [step for step in changed if step is not None]
     named = {name for entry in trail if entry.what == "merged" for name in entry.of}
     fingerprint = redaction_for(components, EVERYWHERE).fingerprint
 
     def is_named(wording: RedactedText) -> bool:
         return id_of_memory(fingerprint, memory.project, wording) in named
 
-    contradicts = tuple(each for each in memory.contradicts if not forgotten.has_memory(each))
+    contradicts = tuple(
+        contradict for contradict in memory.contradicts if not forgotten.has_memory(contradict)
+    )
     left = replace(memory, also=tuple(filter(is_named, memory.also)), contradicts=contradicts)
     with journal.transaction():
         journal.replace_trail(memory.memory_id, trail)

@@ -42,7 +42,7 @@ def complete_journal(components: Components) -> None:
         StoreBusy: another process writes what is to be moved first.
     """
     lake = components.lake
-    partitions = sorted({each for table in _TABLES for each in lake.projects(table)})
+    partitions = sorted({project for table in _TABLES for project in lake.projects(table)})
     if not partitions and not has_journal(components.data_dir):
         return
     journal = components.journal
@@ -67,8 +67,8 @@ def _add_partition(journal: AgentJournal, lake: Lake, partition: str) -> None:
         return lake.read_rows(table, partition, name) if name in of_table[table] else []
 
     for name in of_table[AGENT_HISTORY] | of_table[HISTORY_SUMMARIES]:
-        found = rows(AGENT_HISTORY, name), rows(HISTORY_SUMMARIES, name)
-        _add_conversation(journal, partition, name, *found)
+        history = rows(AGENT_HISTORY, name), rows(HISTORY_SUMMARIES, name)
+        _add_conversation(journal, partition, name, *history)
     for name in of_table[AGENT_MEMORY]:
         if journal.place_of(f"{MEMORY_HEAD}{name}") is None:
             memories = list(map(memory_of_row, rows(AGENT_MEMORY, name)))
@@ -93,7 +93,7 @@ def _add_conversation(
     present = {turn.turn_index: turn.message_id for turn in journal.turns(name)}
     known = {*present.values(), *journal.cut_turns.ids(name)}
     lost = [
-        each for each in turns if each.message_id not in known and each.turn_index not in present
+        turn for turn in turns if turn.message_id not in known and turn.turn_index not in present
     ]
     if lost:
         journal.replace_turns(lost)
@@ -125,7 +125,7 @@ def _add_trail(journal: AgentJournal, name: str, rows: Iterable[Any]) -> None:
     """Add to the trail of a memory the entries that only the lake has, and archive what was."""
     memory_id = f"{MEMORY_HEAD}{name}"
     since = journal.trail(memory_id)
-    noted = {(datetime.fromtimestamp(each.at, UTC), each.what) for each in since}
+    noted = {(datetime.fromtimestamp(step.at, UTC), step.what) for step in since}
     lost = [row for row in rows if (row.timestamp, row.what) not in noted]
     if not lost or journal.place_of(memory_id) is None:
         return

@@ -103,7 +103,7 @@ def redaction_for(components: Engines, session_id: str) -> Redaction:
     too. The redactor is loaded when the first text is redacted."""
 
     def redact(text: str) -> RedactedText:
-        known = frozenset(each.hash for each in components.catalog.known_secrets.since(0))
+        known = frozenset(secret.hash for secret in components.catalog.known_secrets.since(0))
         return components.redactor.session(session_id, known).redact(text).text
 
     def fingerprint(text: str) -> str:

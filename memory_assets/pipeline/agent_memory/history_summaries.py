@@ -125,8 +125,8 @@ def _rows(
     number = int(before[-1].id.rpartition("::")[2]) + 1 if before else 0
     for begin, end in windows([turn.timestamp for turn in turns]):
         of = turns[begin:end]
-        made = _EXTRACTIVE.summarize(_as_session(of))
-        if not made.text:
+        summary = _EXTRACTIVE.summarize(_as_session(of))
+        if not summary.text:
             continue
         row = HistorySummary(
             id=f"{SUMMARY_HEAD}{of[0].session_id}::{number}",
@@ -140,9 +140,9 @@ def _rows(
             cut_turns=0,
             timestamp=of[0].timestamp,
             ended_at=of[-1].timestamp,
-            text=made.text,
-            content_hash=made.content_hash,
-            summarizer_id=made.summarizer_id,
+            text=summary.text,
+            content_hash=summary.content_hash,
+            summarizer_id=summary.summarizer_id,
         )
         yield redact_composed(components.redactor, row)
         number += 1
@@ -150,18 +150,18 @@ def _rows(
 
 def _as_session(turns: Sequence[AgentTurn]) -> SessionTurns:
     """Return turns of a conversation as a session: a message of the user begins a turn of it."""
-    found: list[tuple[RedactedRecord | None, list[RedactedRecord]]] = []
+    openings: list[tuple[RedactedRecord | None, list[RedactedRecord]]] = []
     for turn in turns:
         record = _record(turn)
-        if record.kind == "prompt" or not found:
-            found.append((record if record.kind == "prompt" else None, []))
-        found[-1][1].append(record)
+        if record.kind == "prompt" or not openings:
+            openings.append((record if record.kind == "prompt" else None, []))
+        openings[-1][1].append(record)
     name = turns[0].session_id
     return session_turns(
-        [record for _, records in found for record in records],
+        [record for _, records in openings for record in records],
         [
             Turn(name, number, prompt, tuple(records))
-            for number, (prompt, records) in enumerate(found)
+            for number, (prompt, records) in enumerate(openings)
         ],
     )
 

@@ -59,15 +59,15 @@ class _Said:
 def candidates(sessions: Iterable[SessionTurns]) -> list[Candidate]:
     """Return what the sessions of a project show to last, and what their users said to last: the
     surest first."""
-    found: list[Findings] = []
+    all_findings: list[Findings] = []
     said: dict[str, list[tuple[str, float, _Said]]] = {}
     for session in sessions:
-        found += [one] if (one := findings(session)) is not None else []
+        all_findings += [one] if (one := findings(session)) is not None else []
         for text, kind, confidence, where in _said(session):
             said.setdefault(text, []).append((kind, confidence, where))
     shown = [
-        Candidate(each.topic, each.text, "project", each.confidence, each.at, each.sources)
-        for each in lasting_of(found)
+        Candidate(trait.topic, trait.text, "project", trait.confidence, trait.at, trait.sources)
+        for trait in lasting_of(all_findings)
     ]
     for text, times in said.items():
         kind, confidence, _ = times[0]
@@ -75,7 +75,7 @@ def candidates(sessions: Iterable[SessionTurns]) -> list[Candidate]:
         shown.append(
             Candidate(f"said {text}", text, kind, confidence, evidence.at, evidence.sources)
         )
-    return sorted(shown, key=lambda each: (-each.confidence, each.topic))
+    return sorted(shown, key=lambda candidate: (-candidate.confidence, candidate.topic))
 
 
 def _said(session: SessionTurns) -> Iterator[tuple[str, str, float, _Said]]:
@@ -83,9 +83,9 @@ def _said(session: SessionTurns) -> Iterator[tuple[str, str, float, _Said]]:
         if turn.typed is None or not is_typed(turn.typed.text):
             continue
         for sentence in sentences(turn.typed.text):
-            if (found := promotable(sentence.text)) is not None:
+            if (promotion := promotable(sentence.text)) is not None:
                 where = _Said(session.session_id, turn.id, turn.typed.timestamp)
-                yield str(sentence.text), found.type, found.confidence, where
+                yield str(sentence.text), promotion.type, promotion.confidence, where
 
 
 def promote_from_sessions(components: Components, project: str) -> int:
@@ -99,15 +99,15 @@ def promote_from_sessions(components: Components, project: str) -> int:
     # Or what is forgotten after a session was read would be stored again.
     with components.project_lock(project):
         products = components.catalog.products.of_project(REDACTED_RECORDS.name, project)
-        marks = sorted(f"{name}:{each.output_hash}" for name, each in products.items())
+        marks = sorted(f"{name}:{candidate.output_hash}" for name, candidate in products.items())
         state = input_hash(PROMOTER_ID, *marks)
         journal = components.journal
         if not products or journal.sessions_seen(project) == state:
             return 0
 
         writer = _Writer(components, project)
-        for each in candidates(sessions_read(components, project)):
-            writer.write(each)
+        for candidate in candidates(sessions_read(components, project)):
+            writer.write(candidate)
         if not writer.waiting:
             journal.note_sessions_seen(project, state)
         return writer.count
@@ -134,7 +134,7 @@ def promoted_from(
     if not has_journal(components.data_dir):
         return []
     keys = list(sessions)
-    found: list[tuple[str, str]] = []
+    promoted: list[tuple[str, str]] = []
     for project in sorted({project for project, _ in keys}):
         ids = {session_id for of, session_id in keys if of == project}
         for memory in _promoted(components, project):
@@ -143,15 +143,15 @@ def promoted_from(
             sources = _sources(components, memory.memory_id)
             if any(session_of(turn) in ids for turn in sources):
                 name = memory.memory_id.removeprefix(MEMORY_HEAD)
-                found.append((partition_of(project), name))
-    return found
+                promoted.append((partition_of(project), name))
+    return promoted
 
 
 def shown_only(components: Components, memory: StoredMemory) -> bool:
     """Whether nothing but sessions said a memory. Where an earlier version promoted an agent's
     memory, it has the tag, too, but its trail names the agent."""
     trail = components.journal.trail(memory.memory_id)
-    return FROM_SESSIONS in memory.tags and all(each.who in _OF_SESSIONS for each in trail)
+    return FROM_SESSIONS in memory.tags and all(entry.who in _OF_SESSIONS for entry in trail)
 
 
 class _Writer:
@@ -163,7 +163,7 @@ class _Writer:
         self._memory = open_gateway(components, project).memory
         self._partition = partition_of(project)
         self._forgotten = tombstones(components).forgotten()
-        self._known = {each.entities: each for each in _promoted(components, project)}
+        self._known = {memory.entities: memory for memory in _promoted(components, project)}
         self.count, self.waiting = 0, False
 
     def write(self, candidate: Candidate) -> None:
@@ -188,7 +188,7 @@ class _Writer:
     def _is_an_agents(self, memory_id: str) -> bool:
         """Whether a memory is on record that an agent or a conversation said."""
         on_record = self._journal.memories({"memory_id": memory_id})
-        return any(FROM_SESSIONS not in each.tags for each in on_record)
+        return any(FROM_SESSIONS not in memory.tags for memory in on_record)
 
     def _write(self, candidate: Candidate, topic: str, before: StoredMemory | None) -> None:
         now = self._components.clock()
@@ -224,9 +224,9 @@ class _Writer:
 def _promoted(components: Components, project: str) -> Sequence[StoredMemory]:
     """Return the memories of a project that sessions showed, those that are archived first."""
     archived = components.journal.archived()
-    found = components.journal.memories({"project": project}, sort="stored_at")
-    shown = [each for each in found if FROM_SESSIONS in each.tags]
-    return sorted(shown, key=lambda each: each.memory_id not in archived)
+    stored = components.journal.memories({"project": project}, sort="stored_at")
+    shown = [memory for memory in stored if FROM_SESSIONS in memory.tags]
+    return sorted(shown, key=lambda memory: memory.memory_id not in archived)
 
 
 def _sources(components: Components, memory_id: str) -> list[str]:

@@ -50,7 +50,7 @@ def make_history(components: Components, partition: str) -> StageReport:
     replaced: list[ConversationTurn] = []
 
     def make(source: Product) -> Made:
-        turns = [each for each in journal.turns(source.session_id) if each.project == project]
+        turns = [turn for turn in journal.turns(source.session_id) if turn.project == project]
         if not _is_redacted_so(before.get(source.session_id), version):
             redact = redaction_for(components, source.session_id).redact
             again = [replace(turn, text=redact(turn.text)) for turn in turns]
@@ -101,13 +101,13 @@ def make_trail(components: Components, partition: str) -> StageReport:
                 project_root=compose(""),
                 agent=AGENT,
                 session_id=source.session_id,
-                timestamp=datetime.fromtimestamp(each.at, UTC),
-                what=each.what,
-                who=each.who,
-                of=each.of,
-                why=each.why,
+                timestamp=datetime.fromtimestamp(entry.at, UTC),
+                what=entry.what,
+                who=entry.who,
+                of=entry.of,
+                why=entry.why,
             )
-            for number, each in enumerate(
+            for number, entry in enumerate(
                 components.journal.trail(f"{MEMORY_HEAD}{source.session_id}")
             )
         ]
@@ -123,11 +123,11 @@ def outdated(components: Components, partition: str) -> int:
     for derived in (HISTORY, MEMORIES, TRAIL):
         states, table = _states(components, partition, derived), derived.table
         count += len(set(components.lake.sessions(table, partition)) - states.keys())
-        made = components.catalog.products.hashes(table.name, partition)
+        recorded = components.catalog.products.hashes(table.name, partition)
         held = components.catalog.quarantine.inputs(partition, table.name)
         for name, state in states.items():
             expected = expected_input(state, version)
-            count += expected not in (made.get(name, ("", ""))[0], held.get(name))
+            count += expected not in (recorded.get(name, ("", ""))[0], held.get(name))
     return count
 
 

@@ -89,9 +89,10 @@ def keep_up(components: Components) -> UpkeepReport:
 def _faded(components: Engines, project: str) -> list[StoredMemory]:
     policy, now = policy_of(components.settings), components.clock()
     return [
-        each
-        for each in components.journal.memories({"project": project}, archived=False)
-        if each.type != NOTE and policy.has_faded(each.confidence, (now - _last_said(each)) / _DAY)
+        memory
+        for memory in components.journal.memories({"project": project}, archived=False)
+        if memory.type != NOTE
+        and policy.has_faded(memory.confidence, (now - _last_said(memory)) / _DAY)
     ]
 
 
@@ -137,9 +138,9 @@ def _merge(components: Engines, project: str) -> int:
         journal.put_memories(journal.collection_of(known.memory_id), [memories[same]])
         entry = TrailEntry(known.memory_id, components.clock(), "merged", _WHO, (memory.memory_id,))
         journal.note(replace(entry, why="another wording of it was on record"))
-        for each in journal.trail(memory.memory_id):
-            if each.what == "merged":  # says whose the other wordings are
-                journal.note(replace(each, memory_id=known.memory_id))
+        for step in journal.trail(memory.memory_id):
+            if step.what == "merged":  # says whose the other wordings are
+                journal.note(replace(step, memory_id=known.memory_id))
         _archive(components, memory, "another wording of one that is kept", (known.memory_id,))
         merged += 1
     return merged
@@ -155,7 +156,7 @@ def _cosines(components: Engines, memories: list[StoredMemory]) -> npt.NDArray[n
         vectors = vectors_of(components.journal, components.embedder, memories)
     except EmbedderUnavailable:
         return None
-    rows = np.stack([vectors[each.memory_id] for each in memories])
+    rows = np.stack([vectors[memory.memory_id] for memory in memories])
     cosines: npt.NDArray[np.float32] = rows @ rows.T
     return cosines
 
@@ -182,9 +183,9 @@ def _promote(components: Components, project: str) -> int:
             if turn.role != "user" or not is_typed(turn.text):
                 continue
             for sentence in sentences(turn.text):
-                if (found := promotable(sentence.text)) is None:
+                if (promotion := promotable(sentence.text)) is None:
                     continue
-                said = (sentence.text, found.type, found.confidence, turn.ts, conversation)
+                said = (sentence.text, promotion.type, promotion.confidence, turn.ts, conversation)
                 try:
                     written = memory.write(*said, source="chat")
                 except (BadArgument, RedactionFailed):  # of this one; the others are written

@@ -32,7 +32,7 @@ class JournalVectorStore:
     def add(self, collection: str, memories: Sequence[StoredMemory]) -> None:
         """Store memories, in place of those with their ids; one that was archived is back."""
         self._journal.put_memories(collection, memories)
-        self._journal.restore(each.memory_id for each in memories)
+        self._journal.restore(memory.memory_id for memory in memories)
 
     def query(
         self, collection: str, text: RedactedText, k: int, where: Where | None = None
@@ -64,8 +64,8 @@ class JournalVectorStore:
 
     def delete(self, collection: str, memory_ids: Sequence[str]) -> int:
         """Delete memories of a collection for good, and return their number."""
-        here = {each.memory_id for each in self._journal.memories({"collection": collection})}
-        removed = self._journal.delete_memories(each for each in memory_ids if each in here)
+        here = {memory.memory_id for memory in self._journal.memories({"collection": collection})}
+        removed = self._journal.delete_memories(memory for memory in memory_ids if memory in here)
         if removed:
             self._journal.compact()
         return removed
@@ -83,7 +83,7 @@ class JournalVectorStore:
         from memory_assets.embedding import embed_redacted
 
         vectors = vectors_of(self._journal, embedder, memories)
-        rows = np.stack([vectors[each.memory_id] for each in memories])
+        rows = np.stack([vectors[memory.memory_id] for memory in memories])
         asked = embed_redacted(embedder, [text])[0]
         return [round(float(score), 6) for score in rows @ asked]
 
@@ -95,10 +95,10 @@ def vectors_of(
     from memory_assets.embedding import embed_redacted
 
     vectors = journal.vectors(embedder.embedder_id)
-    missing = [each for each in memories if each.memory_id not in vectors]
+    missing = [memory for memory in memories if memory.memory_id not in vectors]
     if missing:
-        made = embed_redacted(embedder, [each.text for each in missing])
-        new = dict(zip((each.memory_id for each in missing), made, strict=True))
+        embedded = embed_redacted(embedder, [memory.text for memory in missing])
+        new = dict(zip((memory.memory_id for memory in missing), embedded, strict=True))
         journal.put_vectors(embedder.embedder_id, new)
         vectors |= new
     return vectors
@@ -107,8 +107,8 @@ def vectors_of(
 def _by_words(memories: Sequence[StoredMemory], text: RedactedText) -> list[float]:
     asked = _words(text)
     scores = []
-    for each in memories:
-        words = _words(each.text)
+    for memory in memories:
+        words = _words(memory.text)
         scores.append(len(asked & words) / max(len(asked | words), 1))
     return scores
 

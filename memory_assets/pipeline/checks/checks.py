@@ -278,8 +278,8 @@ def forget_notes(components: Components, project: str) -> None:
         for stage in (note_stage(check, table) for check in NOTED_CHECKS):
             for session_id in components.catalog.products.of_project(stage, project):
                 components.catalog.products.drop(stage, project, session_id)
-    for found in [each for each in components.rows_found if each[0] == project]:
-        del components.rows_found[found]
+    for row_key in [key for key in components.rows_found if key[0] == project]:
+        del components.rows_found[row_key]
 
 
 def projects_on_record(components: Components) -> list[str]:

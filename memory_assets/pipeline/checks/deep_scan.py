@@ -76,7 +76,7 @@ def read_canaries(paths: Iterable[Path]) -> list[tuple[str, str]]:
     Raises:
         ConfigurationError: a file cannot be read, or a value is too short to mean anything.
     """
-    found = []
+    canaries = []
     for path in paths:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
@@ -93,8 +93,8 @@ def read_canaries(paths: Iterable[Path]) -> list[tuple[str, str]]:
                     f"line {number} of {path} has fewer than {MIN_CANARY_BYTES} bytes: too "
                     "little to tell it from other text. Use a longer canary."
                 )
-            found.append((f"canary of line {number}", value))
-    return found
+            canaries.append((f"canary of line {number}", value))
+    return canaries
 
 
 def deep_scan(

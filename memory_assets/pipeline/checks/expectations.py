@@ -37,20 +37,20 @@ def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, in
     repeated = _sum(counts.filter(pc.greater(counts, pa.scalar(1))))
     one = len(expected.unique) == 1
     key = f"{expected.unique[0]}: column_values_to" if one else "table: compound_columns_to"
-    found = {f"{key}_be_unique": repeated}
+    counted = {f"{key}_be_unique": repeated}
     for name, (low, high) in expected.bounds.items():
         column: Any = frame[name]
         outside = _sum(pc.less(column, pa.scalar(low))) if low is not None else 0
         outside += _sum(pc.greater(column, pa.scalar(high))) if high is not None else 0
-        found[f"{name}: column_values_to_be_between"] = outside
+        counted[f"{name}: column_values_to_be_between"] = outside
     for name, values in expected.one_of.items():
         column = pc.drop_null(frame[name])
         inside = _sum(pc.is_in(column, value_set=pa.array(values, type=column.type)))
-        found[f"{name}: column_values_to_be_in_set"] = len(column) - inside
+        counted[f"{name}: column_values_to_be_in_set"] = len(column) - inside
     for earlier, later in expected.ordered:
         pair: tuple[Any, Any] = (frame[later], frame[earlier])
-        found[f"{later}: column_pair_values_a_to_be_greater_than_b"] = _sum(pc.less(*pair))
-    return {name: count for name, count in found.items() if count}
+        counted[f"{later}: column_pair_values_a_to_be_greater_than_b"] = _sum(pc.less(*pair))
+    return {name: count for name, count in counted.items() if count}
 
 
 def matching_version(table: Table, expected: Expectations) -> str:

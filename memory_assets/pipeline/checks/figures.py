@@ -38,9 +38,7 @@ def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
         "newest_indexed_at": fresh["newest_indexed_at"],
         "quarantined": len(current["quarantined"]),
         "unlisted": len(current["unlisted"]),
-        "text_unexplained": sum(
-            each["bytes"] for each in current["account"]["unexplained"].values()
-        ),
+        "text_unexplained": sum(gap["bytes"] for gap in current["account"]["unexplained"].values()),
         "files_unknown": sum(current["account"]["files_unknown"].values()),
         **current["archive"],
         **{f"bytes_{store}": size for store, size in current["sizes"].items()},
@@ -48,8 +46,8 @@ def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
         "runs_failed_in_7_days": runs.get("failed_in_7_days", 0),
         "last_run": f"{last.get('status', 'none')} {last.get('ended_at', '')}".strip(),
     }
-    for name, each in current["coverage"].items():
-        figures |= {f"{name}_{what}": each[what] for what in ("rows", "indexed", "keywords")}
+    for name, coverage in current["coverage"].items():
+        figures |= {f"{name}_{what}": coverage[what] for what in ("rows", "indexed", "keywords")}
     return figures, current
 
 
@@ -78,10 +76,10 @@ def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[
     failed = current["runs"].get("failed", [])
     return {
         "everything_indexed": Verdict(
-            not components.embeds or all(each["complete"] for each in covered.values()),
+            not components.embeds or all(coverage["complete"] for coverage in covered.values()),
             {
-                f"{kind}_behind": each["rows"] - each["indexed"] if components.embeds else 0
-                for kind, each in covered.items()
+                f"{kind}_behind": coverage["rows"] - coverage["indexed"] if components.embeds else 0
+                for kind, coverage in covered.items()
             },
             "Run `memory ingest`.",
         ),
@@ -114,9 +112,9 @@ def _redacted(components: Components, path: str) -> str:
 def _of_sources(components: Components) -> Verdict:
     count = count_sources(components, projects_on_record(components))
     counts: dict[str, int | str] = {"files_read": count.files, "archived": count.archived}
-    for name, each in count.sets.items():
-        counts[f"{name}_at_source"] = each.at_source
-        counts |= {f"{name}_in_{place}": each.found[place] for place in PLACES}
+    for name, entry in count.sets.items():
+        counts[f"{name}_at_source"] = entry.at_source
+        counts |= {f"{name}_in_{place}": entry.found[place] for place in PLACES}
     for gap in count.gaps[:_LISTED]:
         missing = ", ".join(f"{number} {where}" for where, number in gap.missing.items())
         counts[gap.session_id] = f"missing {missing or 0}, extra {gap.extra}; {gap.reason}"
@@ -136,11 +134,11 @@ def cost_figures(components: Components, days: int) -> tuple[dict[str, str | int
     spent = spent_since(components.data_dir / FILE_NAME, since, priced)
     figures: dict[str, str | int | float] = {
         "since": datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
-        "requests": sum(each.requests for each in spent),
-        "failed": sum(each.failed for each in spent),
-        "tokens": sum(each.input_tokens + each.output_tokens for each in spent),
-        "cost_usd": float(sum(each.cost_usd for each in spent if each.cost_usd is not None)),
-        "cost_unknown_of": ", ".join(each.model for each in spent if each.cost_usd is None),
+        "requests": sum(usage.requests for usage in spent),
+        "failed": sum(usage.failed for usage in spent),
+        "tokens": sum(usage.input_tokens + usage.output_tokens for usage in spent),
+        "cost_usd": float(sum(usage.cost_usd for usage in spent if usage.cost_usd is not None)),
+        "cost_unknown_of": ", ".join(usage.model for usage in spent if usage.cost_usd is None),
     }
     return figures, _as_markdown(spent)
 
@@ -151,18 +149,18 @@ def _as_markdown(spent: Sequence[Spent]) -> str:
         return "Nothing was asked of an endpoint."
     rows = [
         (
-            each.consumer,
-            each.route,
-            each.model.replace("|", "\\|"),
-            each.provider,
-            f"{each.requests:,}",
-            f"{each.failed:,}",
-            f"{each.input_tokens:,}",
-            f"{each.output_tokens:,}",
-            f"{each.mean_latency_ms:,}",
-            "unknown" if each.cost_usd is None else f"{each.cost_usd:.4f}",
+            usage.consumer,
+            usage.route,
+            usage.model.replace("|", "\\|"),
+            usage.provider,
+            f"{usage.requests:,}",
+            f"{usage.failed:,}",
+            f"{usage.input_tokens:,}",
+            f"{usage.output_tokens:,}",
+            f"{usage.mean_latency_ms:,}",
+            "unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f}",
         )
-        for each in spent
+        for usage in spent
     ]
     ruler = "|" + " --- |" * 4 + " ---: |" * 6
     return "\n".join([_COLUMNS, ruler, *(f"| {' | '.join(row)} |" for row in rows)])

@@ -70,17 +70,17 @@ class IndependentScanner:
         """
         data = _SEPARATOR.join([b"", *values])
         starts = _starts(values)
-        found: list[Reported] = []
+        reported: list[Reported] = []
         again: set[int] = set()
         for rule, start, end in self._reports(data):
             first, last = (bisect_right(starts, at) - 1 for at in (start, end - 1))
             if first == last and end <= starts[first + 1] - len(_SEPARATOR):
-                found.append(Reported(first, rule, start - starts[first], end - starts[first]))
+                reported.append(Reported(first, rule, start - starts[first], end - starts[first]))
             else:
                 again.update(range(max(first, 0), min(last + 1, len(values))))
         for index in sorted(again):
-            found += [Reported(index, *report) for report in self._reports(values[index])]
-        return sorted(set(found), key=lambda report: (report.index, report.start, report.rule))
+            reported += [Reported(index, *report) for report in self._reports(values[index])]
+        return sorted(set(reported), key=lambda report: (report.index, report.start, report.rule))
 
     def _reports(self, data: bytes) -> Iterator[tuple[str, int, int]]:
         for finding in self._scanner.scan(data):
@@ -126,16 +126,18 @@ def independent_scanner_finds_nothing(
         for batch in batches(_strings(rows), _BATCH_BYTES):
             values = [value for _, value in batch]
             totals["values"] += len(values)
-            for each in scanner.scan(values):
-                column, row = batch[each.index][0]
+            for report in scanner.scan(values):
+                column, row = batch[report.index][0]
                 session_id, place = _place(rows, column, row)
-                known = _known(values[each.index], each, components.install_key)
-                reported = values[each.index][each.start : each.end].decode("utf-8", "replace")
+                known = _known(values[report.index], report, components.install_key)
+                reported = values[report.index][report.start : report.end].decode(
+                    "utf-8", "replace"
+                )
                 if not known and is_example(reported):
-                    examples.add((place, each.start))
+                    examples.add((place, report.start))
                     continue
-                line = values[each.index].count(b"\n", 0, each.start) + 1
-                reports.append(Report(f"{column}: {each.rule}", session_id, place, line))
+                line = values[report.index].count(b"\n", 0, report.start) + 1
+                reports.append(Report(f"{column}: {report.rule}", session_id, place, line))
                 totals["unguessable"] += bool(known)
                 totals["learned"] += components.catalog.known_secrets.add(session_id, known)
         return reports

@@ -78,8 +78,8 @@ class SourceCount:
     def to_dict(self) -> dict[str, object]:
         """Return the count as plain values."""
         sets = {
-            name: {"at_source": each.at_source, **{place: each.found[place] for place in PLACES}}
-            for name, each in self.sets.items()
+            name: {"at_source": tally.at_source, **{place: tally.found[place] for place in PLACES}}
+            for name, tally in self.sets.items()
         }
         gaps = [{**vars(gap), "missing": dict(gap.missing)} for gap in self.gaps]
         unlisted = [asdict(path) for path in self.unlisted]
@@ -115,14 +115,14 @@ def count_sources(
     Raises:
         StoreError: the lake, Chroma or the keyword index cannot be read.
     """
-    count, found = SourceCount(), _Findable(components)
+    count, findable = SourceCount(), _Findable(components)
     on_disk = look_for_sources(components)
     count.unlisted = on_disk.unlisted
     total = sum(file.size for name in projects for file in on_disk.sources.get(name, []))
     for project in projects:
         files = on_disk.sources.get(project, [])
         reasons = _reasons(components, project, files)
-        on_record = {session for where, session in found.by_session if where == project}
+        on_record = {session for where, session in findable.by_session if where == project}
         repeating = of_orchestrators(components.catalog.sources.rows(project))
         main = {source.session_id for source in files if source.agent_id is None}
         count.archived += len(on_record - main - _on_disk(components, project))
@@ -139,7 +139,7 @@ def count_sources(
             count.sessions += 1
             parts = [source, *of_agents[source.session_id]]
             repeats = source.session_id in repeating
-            gap = _compare(components, parts, found, count, repeats)
+            gap = _compare(components, parts, findable, count, repeats)
             if gap.missing or gap.extra:
                 gap.reason = gap.reason or reasons.get(source.session_id, "")
                 count.gaps.append(gap)
@@ -149,7 +149,7 @@ def count_sources(
 def _compare(
     components: Components,
     files: Sequence[Source],
-    found: _Findable,
+    findable: _Findable,
     count: SourceCount,
     repeats: bool,
 ) -> Gap:
@@ -173,23 +173,23 @@ def _compare(
             gap.reason = f"its file cannot be read: {safe_reason(error)}; {remedy_for(error)}"
         return gap
     prompts = set(contents)
-    missing = {uuid: contents[uuid] for uuid in prompts - found.prompts.keys()}
+    missing = {uuid: contents[uuid] for uuid in prompts - findable.prompts.keys()}
     if missing:
         prompts -= _forgotten(components, first, missing)
     mine: _PromptChunk | None = None
     for uuid in prompts:
-        held = found.held(uuid, source)
-        again = (uuid, held) in found.seen
+        held = findable.held(uuid, source)
+        again = (uuid, held) in findable.seen
         for name in ("sessions", "prompts") if uuid in typed else ("sessions",):
-            _note(name, found.places(name, held), count, gap, again=again)
-        found.seen.add((uuid, held))
+            _note(name, findable.places(name, held), count, gap, again=again)
+        findable.seen.add((uuid, held))
         if held is not None and held.session_id == source.session_id:
             mine = held
     if mine is not None:
-        places = found.places("summaries", mine)
+        places = findable.places("summaries", mine)
         if places or _says_something(components, mine):
             _note("summaries", places, count, gap)
-    here = found.by_session.get((source.project, source.session_id), set())
+    here = findable.by_session.get((source.project, source.session_id), set())
     gap.extra = len(here - prompts)
     return gap
 

@@ -89,8 +89,8 @@ class ValueSearch:
 
     def matches(self, data: bytes) -> list[Match]:
         """Return every match in `data`, by offset."""
-        found = set(self._plain(data)) | set(self._encoded(data, _BASE64_DEPTH))
-        return sorted(found, key=lambda match: (match.offset, match.what, match.form))
+        hits = set(self._plain(data)) | set(self._encoded(data, _BASE64_DEPTH))
+        return sorted(hits, key=lambda match: (match.offset, match.what, match.form))
 
     def _encoded(self, data: bytes, depth: int) -> Iterator[Match]:
         """Yield the values in `data` that are encoded in base64, once or twice."""
@@ -137,7 +137,7 @@ class ValueSearch:
             if start and data[start - 1] in _BEFORE_ESCAPED:
                 before = min(start, _ESCAPE_BYTES)
                 bare = _ESCAPE.sub(
-                    lambda found: b" " * len(found.group()), data[start - before : end]
+                    lambda escape: b" " * len(escape.group()), data[start - before : end]
                 )
                 for at in self._known.hits(bare):
                     yield Match(start - before + at, what, "escaped")

@@ -114,7 +114,7 @@ def scan_pending(
     """
     sessions = pending_sessions(components, project, table, check, version)
     reports: list[Report] = []
-    by_name = {each.session_id: each for each in sessions}
+    by_name = {session.session_id: session for session in sessions}
     for batch in components.rows_to_check.batches(project, table, sessions):
         first = by_name[batch.sessions[0].session_id]
         fresh = FreshRows(components.catalog, version, batch, first)
@@ -123,7 +123,7 @@ def scan_pending(
         else:
             by_name[first.session_id] = fresh.noted()
     reported = {report.session_id for report in reports}
-    passed = (each for name, each in by_name.items() if name not in reported)
+    passed = (session for name, session in by_name.items() if name not in reported)
     note_passed(components.catalog, passed, components.run_id)
     return len(sessions), reports
 
@@ -138,7 +138,9 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
         session_id = batch.sessions[0].session_id
         find = components.redactor.find
         values = redacted_values(table, batch.rows)
-        return [Report(f"rule_{each.rule}", session_id) for value in values for each in find(value)]
+        return [
+            Report(f"rule_{match.rule}", session_id) for value in values for match in find(value)
+        ]
 
     version = components.ruleset_version
     files, reports = scan_pending(components, project, table, "clean", version, scan)
@@ -164,15 +166,15 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     unbalanced: list[str] = []
     totals: Counter[str] = Counter()
     products = components.catalog.products.of_project(redact.STAGE, project)
-    found = FoundRows(
+    checked = FoundRows(
         components, project, REDACTED_RECORDS, "rows_conserved", dict.fromkeys(products)
     )
     for session_id, product in products.items():
         facts = product.facts
         dropped, retained_away = sum(facts["dropped"].values()), facts.get(RETAINED, 0)
-        if session_id in found.pending:
-            found.rows[session_id] = _rows_on_disk(components, project, session_id)
-        on_disk = found.rows[session_id]
+        if session_id in checked.pending:
+            checked.rows[session_id] = _rows_on_disk(components, project, session_id)
+        on_disk = checked.rows[session_id]
         totals.update(
             records=facts["records"],
             kept=facts["kept"],
@@ -190,7 +192,7 @@ def rows_conserved(components: Components, project: str) -> Verdict:
         )
         if not balanced:
             unbalanced.append(session_id)
-    found.note()
+    checked.note()
     return Verdict(
         not unbalanced,
         {**totals, "unbalanced": len(unbalanced), "sessions": ", ".join(unbalanced[:_LISTED])},
@@ -217,21 +219,21 @@ def _compare(
     names the number of keys in the second table."""
     lake = components.lake
     pending = pending_sessions(components, project, of[0], check, compared_to=to[0])
-    sessions = [each for each in pending if each.session_id not in but]
+    sessions = [candidate for candidate in pending if candidate.session_id not in but]
     counts = Counter(dict.fromkeys((counted, "missing", "repeated", "extra"), 0))
     differing: set[str] = set()
     for session in sessions:
-        expected, found = (
+        expected, actual = (
             Counter(keys(_rows(lake, table, project, session.session_id, columns)))
             for table, columns, keys in (of, to)
         )
-        missing, surplus = expected - found, found - expected
+        missing, surplus = expected - actual, actual - expected
         repeated = sum(number for key, number in surplus.items() if key in expected)
-        counts.update({counted: found.total(), "missing": missing.total(), "repeated": repeated})
+        counts.update({counted: actual.total(), "missing": missing.total(), "repeated": repeated})
         counts["extra"] += surplus.total() - repeated
         if missing or surplus:
             differing.add(session.session_id)
-    passed = (each for each in sessions if each.session_id not in differing)
+    passed = (session for session in sessions if session.session_id not in differing)
     note_passed(components.catalog, passed, components.run_id)
     return Verdict(
         not differing,
@@ -317,22 +319,26 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     if not components.settings.keeps_collections:
         return _NO_COLLECTIONS if components.embeds else _NO_EMBEDDER
     products = components.catalog.products.of_project(index.stage, project)
-    names = sorted({made.facts["collection"] for made in products.values()})
+    names = sorted({product.facts["collection"] for product in products.values()})
     collections = {name: _collection(components, name) for name in names}
-    made = tuple(collection and collection.incarnation for collection in collections.values())
-    found = FoundRows(components, project, index.table, index.stage, dict.fromkeys(products), made)
+    incarnations = tuple(
+        collection and collection.incarnation for collection in collections.values()
+    )
+    checked = FoundRows(
+        components, project, index.table, index.stage, dict.fromkeys(products), incarnations
+    )
     written = components.catalog.products.rows_by_collection(index.stage)
     as_written = all(
         collection is not None and collection.count() == written.get(name, 0)
         for name, collection in collections.items()
     )
-    if not as_written or len(found.pending) > _FEW_SESSIONS:
-        found.doubt()
+    if not as_written or len(checked.pending) > _FEW_SESSIONS:
+        checked.doubt()
     which: Where = {"project": project}
-    if found.rows:
-        which = {"$and": [which, {"session_id": {"$in": found.pending}}]}
-    wanted: dict[str, set[str]] = {name: set() for name in names if found.pending}
-    for session_id in found.pending:
+    if checked.rows:
+        which = {"$and": [which, {"session_id": {"$in": checked.pending}}]}
+    wanted: dict[str, set[str]] = {name: set() for name in names if checked.pending}
+    for session_id in checked.pending:
         of_session = _rows(components.lake, index.table, project, session_id, ["id", "agent"])
         archived = ProductFacts()
         if components.settings.routes:  # else the agent alone decides
@@ -340,17 +346,17 @@ def collection_matches(components: Components, project: str, index: IndexedTable
         for row_id, agent in _tuples(of_session):
             facts = archived or ProductFacts(agent=str(agent))
             wanted.setdefault(collection_for(components, index, facts), set()).add(str(row_id))
-        found.rows[session_id] = len(of_session)
+        checked.rows[session_id] = len(of_session)
     missing = extra = 0
     for name, ids in wanted.items():
         collection = collections.get(name) or _collection(components, name)
         indexed = collection.ids(which) if collection else set()
         missing += len(ids - indexed)
         extra += len(indexed - ids)
-    rows = sum(found.rows.values()) - missing + extra
+    rows = sum(checked.rows.values()) - missing + extra
     if missing or extra:
-        found.doubt()
-    found.note()
+        checked.doubt()
+    checked.note()
     return Verdict(
         missing == extra == 0,
         {"rows": rows, "missing": missing, "extra": extra},
@@ -366,16 +372,16 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
     wanted = components.embedder.embedder_id
     others: Counter[str] = Counter()
     check = f"{index.stage}/embedder"
-    found = FoundRows(components, project, index.embeddings, check, more=wanted)
-    for session_id in found.pending:
+    checked = FoundRows(components, project, index.embeddings, check, more=wanted)
+    for session_id in checked.pending:
         ids = _rows(components.lake, index.embeddings, project, session_id, ["embedder_id"])
-        made_by = Counter(str(each) for (each,) in _tuples(ids))
-        found.rows[session_id] = made_by.pop(wanted, 0)
+        made_by = Counter(str(embedder_id) for (embedder_id,) in _tuples(ids))
+        checked.rows[session_id] = made_by.pop(wanted, 0)
         others.update(made_by)
-    vectors = sum(found.rows.values())
+    vectors = sum(checked.rows.values())
     if others:
-        found.doubt()
-    found.note()
+        checked.doubt()
+    checked.note()
     products = components.catalog.products.of_project(index.stage, project).values()
     kept = components.settings.keeps_collections
     for name in sorted({product.facts["collection"] for product in products if kept}):
@@ -459,8 +465,8 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
     )
     misplaced: set[str] = set()
     chunks = left_out = 0
-    for each in sessions:
-        key = (partition, each.session_id)
+    for session in sessions:
+        key = (partition, session.session_id)
         (document,) = lake.read_texts(WORKSPACE_DOCUMENTS, *key)
         lines = document[2].split("\n")
         columns = ["line_start", "line_end", "text"]
@@ -468,14 +474,14 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
         for row in lake.read(WORKSPACE_CHUNKS, *key, columns).to_pylist():
             start, end = row["line_start"], row["line_end"]
             if not _is_made_of(row["text"], known, document[2]):
-                misplaced.add(each.session_id)
+                misplaced.add(session.session_id)
             covered.update(range(start, end + 1))
             chunks += 1
         left_out += sum(
             bool(line.strip()) and number not in covered
             for number, line in enumerate(lines, start=1)
         )
-    passed = (each for each in sessions if each.session_id not in misplaced)
+    passed = (session for session in sessions if session.session_id not in misplaced)
     note_passed(catalog, passed, components.run_id)
     counts: dict[str, int | str] = {
         "documents_compared": len(sessions),

@@ -107,8 +107,8 @@ class _Collections:
             session
             for session in sessions
             if session.collection in incomplete
-            or (made := products.get(session.session_id)) is None
-            or made.input_hash != expected_input_hash(self._components, session)
+            or (known := products.get(session.session_id)) is None
+            or known.input_hash != expected_input_hash(self._components, session)
         ]
         self._will_compare(changed)
         for session in changed:
@@ -123,7 +123,7 @@ class _Collections:
             self._report.removed += 1
         if self._report.removed:
             self._catalog.cut_log()
-        names = sorted({each.collection for each in sessions})
+        names = sorted({session.collection for session in sessions})
         self._report.details["collections"] = ", ".join(names)
 
     def _collection(self, name: str) -> Collection:
@@ -192,10 +192,10 @@ class _Collections:
             if count < _MANY_SESSIONS:
                 continue
             by_session = self._hashes.setdefault(name, {})
-            found = self._collection(name).values(
+            hashes = self._collection(name).values(
                 {"project": self._project}, "session_id", "row_hash"
             )
-            for row_id, (session_id, row_hash) in found.items():
+            for row_id, (session_id, row_hash) in hashes.items():
                 by_session.setdefault(session_id, {})[row_id] = row_hash
 
     def _write(self, session: IndexedSession) -> None:

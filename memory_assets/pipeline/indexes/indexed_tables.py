@@ -43,18 +43,18 @@ def collection_metadata(kind: SearchKind, row: Mapping[str, Any], embedder_id: s
     the text, its embedder or any metadata does, so that a row that Chroma has already is not
     written again (an unchanged upsert costs 2-3 inserts)."""
     timestamp: datetime | None = row[kind.time]
-    made: Metadata = {
+    scalars: Metadata = {
         **{name: row[name] for name in _WHERE},
         "timestamp": _iso(timestamp),
         "ts_epoch": timestamp.timestamp() if timestamp else 0.0,
     }
     for name, columns in kind.metadata.items():
         values = [row[column] for column in columns]
-        made[name] = len(values[0]) if name in kind.counted else _scalar(values)
+        scalars[name] = len(values[0]) if name in kind.counted else _scalar(values)
     digest = blake2b(f"{row['content_hash']}\0{embedder_id}".encode(), digest_size=12)
-    for name in sorted(made):
-        digest.update(f"\0{name}={made[name]}".encode())
-    return {**made, "content_hash": row["content_hash"], "row_hash": digest.hexdigest()}
+    for name in sorted(scalars):
+        digest.update(f"\0{name}={scalars[name]}".encode())
+    return {**scalars, "content_hash": row["content_hash"], "row_hash": digest.hexdigest()}
 
 
 def columns_of(kind: SearchKind) -> dict[str, str]:
@@ -165,7 +165,7 @@ def collections_named(components: Components, index: IndexedTable) -> set[str]:
         return set()
     of_types: list[ProductFacts] = [{"agent": AGENT}]
     if index.kind.name == "memory":
-        of_types = [{"agent": AGENT, "memory_type": each} for each in MEMORY_TYPES]
+        of_types = [{"agent": AGENT, "memory_type": memory_type} for memory_type in MEMORY_TYPES]
     return {collection_for(components, index, facts) for facts in of_types}
 
 

@@ -114,7 +114,9 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
         report.sessions = len({product.session_id for product in products})
         report.removed = len(removed)
     for kind in KINDS:
-        report.details[kind] = sum(made.rows for made in products if made.stage == stage_of(kind))
+        report.details[kind] = sum(
+            product.rows for product in products if product.stage == stage_of(kind)
+        )
     return report
 
 
@@ -179,15 +181,15 @@ def _differences(
     blocks = index.places(kind, project) if index else {}
     incarnation = index.incarnation if index else ""
     places = {name: tuple(of_session) for name, of_session in blocks.items()}
-    found = FoundRows(components, project, table, stage_of(kind), places, incarnation)
-    indexed = index.ids_of(kind, project, found.pending) if index and found.pending else {}
+    checked = FoundRows(components, project, table, stage_of(kind), places, incarnation)
+    indexed = index.ids_of(kind, project, checked.pending) if index and checked.pending else {}
     changed = (
-        index.changed(block for name in found.pending for block in places.get(name, ()))
+        index.changed(block for name in checked.pending for block in places.get(name, ()))
         if index
         else set()
     )
     missing = extra = 0
-    for name in found.pending:
+    for name in checked.pending:
         in_lake: set[str] = set()
         with suppress(NotFound):
             in_lake.update(map(str, lake.read(table, project, name, ["id"])["id"].to_pylist()))
@@ -195,8 +197,8 @@ def _differences(
         missing += len(in_lake - in_index)
         extra += len(in_index - in_lake)
         if in_lake == in_index and changed.isdisjoint(places.get(name, ())):
-            found.rows[name] = len(in_lake)
-    found.note()
+            checked.rows[name] = len(in_lake)
+    checked.note()
     return missing, extra, len(changed)
 
 

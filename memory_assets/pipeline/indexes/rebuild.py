@@ -61,14 +61,14 @@ def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
     """Return the names of our collections, each with the tables that it mirrors. Collections that
     still have rows, although the settings name others now, are among them."""
     products = components.catalog.products
-    found: dict[str, list[IndexedTable]] = {}
+    indexes: dict[str, list[IndexedTable]] = {}
     for index in INDEXES:
         of = products.of_stage(index.archive).values()
         written = products.of_stage(index.stage).values()
-        names = {collection_for(components, index, each.facts) for each in of}
-        for name in sorted(names | {each.facts["collection"] for each in written}):
-            found.setdefault(name, []).append(index)
-    return found
+        names = {collection_for(components, index, product.facts) for product in of}
+        for name in sorted(names | {product.facts["collection"] for product in written}):
+            indexes.setdefault(name, []).append(index)
+    return indexes
 
 
 def rebuild(
@@ -135,14 +135,14 @@ def _rebuild(
     rows, products, left_out = 0, [], 0
     batch: list[CollectionRow] = []
     for index, project, session in _sessions_in(components, name, indexes):
-        found = _rows_of(components, index, project, session.session_id, collection.embedder_id)
-        if found is None:
+        part = _rows_of(components, index, project, session.session_id, collection.embedder_id)
+        if part is None:
             left_out += 1
             components.catalog.products.drop(index.stage, project, session.session_id)
             continue
         products.append(product_of(components, index, project, session, collection.incarnation))
-        batch += found
-        rows += len(found)
+        batch += part
+        rows += len(part)
         if len(batch) >= UPSERT_BATCH:
             whole = len(batch) - len(batch) % UPSERT_BATCH
             upsert_rows(collection, batch[:whole])

@@ -147,10 +147,10 @@ class _Waiting:
         """Store what waits: each asset after those that it is made of, then the checks."""
         waiting, self._waiting = self._waiting, []
         self._stored_at = time.monotonic()
-        made = [each for each in waiting if isinstance(each, Made)]
-        made.sort(key=lambda each: _ORDER[each.asset])
-        events: list[AssetEvent] = [self._materialization(each) for each in made]
-        events += [_evaluation(each) for each in waiting if isinstance(each, Verified)]
+        outputs = [event for event in waiting if isinstance(event, Made)]
+        outputs.sort(key=lambda output: _ORDER[output.asset])
+        events: list[AssetEvent] = [self._materialization(output) for output in outputs]
+        events += [_evaluation(event) for event in waiting if isinstance(event, Verified)]
         if events:
             self._log.store(events)
 

@@ -169,7 +169,7 @@ class Batch:
         if limit == 0:
             return cls(ordered, limit=0, sources=sources)
         beginning, *rest = _parts(changed, _FIRST_BYTES) or [[]]
-        first = Counter(each.project for each in beginning if rest)
+        first = Counter(file.project for file in beginning if rest)
         left: defaultdict[str, list[Source]] = defaultdict(list)
         for source in changed[first.total() :]:
             left[source.project].append(source)
@@ -207,8 +207,8 @@ def _parts(files: Sequence[Source], size: int) -> list[list[Source]]:
     """Return files in parts that end with the session in which they reach `size` bytes."""
     parts: list[list[Source]] = []
     left = 0
-    for _, each in groupby(files, key=lambda file: (file.project, file.session_id)):
-        session = list(each)
+    for _, group in groupby(files, key=lambda file: (file.project, file.session_id)):
+        session = list(group)
         if left <= 0:
             parts.append([])
             left = size

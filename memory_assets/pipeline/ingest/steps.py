@@ -98,10 +98,10 @@ def run_step(components: Components, project: str, step: Step) -> Iterator[Made 
     to the first blocking one that fails."""
     with components.project_lock(project):
         verdicts: dict[str, Verdict] = {}
-        made = False
+        succeeded = False
         try:
             report = step.run(components, project)
-            made = True
+            succeeded = True
             yield Made(project, step.asset, report)
             for check in checks_of(step.asset):
                 verdict = verdicts[check.name] = check.enforced(components, project)
@@ -110,7 +110,7 @@ def run_step(components: Components, project: str, step: Step) -> Iterator[Made 
                 if verified.failed and check.blocking:
                     return
         finally:
-            if made:
+            if succeeded:
                 version = step.code_version or components.ruleset_version
                 note_run(components, project, step.asset, version, verdicts)
             components.rows_to_check.forget()
@@ -210,9 +210,9 @@ def _steps() -> Iterator[Step]:
         (WORKSPACE_KEYWORDS, (documents,), documents),
         (AGENT_KEYWORDS, tuple(step.asset for step in _OF_AGENTS), AGENT_MEMORY.name),
     ):
-        indexed = [each for each in INDEXES if each.archive in archives]
-        made_of = tuple(each.embeddings.name for each in indexed)
-        blocked_by = (needed, *(each.table.name for each in indexed))
+        indexed = [table_index for table_index in INDEXES if table_index.archive in archives]
+        made_of = tuple(table_index.embeddings.name for table_index in indexed)
+        blocked_by = (needed, *(table_index.table.name for table_index in indexed))
         run = partial(index_keywords, stage=asset)
         where = _PARTITIONS_OF.get(archives[0], PARTITIONS)
         yield Step(asset, run, TERMS_VERSION, made_of, blocked_by, partitions=where)

@@ -92,8 +92,8 @@ def _jobs_of(components: Components, task: Task) -> Iterator[Job]:
         source, is_local = stage.derived.upstream.name, stage.derived.is_local(components)
         if source not in task.assets and is_local and (components.embeds or not stage.embeds):
             by_source[source].append(stage)
-    for source, made in by_source.items():
-        yield from _to_make(components, task.project, source, made)
+    for source, stages in by_source.items():
+        yield from _to_make(components, task.project, source, stages)
 
 
 def _to_make(
@@ -101,7 +101,7 @@ def _to_make(
 ) -> Iterator[Job]:
     """Yield a job for each session of which some tables, all made of one, are not up to date."""
     products = components.catalog.products
-    made = {stage.table.name: products.hashes(stage.table.name, project) for stage in stages}
+    on_record = {stage.table.name: products.hashes(stage.table.name, project) for stage in stages}
     versions = {stage.table.name: stage.derived.version(components) for stage in stages}
     speed = _DOCUMENTS_A_SECOND if source == WORKSPACE_DOCUMENTS.name else _ROWS_A_SECOND
     speed = _VECTORS_A_SECOND if stages[0].embeds else speed
@@ -111,7 +111,8 @@ def _to_make(
         wanted = [
             name
             for name, version in versions.items()
-            if made[name].get(session_id, ("",))[0] != expected_input(product.output_hash, version)
+            if on_record[name].get(session_id, ("",))[0]
+            != expected_input(product.output_hash, version)
         ]
         if not wanted:
             continue
@@ -139,10 +140,10 @@ def _to_take_in(components: Components, task: Task) -> Iterator[Job]:
     is to be redacted for another reason."""
     project = task.project
     ledger = components.catalog.sources.rows(project)
-    found, _ = sources_of(components, project, task.walked)
-    changed = newest_first(out_of_date(ledger, found))
-    for name, each in groupby(changed, key=lambda source: source.session_id):
-        files = tuple(each)
+    transcripts, _ = sources_of(components, project, task.walked)
+    changed = newest_first(out_of_date(ledger, transcripts))
+    for name, group in groupby(changed, key=lambda source: source.session_id):
+        files = tuple(group)
         read = {(file.agent, file.agent_id or "") for file in files}
         rows = [row for row in ledger if row.session_id == name]
         others = [row for row in rows if (row.agent, row.agent_id) not in read]
@@ -187,9 +188,9 @@ class Workers:
     def __init__(
         self, components: Components, executor: Callable[[int], Executor] = Processes
     ) -> None:
-        made = self._components = components.for_run(components.run_id)
-        run = partial(run_job, made.settings, made.run_id)
-        self._pool = made.pool = Pool(made.settings, run, self._note, executor)
+        run_components = self._components = components.for_run(components.run_id)
+        run = partial(run_job, run_components.settings, run_components.run_id)
+        self._pool = run_components.pool = Pool(run_components.settings, run, self._note, executor)
 
     def close(self) -> None:
         """End the processes; those that are at work are interrupted."""
@@ -213,6 +214,6 @@ class Workers:
                 if task.is_first and not self._pool.is_running:
                     self._pool.start(jobs)
                 yield outcome
-            if all(task.project != each.project for each in left):
+            if all(task.project != other.project for other in left):
                 self._pool.forget(task.project)
         self._pool.end_pass()

@@ -90,7 +90,7 @@ def copied_records(sessions: Sequence[SessionRecords]) -> Mapping[SessionKey, Re
     }
     sharing = sorted((s for s in sessions if s.key in shared_by), key=lambda session: session.key)
     sharing.sort(key=cmp_to_key(_by_age))
-    for session in [each for each in sharing if each.unreadable and each.earlier_owners]:
+    for session in [member for member in sharing if member.unreadable and member.earlier_owners]:
         _move_behind_owners(session, sharing)
     owned = _OwnedRecords()
     copied: dict[SessionKey, RecordIds] = {}
@@ -130,9 +130,9 @@ def owners(
 def _move_behind_owners(session: SessionRecords, order: list[SessionRecords]) -> None:
     """Move a session behind all that owned its copies before: ages are compared in pairs, and a
     third session may stand between two of them."""
-    place = [each.key for each in order].index(session.key)
+    place = [member.key for member in order].index(session.key)
     last = max(
-        (at for at, each in enumerate(order) if each.key in session.earlier_owners), default=0
+        (at for at, member in enumerate(order) if member.key in session.earlier_owners), default=0
     )
     if last > place:
         order.insert(last, order.pop(place))
@@ -234,8 +234,8 @@ def note_sharing(catalog: Catalog, project: str) -> None:
     for key, ids in ids_of.items():
         places: npt.NDArray[np.int64] = np.searchsorted(new, ids).astype(np.int64)
         places[places == len(new)] = 0
-        found = np.unique(places[new[places] == ids])
-        counts[found] += 1
-        held[key] = found
-    sharing = [key for key, found in held.items() if (counts[found] > 1).any()]
+        indices = np.unique(places[new[places] == ids])
+        counts[indices] += 1
+        held[key] = indices
+    sharing = [key for key, indices in held.items() if (counts[indices] > 1).any()]
     catalog.sources.note_sharing(changed.difference(sharing), sharing)

@@ -66,12 +66,12 @@ def of_orchestrators(rows: Iterable[SourceRow]) -> frozenset[str]:
         fact = row.facts.get("opening")
         if fact is not None and not row.agent_id:
             begun[int(fact[0])][row.session_id] = int(fact[1])
-    found: set[str] = set()
+    names: set[str] = set()
     for sessions in begun.values():
         alone = {name for name, prompts in sessions.items() if prompts == 1}
         if len(alone) >= _SESSIONS and len(alone) >= _SHARE * len(sessions):
-            found |= alone
-    return frozenset(found)
+            names |= alone
+    return frozenset(names)
 
 
 def asked_by(record: Record, repeats: bool) -> Record:

@@ -137,8 +137,8 @@ class Counts:
         """Return the sum of the counts of several parts."""
         whole = cls()
         for part in parts:
-            for each in fields(cls):
-                setattr(whole, each.name, getattr(whole, each.name) + getattr(part, each.name))
+            for count in fields(cls):
+                setattr(whole, count.name, getattr(whole, count.name) + getattr(part, count.name))
         return whole
 
     @classmethod
@@ -219,22 +219,22 @@ def _sharing_sessions(components: Components, project: str) -> list[SessionRecor
     """Return the sessions of a project, and those elsewhere that may share its records."""
     catalog = components.catalog
     rows = _may_share(components, project)
-    made = {
+    stored = {
         (name, session_id): product
         for name in {row.project for row in rows}
         for session_id, product in catalog.products.of_project(REDACTED_RECORDS.name, name).items()
     }
     return [
-        _session_records(row, made.get((row.project, row.session_id)))
+        _session_records(row, stored.get((row.project, row.session_id)))
         for row in rows
-        if row.gone_at is None or (row.project, row.session_id) in made
+        if row.gone_at is None or (row.project, row.session_id) in stored
     ]
 
 
-def _session_records(row: SourceRow, made: Product | None) -> SessionRecords:
-    """Return the records of a main file, whose session was redacted as `made`."""
+def _session_records(row: SourceRow, product: Product | None) -> SessionRecords:
+    """Return the records of a main file, whose session was redacted as `product`."""
     root = str(row.facts.get("project_root") or "").removeprefix("~")
-    owned_by = made.facts.get("copied_from", []) if made is not None else []
+    owned_by = product.facts.get("copied_from", []) if product is not None else []
     return SessionRecords(
         row.project,
         row.session_id,
@@ -243,8 +243,8 @@ def _session_records(row: SourceRow, made: Product | None) -> SessionRecords:
         named=row.facts.get("named_session"),
         parent=row.facts.get("parent_session"),
         at_home=bool(root) and project_of(root) in row.project,
-        on_record=made is not None,
-        unreadable=row.gone_at is not None or (made is not None and RETAINED in made.facts),
+        on_record=product is not None,
+        unreadable=row.gone_at is not None or (product is not None and RETAINED in product.facts),
         earlier_owners=frozenset((project, session_id) for project, session_id in owned_by),
     )
 
@@ -279,12 +279,14 @@ def with_retained(
     before = components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED, project)
     if not (before or retain):
         return sessions
-    made = components.catalog.products.of_project(REDACTED_RECORDS.name, project) if retain else {}
+    stored = (
+        components.catalog.products.of_project(REDACTED_RECORDS.name, project) if retain else {}
+    )
     result = []
     for session in sessions:
         facts: RecordFacts | None = before.get((project, session.session_id))
         if session.session_id in retain:
-            facts = made[session.session_id].facts
+            facts = stored[session.session_id].facts
         elif facts is not None and not (session.main_gone or is_over(components, session)):
             facts = None
         if facts is not None:

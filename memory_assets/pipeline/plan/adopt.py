@@ -54,16 +54,16 @@ def adopt_archive(components: Components) -> int:
             if {"facts", "input_hash", "output_hash"} <= footer.keys():
                 facts = product_facts(footer["facts"])
                 product = product_of(REDACTED_RECORDS, project, session_id, written, footer, facts)
-                audit, found = _audit_of(components, product)
+                audit, known_values = _audit_of(components, product)
                 products.append(audit)
-                known.append((session_id, found))
+                known.append((session_id, known_values))
                 rows = lake.read(REDACTED_RECORDS, project, session_id, _COLUMNS).to_pylist()
                 products.append(product)
                 removed = read_removed_records(footer.get(REMOVED_RECORDS, ""))
                 sources += _source_rows(components.identity, product, rows, removed)
     catalog.adopt(sources, products)
-    for session_id, found in known:
-        catalog.known_secrets.add(session_id, found)
+    for session_id, known_values in known:
+        catalog.known_secrets.add(session_id, known_values)
     return len(known)
 
 
@@ -103,14 +103,14 @@ def _audit_of(components: Components, records: Product) -> tuple[Product, dict[b
         return unusable, {}
     except DamagedFile:
         return unusable, {}
-    found = {
+    known_values = {
         bytes.fromhex(value): rule
         for value, rule in json.loads(footer.get("known_values", "{}")).items()
     }
     if footer.get("records_hash") != records.output_hash:
-        return unusable, found
+        return unusable, known_values
     facts = product_facts(footer["facts"])
-    return product_of(REDACTION_AUDIT, project, session_id, written, footer, facts), found
+    return product_of(REDACTION_AUDIT, project, session_id, written, footer, facts), known_values
 
 
 def _source_rows(

@@ -69,7 +69,7 @@ def _compare(components: Components, project: str, tables: Mapping[Table, int]) 
     back: set[str] = set()
     states = dict(tables)
     for table in tables:
-        made = catalog.products.of_project(table.name, project)
+        stored = catalog.products.of_project(table.name, project)
         partition = lake.partition(table, project)
         try:
             partition.tidy()
@@ -77,18 +77,20 @@ def _compare(components: Components, project: str, tables: Mapping[Table, int]) 
             there = partition.output_hashes()
             lost[table] = {
                 name
-                for name, product in made.items()
+                for name, product in stored.items()
                 if product.rows and product.output_hash != there.get(name)
             }
         except (StoreError, OSError):  # which whoever reads it names
             del states[table]
             continue
-        back |= {name for name in there.keys() - made if (project, name) in forgotten}
+        back |= {name for name in there.keys() - stored if (project, name) in forgotten}
     if back:
         lake.remove_sessions(project, back)
     if any(lost.values()):
         _forget(components, project, lost)
-    catalog.products.note_lake_states(project, {each.name: at for each, at in states.items()})
+    catalog.products.note_lake_states(
+        project, {lake_table.name: at for lake_table, at in states.items()}
+    )
 
 
 def without_records(components: Components, project: str) -> list[str]:
@@ -125,13 +127,13 @@ def _hold_back(components: Components, project: str, unreadable: Mapping[str, st
     """Hold back the sessions that cannot be read again and whose records are gone, and return
     them."""
     catalog, stage = components.catalog, REDACTED_RECORDS.name
-    made = catalog.products.of_project(stage, project)
+    stored = catalog.products.of_project(stage, project)
     there = set(components.lake.sessions(REDACTED_RECORDS, project))
     held = {
         (entry.session_id, entry.stage, entry.input_hash)
         for entry in catalog.quarantine.entries(project)
     }
-    gone = {name for name in unreadable.keys() - there if name in made and made[name].rows}
+    gone = {name for name in unreadable.keys() - there if name in stored and stored[name].rows}
     for name in gone:
         key = (name, stage, unreadable[name])
         if key not in held:

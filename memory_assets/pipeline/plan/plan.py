@@ -147,8 +147,8 @@ def project_fingerprint(components: Components, project: str, sources: list[Sour
 def code_versions(components: Components) -> tuple[str, ...]:
     """Return the versions of the rules and of the code that make the tables of a project, under the
     present settings."""
-    made = [stage for stage in STAGES if components.embeds or not stage.embeds]
-    return components.ruleset_version, *(stage.derived.version(components) for stage in made)
+    used = [stage for stage in STAGES if components.embeds or not stage.embeds]
+    return components.ruleset_version, *(stage.derived.version(components) for stage in used)
 
 
 def _reason(
@@ -188,8 +188,8 @@ def _redaction_reason(
     components: Components, project: str, ledger: list[SourceRow], hashes: HashesByStage
 ) -> str:
     version = components.ruleset_version
-    made, audited = hashes[REDACTED_RECORDS.name], hashes[REDACTION_AUDIT.name]
-    state = DueSessions.of_hashes(components, project, made, audited)
+    redacted, audited = hashes[REDACTED_RECORDS.name], hashes[REDACTION_AUDIT.name]
+    state = DueSessions.of_hashes(components, project, redacted, audited)
     due = [
         session.session_id
         for session in session_files(components, project, ledger=ledger)
@@ -342,7 +342,7 @@ def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan 
     """
     forget_lost_store(components)
     partition, version = workspace.partition, made_with(components)
-    found = files_of(components, workspace)
+    walk = files_of(components, workspace)
     changed, gone = changed_documents(components, workspace)
     if changed or gone:
         reason = counted(len(changed) + len(gone), "new, changed or deleted file")
@@ -350,7 +350,7 @@ def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan 
         reason = derived_reason(components, partition)
     if not reason:
         return None
-    states = (f"{path}:{found.files[path].mtime_ns}" for path in sorted(changed))
+    states = (f"{path}:{walk.files[path].mtime_ns}" for path in sorted(changed))
     return ProjectPlan(partition, reason, input_hash(version, reason, *states, *sorted(gone)))
 
 
@@ -363,18 +363,18 @@ def changed_documents(
         ConfigurationError: its directory is gone or cannot be read.
     """
     partition, version = workspace.partition, made_with(components)
-    found = files_of(components, workspace)
+    walk = files_of(components, workspace)
     products = components.catalog.products.of_project(STAGE, partition)
     held = held_back(components, partition)
     changed = [
         path
-        for path, file in found.files.items()
+        for path, file in walk.files.items()
         if not is_current(products.get(path), file, version)
         and not (
             path in held and held[path].input_hash == held_state(components, file.mtime_ns, version)
         )
     ]
-    return changed, frozenset(products.keys() - found.files.keys())
+    return changed, frozenset(products.keys() - walk.files.keys())
 
 
 def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
@@ -391,8 +391,8 @@ def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
         count = sum(
             present
             and name not in held
-            and each.input_hash != input_hash(each.facts.get("fingerprint", ""), version)
-            for name, each in products.items()
+            and product.input_hash != input_hash(product.facts.get("fingerprint", ""), version)
+            for name, product in products.items()
         )
         reason = f"{counted(count, 'document')} made by other rules" if count else ""
         reason = reason or derived_reason(components, partition)
@@ -428,8 +428,8 @@ def written(components: Components) -> list[str]:
     """Return the partitions of what agents wrote, sorted. Where no agent ever wrote anything, no
     journal is made."""
     lake = components.lake
-    found = {*lake.projects(AGENT_HISTORY), *lake.projects(AGENT_MEMORY)}
-    found |= {name for name in components.catalog.projects() if is_agent_memory(name)}
+    partitions = {*lake.projects(AGENT_HISTORY), *lake.projects(AGENT_MEMORY)}
+    partitions |= {name for name in components.catalog.projects() if is_agent_memory(name)}
     if has_journal(components.data_dir):
-        found |= set(map(partition_of, components.journal.projects()))
-    return sorted(found)
+        partitions |= set(map(partition_of, components.journal.projects()))
+    return sorted(partitions)

@@ -28,20 +28,20 @@ class DueSessions:
     def of(cls, components: Components, project: str) -> DueSessions:
         """Return them for a project."""
         hashes = components.catalog.products.hashes
-        made, audited = (
+        redacted, audited = (
             hashes(table.name, project) for table in (REDACTED_RECORDS, REDACTION_AUDIT)
         )
-        return cls.of_hashes(components, project, made, audited)
+        return cls.of_hashes(components, project, redacted, audited)
 
     @classmethod
     def of_hashes(
-        cls, components: Components, project: str, made: Hashes, audited: Hashes
+        cls, components: Components, project: str, redacted: Hashes, audited: Hashes
     ) -> DueSessions:
         """Return them for a project whose products have these hashes."""
         catalog = components.catalog
         held = catalog.quarantine.inputs(project, REDACTED_RECORDS.name)
         affected = catalog.known_secrets.affected_sessions(project)
-        return cls(made, audited, held, {session_id for _, session_id in affected})
+        return cls(redacted, audited, held, {session_id for _, session_id in affected})
 
     def is_done(self, session_id: str, expected_hash: str) -> bool:
         """Whether records and audit were made from the input `expected_hash`, and the session

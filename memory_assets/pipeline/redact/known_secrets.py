@@ -67,7 +67,9 @@ def mark_affected(components: Components) -> SecretSearchReport:
 
         @lru_cache(maxsize=1)  # sessions with the same number mostly follow each other
         def values_after(number: int) -> KnownValues:
-            return KnownValues(key, frozenset(each.hash for each in known if each.number > number))
+            return KnownValues(
+                key, frozenset(secret.hash for secret in known if secret.number > number)
+            )
 
         report.values = len(values_after(min(session.through for session in sessions)).hashes)
         retained = catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED)

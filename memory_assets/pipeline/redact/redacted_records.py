@@ -55,14 +55,14 @@ def redact_project(
             records.update((product.session_id, product) for product in published)
             report.changed += len(published)
             report.rows_written += sum(product.rows for product in published)
-            kept += sum(each.kept for each in redacted)
+            kept += sum(redaction.kept for redaction in redacted)
         if kept:
             report.details["rows_kept"] = kept
         batch.compact()
         products = list(records.values())
         report.add_products(products)
         release_changed(
-            components, project, {each.session_id: each.output_hash for each in products}
+            components, project, {product.session_id: product.output_hash for product in products}
         )
         report.quarantined = len(components.catalog.quarantine.entries(project))
         _add_details(report, products)
@@ -107,8 +107,8 @@ def redacted_ahead(components: Components, session: SessionFiles) -> Results:
     expected = session.input_hash(components.ruleset_version)
     known = KnownHashes(components.catalog)
     affected = session.key in components.catalog.known_secrets.affected_sessions(session.project)
-    made = redact_session(components, session, expected, known, affected=affected)
-    return {(STAGE, expected): made}
+    outcome = redact_session(components, session, expected, known, affected=affected)
+    return {(STAGE, expected): outcome}
 
 
 def _put(batch: Batch, known: KnownHashes, redaction: Redaction, rows: SessionRows) -> Redaction:
@@ -163,10 +163,11 @@ def publish(components: Components, batch: Batch, redacted: Iterable[Redaction])
         return replace(product, bytes=sizes.get((product.stage, product.session_id), product.bytes))
 
     noted = [
-        replace(each, records=sized(each.records), audit=sized(each.audit)) for each in redacted
+        replace(redaction, records=sized(redaction.records), audit=sized(redaction.audit))
+        for redaction in redacted
     ]
     components.catalog.redactions.put(*noted)
-    return [each.records for each in noted]
+    return [redaction.records for redaction in noted]
 
 
 class KnownHashes:
@@ -187,9 +188,9 @@ class KnownHashes:
             self._through = new[-1].number
         return self._hashes, self._through
 
-    def add(self, found: Iterable[bytes]) -> None:
+    def add(self, hashes: Iterable[bytes]) -> None:
         """Add those of a session that is not in the catalogue yet."""
-        self._hashes |= frozenset(found)
+        self._hashes |= frozenset(hashes)
 
 
 def redact_session(
@@ -206,8 +207,8 @@ def redact_session(
     Raises:
         RedactionFailed, TranscriptError, StoreError, DamagedFile: it cannot be redacted.
     """
-    made = components.catalog.products.of_session(*session.key)
-    records, audit = made.get(STAGE), made.get(AUDIT_STAGE)
+    stored_products = components.catalog.products.of_session(*session.key)
+    records, audit = stored_products.get(STAGE), stored_products.get(AUDIT_STAGE)
     before = state_of(components.catalog, *session.key)
     hashes, through = known.snapshot()
     stored: StoredRows | None = None

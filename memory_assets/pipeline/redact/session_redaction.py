@@ -161,7 +161,7 @@ class SessionRedaction:
         self, first_pass: Iterable[FirstPass]
     ) -> Iterator[RedactedRecord | Stored]:
         """Yield the records after the second pass; rows that are taken again in Arrow."""
-        for is_kept, run in groupby(first_pass, lambda each: isinstance(each.redacted, Kept)):
+        for is_kept, run in groupby(first_pass, lambda record: isinstance(record.redacted, Kept)):
             if not is_kept:
                 for first in run:
                     yield self._finished(first)
@@ -226,8 +226,8 @@ class SessionRedaction:
                 self.components, self.session.rows, self.session.copied
             )
         written = records.facts
-        found = self.redactor.known_values
-        self._values.update((value.hex(), rule) for value, rule in found.items())
+        secrets = self.redactor.known_values
+        self._values.update((value.hex(), rule) for value, rule in secrets.items())
         audit_facts: ProductFacts = {"rules": self._rules}
         audit_footer = {
             **about,
@@ -242,7 +242,7 @@ class SessionRedaction:
             product_of(REDACTED_RECORDS, *key, written, about, facts),
             product_of(REDACTION_AUDIT, *key, audit.facts, about, audit_facts),
             0,
-            found,
+            secrets,
             self._state(written.output_hash, audit.facts.output_hash).to_json(),
             self._kept,
         )
@@ -278,8 +278,8 @@ class SessionRedaction:
         redaction = self.redactor.propagate(first.redacted)
         record = redaction.record
         traces = first.traces + tuple(
-            applied(record, found.field, found.rule, found.tag, (found.start, found.end))
-            for found in redaction.findings
+            applied(record, finding.field, finding.rule, finding.tag, (finding.start, finding.end))
+            for finding in redaction.findings
         )
         if record.redactions != len(traces):
             record = replace(record, redactions=len(traces))

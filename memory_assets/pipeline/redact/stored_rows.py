@@ -116,20 +116,20 @@ class StoredRows:
         begin = self._ends[kept.row - 1] if kept.row else 0
         entries = self._audit[begin : self._ends[kept.row]]
         seq = kept.place[0]
-        return tuple(each if each.seq == seq else replace(each, seq=seq) for each in entries)
+        return tuple(entry if entry.seq == seq else replace(entry, seq=seq) for entry in entries)
 
     def rows(self, kept: Sequence[Kept]) -> Stored:
         """Return rows that follow each other, in Arrow."""
-        numbers = [each.row for each in kept]
+        numbers = [kept_row.row for kept_row in kept]
         first, last = numbers[0], numbers[-1]
         if numbers == list(range(first, last + 1)):
             table = self._records.slice(first, len(numbers))
         else:
             table = self._records.take(pa.array(numbers))
-        if any(self._places[each.row] != each.place for each in kept):
+        if any(self._places[kept_row.row] != kept_row.place for kept_row in kept):
             for at, name in enumerate(_PLACE):
                 column = table.schema.get_field_index(name)
-                values: Any = pa.array([each.place[at] for each in kept], pa.int64())
+                values: Any = pa.array([kept_row.place[at] for kept_row in kept], pa.int64())
                 field = table.schema.field(name)
                 table = table.set_column(column, field, values.cast(field.type))
         return Stored(table)

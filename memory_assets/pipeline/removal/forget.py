@@ -202,7 +202,7 @@ def _begin_again(components: Components) -> None:
 def _indexed_since(components: Components, partition: str, moment: datetime) -> bool:
     """Whether all that is indexed of a workspace was indexed after a moment."""
     products = components.catalog.products.of_project(REDACTED_RECORDS.name, partition).values()
-    times = [datetime.fromisoformat(each.made_at) for each in products]
+    times = [datetime.fromisoformat(product.made_at) for product in products]
     return bool(times) and min(times) > moment
 
 
@@ -291,7 +291,7 @@ def _remove_workspaces(
     """Forget that the directories of what is leaving are workspaces; return their number."""
     known = Workspaces(components.data_dir)
     partitions = {project for project, path in selected if (project, path) in leaving}
-    left = [each for each in known.all() if each.partition in partitions]
+    left = [registered for registered in known.all() if registered.partition in partitions]
     for workspace in left:
         known.remove(workspace.name)
     return len(left)
@@ -328,7 +328,10 @@ def _owned_records(
     """Yield family and owned records (`RECORD_DTYPE`) of each of these sessions, of which forks
     may have copies. Records that a session only copied are left out."""
     for project in sorted({project for project, _ in selected}):
-        copied = {each.session_id: each.copied for each in session_files(components, project)}
+        copied = {
+            session_file.session_id: session_file.copied
+            for session_file in session_files(components, project)
+        }
         for row in components.catalog.sources.families_of(project):
             if (row.project, row.session_id) not in selected or row.project != project:
                 continue
@@ -346,7 +349,7 @@ def forget_references(components: Components, selected: Set[SessionKey]) -> int:
         for key, facts in components.catalog.products.facts_with(
             REDACTED_RECORDS.name, _COPIED_FROM
         ).items()
-        if key not in selected and any(tuple(each) in selected for each in facts["copied_from"])
+        if key not in selected and any(tuple(fact) in selected for fact in facts["copied_from"])
     }
     lake = components.lake
     for key in sorted(forks):
@@ -355,7 +358,7 @@ def forget_references(components: Components, selected: Set[SessionKey]) -> int:
         except NotFound:  # a session of copies only has no rows
             continue
         facts = json.loads(footer["facts"])
-        kept = [each for each in facts[_COPIED_FROM] if tuple(each) not in selected]
+        kept = [fact for fact in facts[_COPIED_FROM] if tuple(fact) not in selected]
         amended = json.dumps({**facts, _COPIED_FROM: kept})
         lake.amend_footer(REDACTED_RECORDS, *key, {**footer, "facts": amended})
     return len(forks)
@@ -413,8 +416,8 @@ def _delete_rows(components: Components, name: str, selected: Set[SessionKey]) -
     removed = 0
     for start in range(0, len(session_ids), _IDS_A_QUERY):
         some = session_ids[start : start + _IDS_A_QUERY]
-        found = collection.values({"session_id": {"$in": some}}, "project", "session_id")
-        ids = sorted(row_id for row_id, key in found.items() if key in selected)
+        places = collection.values({"session_id": {"$in": some}}, "project", "session_id")
+        ids = sorted(row_id for row_id, key in places.items() if key in selected)
         collection.delete(ids)
         removed += len(ids)
     return removed
@@ -433,7 +436,7 @@ def note_text(components: Components, text: str) -> int:
     hashes = {hash_of_text(spelling, key): FORGOTTEN_TEXT for spelling in spellings(text)}
     added = components.catalog.known_secrets.add("", hashes)
     rules = components.catalog.known_secrets.rules()
-    _tombstones(components).note_texts(each for each in rules if rules[each] == FORGOTTEN_TEXT)
+    _tombstones(components).note_texts(rule for rule in rules if rules[rule] == FORGOTTEN_TEXT)
     keep_copy(components)
     mark_affected(components)
     return added

@@ -96,7 +96,7 @@ class Due:
 def due(components: Components) -> Due:
     """Return the sessions that are old enough and not yet cut down."""
     adopt_archive(components)
-    found: set[SessionKey] = set()
+    sessions: set[SessionKey] = set()
     waiting = 0
     projects = components.catalog.projects() if components.settings.retention is not None else ()
     for project in sorted(projects):
@@ -114,11 +114,11 @@ def due(components: Components) -> Due:
                 and summary is not None
                 and summary.input_hash == summary_input
             ):
-                found.add((project, name))
+                sessions.add((project, name))
             else:
                 waiting += 1
     conversations, unfinished = due_conversations(components)
-    return Due(frozenset(found | conversations), waiting + unfinished)
+    return Due(frozenset(sessions | conversations), waiting + unfinished)
 
 
 def retain(components: Components, progress: Progress = lambda step: None) -> RetentionReport:
@@ -226,7 +226,7 @@ names one of them."""
 def due_conversations(components: Components) -> tuple[set[SessionKey], int]:
     """Return the conversations that are old enough and have turns to cut, and the number of those
     that are old enough and not summarized as they are now."""
-    found: set[SessionKey] = set()
+    conversations: set[SessionKey] = set()
     waiting = 0
     if has_journal(components.data_dir):
         for project in components.journal.projects():
@@ -234,8 +234,8 @@ def due_conversations(components: Components) -> tuple[set[SessionKey], int]:
                 if cut is None:
                     waiting += 1
                 elif cut[0]:
-                    found.add((partition_of(project), name))
-    return found, waiting
+                    conversations.add((partition_of(project), name))
+    return conversations, waiting
 
 
 def cut_conversations(components: Components, partition: str, names: Set[str]) -> dict[str, int]:
@@ -249,9 +249,9 @@ def cut_conversations(components: Components, partition: str, names: Set[str]) -
         with journal.transaction():  # no turn is appended between the look and the cut
             to_cut = _to_cut(components, partition, names)
             cut = {
-                name: journal.cut_turns.cut(name, *each)
-                for name, each in to_cut.items()
-                if each is not None and each[0]
+                name: journal.cut_turns.cut(name, *parts)
+                for name, parts in to_cut.items()
+                if parts is not None and parts[0]
             }
         journal.compact()
         make_history(components, partition)
@@ -273,17 +273,17 @@ def _to_cut(
     turns = products.hashes(AGENT_HISTORY.name, partition)
     summaries = products.hashes(HISTORY_SUMMARIES.name, partition)
     version, of_summaries = made_with(components), SUMMARISED_HISTORY.version(components)
-    found: dict[str, _Cut | None] = {}
+    cuts: dict[str, _Cut | None] = {}
     for name in journal.cut_turns.over_before(project, before):
         if names is not None and name not in names:
             continue
-        made_of, made = turns.get(name, ("", ""))
-        summarized = summaries.get(name, ("", ""))[0] == expected_input(made, of_summaries)
+        made_of, output = turns.get(name, ("", ""))
+        summarized = summaries.get(name, ("", ""))[0] == expected_input(output, of_summaries)
         if not summarized or made_of != expected_input(states[name], version):
-            found[name] = None
+            cuts[name] = None
         else:
-            found[name] = _not_the_users(components, (partition, name))
-    return found
+            cuts[name] = _not_the_users(components, (partition, name))
+    return cuts
 
 
 def _not_the_users(components: Components, key: SessionKey) -> _Cut | None:
@@ -301,6 +301,6 @@ def _not_the_users(components: Components, key: SessionKey) -> _Cut | None:
         for turn in components.journal.turns(key[1])[:-1]
         if turn.role != "user" and f"{MESSAGE_HEAD}{turn.message_id}" in covered
     ]
-    gone = {f"{MESSAGE_HEAD}{each}" for each in cut}
+    gone = {f"{MESSAGE_HEAD}{name}" for name in cut}
     naming = [at for at, row in enumerate(rows, 1) if not gone.isdisjoint(row.message_ids)]
     return cut, rows[: max(naming, default=0)]

@@ -137,10 +137,10 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
     wanted |= set(memories_from(components, conversations, wanted))
     unique = {session_id for _, session_id in wanted if is_unique(session_id)}
     wanted |= {key for key in known if key[1] in unique}
-    found = [known[key] for key in sorted(wanted)]
-    for session in found:
+    sessions = [known[key] for key in sorted(wanted)]
+    for session in sessions:
         _describe(components, session)
-    return found
+    return sessions
 
 
 def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnRecord]:
@@ -193,10 +193,10 @@ def conversations_of(sessions: Iterable[SessionOnRecord]) -> set[str]:
     forgotten with them. Names of sessions that are no unique ids do not count: a conversation
     that is called so is another one."""
     return {
-        each.session_id
-        for each in sessions
-        if is_agent_memory(each.project)
-        or (is_unique(each.session_id) and not is_workspace(each.project))
+        session.session_id
+        for session in sessions
+        if is_agent_memory(session.project)
+        or (is_unique(session.session_id) and not is_workspace(session.project))
     }
 
 
@@ -267,13 +267,13 @@ def _forms(text: str) -> tuple[str, ...]:
 def _holds(components: Components, key: SessionKey, literals: tuple[str, ...]) -> bool:
     """Whether any string of a session, in any table or in the journal, contains one of the
     literals."""
-    if any(each in text for text in texts_in_journal(components, key) for each in literals):
+    if any(literal in text for text in texts_in_journal(components, key) for literal in literals):
         return True
     for table in TABLES.values():
         names = [field.name for field in table.schema if holds_text(field.type)]
         with suppress(NotFound):
             for column in text_columns(components.lake.read(table, *key, names)):
-                if any(each in str(value) for value in column.values for each in literals):
+                if any(literal in str(value) for value in column.values for literal in literals):
                     return True
     return False
 

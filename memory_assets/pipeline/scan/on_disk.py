@@ -98,11 +98,11 @@ def look_for_sources(
 ) -> TranscriptsOnDisk:
     """Return the transcripts on disk by project, of these agents or all, and what was skipped."""
     forgotten = tombstones(components).forgotten()
-    found = TranscriptsOnDisk()
+    transcripts = TranscriptsOnDisk()
     left_out: set[tuple[str, str]] = set()
     sources = components.catalog.sources
     known = remembered(sources.rows(), sources.containers())
-    notes = (found.unlisted.append, found.excluded.append)
+    notes = (transcripts.unlisted.append, transcripts.excluded.append)
     every = list(transcripts_on_disk(components, *notes, known, agents))
     _note_unchanged(components, known, every)
     for source in every:
@@ -110,16 +110,16 @@ def look_for_sources(
         if session in forgotten:
             left_out.add(session)
         else:
-            found.sources.setdefault(source.project, []).append(source)
-    found.forgotten.update(project for project, _ in left_out)
-    return found
+            transcripts.sources.setdefault(source.project, []).append(source)
+    transcripts.forgotten.update(project for project, _ in left_out)
+    return transcripts
 
 
-def _note_unchanged(components: Components, known: Remembered, found: Sequence[Source]) -> None:
+def _note_unchanged(components: Components, known: Remembered, walked: Sequence[Source]) -> None:
     """Note the containers in which nothing differs from the ledger: until their token changes,
     the next walks need not ask which sessions they have."""
     members: dict[str, list[Source]] = {path: [] for path in known.seen}
-    for source in found:
+    for source in walked:
         if source.member and str(source.path) in members:
             members[str(source.path)].append(source)
     for path, sources in members.items():
@@ -132,10 +132,10 @@ def _note_unchanged(components: Components, known: Remembered, found: Sequence[S
 def walk_once(components: Components) -> dict[str, list[Source]]:
     """Return the transcripts on disk by project, also those of forgotten sessions: what
     `sources_of` is given where many projects are scanned."""
-    found: dict[str, list[Source]] = {}
+    by_project: dict[str, list[Source]] = {}
     for source in transcripts_on_disk(components):
-        found.setdefault(source.project, []).append(source)
-    return found
+        by_project.setdefault(source.project, []).append(source)
+    return by_project
 
 
 def transcripts_on_disk(
@@ -161,11 +161,11 @@ def transcripts_on_disk(
     }
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
-    found = find_all(rows, roots, known, note)
+    listed = find_all(rows, roots, known, note)
     read_before |= {
-        one.session_id for one in found if one.agent_id is None and one.path.name != HISTORY_FILE
+        one.session_id for one in listed if one.agent_id is None and one.path.name != HISTORY_FILE
     }
-    for source in found:
+    for source in listed:
         if excluded.cover(source.agent, source.project, source.directory, str(source.path)):
             note_excluded(source)
             continue
@@ -192,9 +192,9 @@ def sources_of(
         on_disk = look_for_sources(components)
         return on_disk.sources.get(project, []), on_disk.forgotten[project]
     forgotten = tombstones(components).forgotten()
-    found = [now for each in walked if (now := _refreshed(each))]
-    left_out = {one.session_id for one in found if (project, one.session_id) in forgotten}
-    return [one for one in found if one.session_id not in left_out], len(left_out)
+    current = [now for source in walked if (now := _refreshed(source))]
+    left_out = {one.session_id for one in current if (project, one.session_id) in forgotten}
+    return [one for one in current if one.session_id not in left_out], len(left_out)
 
 
 def _refreshed(source: Source) -> Source | None:

@@ -53,24 +53,24 @@ _PASSING = "passing"
 """Stands for the states of a session's unread files if one failed for a passing reason."""
 
 
-def out_of_date(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[Source]:
+def out_of_date(ledger: Iterable[SourceRow], files: Iterable[Source]) -> list[Source]:
     """Return the files on disk that are not in the ledger, or have changed since."""
     known = {(row.agent, row.session_id, row.agent_id): row for row in ledger}
     return [
         source
-        for source in found
+        for source in files
         if not _is_current(
             known.get((source.agent, source.session_id, source.agent_id or "")), source
         )
     ]
 
 
-def vanished(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[str]:
+def vanished(ledger: Iterable[SourceRow], files: Iterable[Source]) -> list[str]:
     """Return the paths of files that the ledger has as present and that are deleted.
 
     A file outside the directories that the present settings name is not one of them.
     """
-    present = {source.locator for source in found}
+    present = {source.locator for source in files}
     return [
         row.path
         for row in ledger
@@ -140,11 +140,11 @@ def scan_project(
     components.read_records.forget()
     catalog.require_key(components.identity.recognised_by)
     with components.project_lock(project), timed(report):
-        found, report.details["forgotten"] = sources_of(components, project, walked)
+        files, report.details["forgotten"] = sources_of(components, project, walked)
         ledger = catalog.sources.rows(project)
         held = unread_files(catalog.quarantine.entries(project))
         changed = newest_first(
-            file for file in out_of_date(ledger, found) if unread_key(file) not in held
+            file for file in out_of_date(ledger, files) if unread_key(file) not in held
         )
         unread = {session_id: {state} for session_id, state in held}
         for source in changed[:limit]:
@@ -164,10 +164,10 @@ def scan_project(
             catalog.sources.put(row)
             report.changed += 1
         if changed:  # how long the newest change had waited
-            waited = components.clock() - max(each.mtime_ns for each in changed) / 1e9
+            waited = components.clock() - max(change.mtime_ns for change in changed) / 1e9
             report.details["lag_seconds"] = round(max(waited, 0.0), 1)
         note_sharing(catalog, project)
-        _end_scan(components, report, ledger, found)
+        _end_scan(components, report, ledger, files)
     return report
 
 
@@ -175,16 +175,16 @@ def _end_scan(
     components: Components,
     report: StageReport,
     ledger: Sequence[SourceRow],
-    found: Sequence[Source],
+    files: Sequence[Source],
 ) -> None:
     """Mark the files as gone that are in the ledger and not on disk, release sessions that are
     read now, and add the project's totals to the report."""
     catalog, project = components.catalog, report.project
-    report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished(ledger, found))
+    report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished(ledger, files))
     now = catalog.sources.rows(project)
     _add_totals(report, now)
     for session_id in no_longer_outdated(
-        catalog.quarantine.entries(project), out_of_date(now, found)
+        catalog.quarantine.entries(project), out_of_date(now, files)
     ):
         catalog.quarantine.release(project, session_id, STAGE)
     held_back = catalog.quarantine.entries(project)
@@ -327,7 +327,10 @@ def _account_facts(components: Components, balance: Balance) -> SourceFacts:
         "text_unexplained": {
             str(components.redactor.redact(path).text): [
                 tally.bytes,
-                *(str(components.redactor.redact(each).text) for each in sorted(tally.versions)),
+                *(
+                    str(components.redactor.redact(version).text)
+                    for version in sorted(tally.versions)
+                ),
             ]
             for path, tally in balance.unexplained.items()
         },
@@ -359,8 +362,8 @@ def _main_repository(marker: Path) -> str | None:
         pointed = marker.read_text().removeprefix("gitdir:").strip()
     except (OSError, UnicodeDecodeError):
         return None
-    head, found, _ = pointed.partition("/.git/worktrees/")
-    return head if found else None
+    head, separator, _ = pointed.partition("/.git/worktrees/")
+    return head if separator else None
 
 
 PASSED_OVER_MS = -1

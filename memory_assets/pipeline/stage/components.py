@@ -57,16 +57,16 @@ class Components(Engines):
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         super().__init__(settings, clock)
         self.progress: Progress = lambda project, table, number, count: None
-        self.enough: Enough = lambda made: False
+        self.enough: Enough = lambda rows: False
 
     def for_run(
         self, run_id: str, progress: Progress | None = None, enough: Enough | None = None
     ) -> Components:
         """Return these stores and engines for one run; what either opens, both have."""
-        made = Components(self.settings, self.clock)
-        made.opened, made.run_id, made.progress = self.opened, run_id, progress or self.progress
-        made.enough = enough or self.enough
-        return made
+        copy = Components(self.settings, self.clock)
+        copy.opened, copy.run_id, copy.progress = self.opened, run_id, progress or self.progress
+        copy.enough = enough or self.enough
+        return copy
 
     def made_ahead(self, session: tuple[str, str], key: Hashable) -> Any | None:
         """Return what another process has made of a session under this key, or None.

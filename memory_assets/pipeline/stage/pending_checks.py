@@ -69,8 +69,8 @@ class Batch:
     def split(self) -> Iterator[Batch]:
         """Yield a batch for each session or part."""
         ends = (*self.starts[1:], len(self.rows))
-        each = zip(self.sessions, self.starts, ends, self.firsts, strict=True)
-        for session, start, end, first in each:
+        parts = zip(self.sessions, self.starts, ends, self.firsts, strict=True)
+        for session, start, end, first in parts:
             yield Batch(self.rows.slice(start, end - start), [session], [0], [first])
 
 
@@ -89,7 +89,7 @@ def pending_sessions(
     noted_states = stores.catalog.products.hashes(stage, project)
     tables = (table,) if compared_to is None else (table, compared_to)
     pending: list[PendingSession] = []
-    stamps_of = {each.name: stores.lake.partition(each, project).stamps() for each in tables}
+    stamps_of = {table.name: stores.lake.partition(table, project).stamps() for table in tables}
     for session_id in sorted({name for stamps in stamps_of.values() for name in stamps}):
         stamps = [
             f"{name}/{stamp}"
@@ -183,7 +183,7 @@ class RowsToCheck:
         self, project: str, table: Table, sessions: list[PendingSession]
     ) -> Iterator[Batch]:
         """Yield the pending rows of these sessions, in batches of about 16 MB."""
-        key = (project, table.name, *(each.stamp for each in sessions))
+        key = (project, table.name, *(session.stamp for session in sessions))
         if key == self._key:
             yield from self._batches
             return

@@ -183,30 +183,30 @@ class Pool:
             ProcessEnded: what makes it has ended two processes.
         """
         self._begin()
-        for each in self._begun.get(session, ()):
-            if each.results is None:
-                each.results = self._result(each)
-                self._bytes -= each.job.bytes
+        for begun in self._begun.get(session, ()):
+            if begun.results is None:
+                begun.results = self._result(begun)
+                self._bytes -= begun.job.bytes
                 self._begin()
-            if isinstance(error := each.results.get(ProcessEnded), ProcessEnded):
+            if isinstance(error := begun.results.get(ProcessEnded), ProcessEnded):
                 raise error
-            if key in each.results:
-                return each.results.pop(key)
+            if key in begun.results:
+                return begun.results.pop(key)
         return None
 
     def forget(self, project: str) -> None:
         """Drop the results of a project."""
-        for session in [each for each in self._begun if each[0] == project]:
-            for each in self._begun.pop(session):
-                if each.results is None:
-                    each.future.cancel()
-                    self._bytes -= each.job.bytes
+        for session in [key for key in self._begun if key[0] == project]:
+            for begun in self._begun.pop(session):
+                if begun.results is None:
+                    begun.future.cancel()
+                    self._bytes -= begun.job.bytes
 
     def end_pass(self) -> None:
         """Drop all results, and what is not begun."""
         self._jobs = iter(())
-        for each in chain.from_iterable(self._begun.values()):
-            each.future.cancel()
+        for begun in chain.from_iterable(self._begun.values()):
+            begun.future.cancel()
         self._begun.clear()
         self._bytes = 0
 
@@ -253,18 +253,18 @@ class Pool:
         self._executor.shutdown(cancel_futures=True)
         self._broken += 1
         left = [
-            each
-            for each in chain.from_iterable(self._begun.values())
-            if each.results is None
-            and not each.suspected
-            and (each.future.cancelled() or isinstance(each.future.exception(), BrokenExecutor))
+            begun
+            for begun in chain.from_iterable(self._begun.values())
+            if begun.results is None
+            and not begun.suspected
+            and (begun.future.cancelled() or isinstance(begun.future.exception(), BrokenExecutor))
         ]
-        for each in left[: self._workers]:
-            each.suspected = True
+        for begun in left[: self._workers]:
+            begun.suspected = True
         enough = self._broken >= _MOST_BROKEN
         self._executor = None if enough else self._new_executor(self._workers)
-        for each in left[self._workers :]:
-            each.results, each.future = ({} if enough else None), self._submitted(each.job)
+        for begun in left[self._workers :]:
+            begun.results, begun.future = ({} if enough else None), self._submitted(begun.job)
 
     def _alone(self, job: Job) -> Results:
         """Run a job that may have ended a process in one of its own."""

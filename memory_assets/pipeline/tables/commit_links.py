@@ -65,20 +65,20 @@ def unlink_commit(
     project = _project(components, session_id)
     with components.project_lock(project):
         links = links_of(components, project, session_id)
-        found = [one for one in links if _SHA.fullmatch(commit) and one.commit.startswith(commit)]
-        if not found:
+        fitting = [one for one in links if _SHA.fullmatch(commit) and one.commit.startswith(commit)]
+        if not fitting:
             known = _known_commit(commit, _repositories(components, project, session_id, directory))
-            found = [one for one in links if known is not None and one.commit == known.sha]
-        if len(found) > 1:
-            raise ConfigurationError(f"{commit!r} can mean {len(found)} links; give more digits")
-        if not found:
+            fitting = [one for one in links if known is not None and one.commit == known.sha]
+        if len(fitting) > 1:
+            raise ConfigurationError(f"{commit!r} can mean {len(fitting)} links; give more digits")
+        if not fitting:
             listed = ", ".join(one.commit[:12] for one in links) or "none"
             raise NotFound(f"{session_id} is not linked to {commit!r}; its links: {listed}")
-        if kept := [one for one in links if one not in found]:
+        if kept := [one for one in links if one not in fitting]:
             components.lake.write(COMMIT_LINKS, project, session_id, kept)
         else:
             components.lake.delete(COMMIT_LINKS, project, session_id)
-    return found[0]
+    return fitting[0]
 
 
 def links_of(components: Components, project: str, session_id: str) -> list[CommitLink]:
@@ -109,18 +109,18 @@ def _repositories(
     rows = components.catalog.sources.rows(project)
     roots = {row.facts.get("project_root") for row in rows if row.session_id == session_id}
     own = [on_this_machine(root) for root in sorted(filter(None, roots))]
-    found = (Repository.at(path) for path in (directory, *own) if path.is_absolute())
-    return list({one.root: one for one in found if one is not None}.values())
+    candidates = (Repository.at(path) for path in (directory, *own) if path.is_absolute())
+    return list({one.root: one for one in candidates if one is not None}.values())
 
 
 def _known_commit(commit: str, repositories: Sequence[Repository]) -> RepositoryCommit | None:
     """Return the commit from the first repository that has it."""
     for repository in repositories:
-        found = repository.resolve(commit)
-        if len(found) > 1:
-            raise ConfigurationError(f"{commit!r} can mean {len(found)} commits; give more digits")
-        if found:
-            return repository.commit(found[0])
+        shas = repository.resolve(commit)
+        if len(shas) > 1:
+            raise ConfigurationError(f"{commit!r} can mean {len(shas)} commits; give more digits")
+        if shas:
+            return repository.commit(shas[0])
     return None
 
 

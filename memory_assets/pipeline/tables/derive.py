@@ -66,7 +66,7 @@ def derive_table(
     make: Callable[[Product], Made] | None = None,
     outdated: Callable[[Product], bool] = lambda product: False,
     sources: Mapping[str, Product] | None = None,
-    enough: Enough = lambda made: False,
+    enough: Enough = lambda count: False,
 ) -> StageReport:
     """Bring sessions whose upstream product or version changed up to date; return the report.
     `make` gets the upstream product of a session and returns its rows and facts, where the table
@@ -80,7 +80,7 @@ def derive_table(
     with components.project_lock(project), timed(report):
         sources = sources or _sources(components, project, derived.upstream)
         products = catalog.products.of_project(table.name, project)
-        batch, made = Batch(components.lake, project, table), list[Product]()
+        batch, fresh = Batch(components.lake, project, table), list[Product]()
         held = catalog.quarantine.inputs(project, table.name)
         for number, source in enumerate(in_order(sources.values())):
             session_id = source.session_id
@@ -97,7 +97,7 @@ def derive_table(
             if deferrable and old is not None and deferral.is_deferred(source, old, version):
                 report.details["waiting"] = waiting = waiting + 1
                 continue
-            if enough(report.changed + len(made)):
+            if enough(report.changed + len(fresh)):
                 report.unfinished = True
                 break
             try:
@@ -107,11 +107,11 @@ def derive_table(
                 continue
             if derived.deferrable:
                 product = with_made_of(product, source, version)
-            made.append(product)
+            fresh.append(product)
             if batch.full:
-                products |= _published(components, batch, made, report)
-                made = []
-        products |= _published(components, batch, made, report)
+                products |= _published(components, batch, fresh, report)
+                fresh = []
+        products |= _published(components, batch, fresh, report)
         for session_id in sorted(held.keys() - sources.keys()):
             catalog.quarantine.release(project, session_id, table.name)
         report.removed = _remove_all_but(components, table, products, sources)
@@ -143,24 +143,27 @@ def _sources(components: Components, project: str, upstream: Table) -> Mapping[s
     products = components.catalog.products.of_project(upstream.name, project)
     if upstream != REDACTED_RECORDS:
         return products
-    records = {session_id: each.output_hash for session_id, each in products.items()}
+    records = {session_id: product.output_hash for session_id, product in products.items()}
     held = held_sessions(components, project, records)
-    return {session_id: each for session_id, each in products.items() if session_id not in held}
+    return {
+        session_id: product for session_id, product in products.items() if session_id not in held
+    }
 
 
 def _published(
-    components: Components, batch: Batch, made: list[Product], report: StageReport
+    components: Components, batch: Batch, fresh: list[Product], report: StageReport
 ) -> dict[str, Product]:
     """Publish the rows of products, note and report these, and return them by session."""
     sizes = batch.publish()
     products = [
-        replace(each, bytes=sizes.get((each.stage, each.session_id), each.bytes)) for each in made
+        replace(product, bytes=sizes.get((product.stage, product.session_id), product.bytes))
+        for product in fresh
     ]
     if products:
         components.catalog.products.put(*products, run_id=components.run_id)
     report.changed += len(products)
-    report.rows_written += sum(each.rows for each in products)
-    return {each.session_id: each for each in products}
+    report.rows_written += sum(product.rows for product in products)
+    return {product.session_id: product for product in products}
 
 
 def _remove_all_but(
@@ -170,9 +173,9 @@ def _remove_all_but(
     number."""
     gone = [products.pop(name) for name in sorted(products) if name not in sources]
     if gone:
-        components.lake.delete(table, gone[0].project, *(each.session_id for each in gone))
-    for each in gone:
-        components.catalog.products.drop(table.name, each.project, each.session_id)
+        components.lake.delete(table, gone[0].project, *(product.session_id for product in gone))
+    for product in gone:
+        components.catalog.products.drop(table.name, product.project, product.session_id)
     return len(gone)
 
 
@@ -216,8 +219,8 @@ def _made(
     if make is None:
         assert derived.make is not None
         make = partial(derived.make, components)
-    made, facts = make(source)
-    rows, columns = list(made), derived.written_columns
+    produced, facts = make(source)
+    rows, columns = list(produced), derived.written_columns
     new = [row for row in rows if not isinstance(row, Stored)]
     extra = columns(components, source, new) if columns is not None else {}
     footer = {"input_hash": expected_hash}

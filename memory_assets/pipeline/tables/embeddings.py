@@ -224,11 +224,11 @@ class _Embedding:
         """Yield what is embedded of each session that is out of date, in the order in which they
         are made."""
         products, version = self._components.catalog.products, self._components.embedder.embedder_id
-        made = products.of_project(self._table.name, self._project)
+        outputs = products.of_project(self._table.name, self._project)
         sources = products.of_project(self._source_table.name, self._project)
         for source in in_order(sources.values()):
             session_id = source.session_id
-            known = made.get(session_id)
+            known = outputs.get(session_id)
             if known and known.input_hash == expected_input(source.output_hash, version):
                 continue
             try:

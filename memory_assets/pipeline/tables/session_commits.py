@@ -43,12 +43,12 @@ def attribute_project(components: Components, project: str) -> StageReport:
     days whose repository changed; return the report."""
     repositories = _Repositories()
 
-    def outdated(made: Product) -> bool:
-        ended, named = made.facts.get("ended"), made.facts.get("repository")
+    def outdated(product: Product) -> bool:
+        ended, named = product.facts.get("ended"), product.facts.get("repository")
         if not ended or not named or not _recent(components, datetime.fromisoformat(ended)):
             return False
         repository = repositories.at(named)
-        return repository is not None and repository.state != made.facts.get("state")
+        return repository is not None and repository.state != product.facts.get("state")
 
     make = partial(_commits, repositories, components)
     return derive_table(components, project, ATTRIBUTED, make=make, outdated=outdated)
@@ -87,8 +87,8 @@ class _Repositories:
         first working directory that is in one; ("", None) if none is on this machine."""
         named = dict.fromkeys([session.project_root, *(one.cwd for one in session.records)])
         for name in [name for name in named if name][:_MOST_DIRECTORIES]:
-            if (found := self.at(name)) is not None:
-                return name, found
+            if (repository := self.at(name)) is not None:
+                return name, repository
         return "", None
 
 

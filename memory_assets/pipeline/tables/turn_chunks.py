@@ -96,8 +96,8 @@ class _TableOfTurns:
         for turn in turns:
             state = _state_of(turn, whole)
             kept = stored.get(state)
-            rows += (kept,) if kept is not None else (made := self._rows_of(turn, whole))
-            made_of.append((state, len(kept.rows if kept is not None else made)))
+            rows += (kept,) if kept is not None else (new_rows := self._rows_of(turn, whole))
+            made_of.append((state, len(kept.rows if kept is not None else new_rows)))
         if source.rows > _FEW_RECORDS:
             facts |= {"turn_states": made_of, "made_with": CHUNKER_VERSION}
         return rows, facts
@@ -127,7 +127,7 @@ class _TableOfTurns:
 
 _FEW_RECORDS = 1_000
 """Records of a session up to which all its turns are made again: that costs less."""
-_FIELDS = attrgetter(*(each.name for each in fields(RedactedRecord)))
+_FIELDS = attrgetter(*(field.name for field in fields(RedactedRecord)))
 
 
 def _state_of(turn: Turn, whole: Whole) -> str:

@@ -98,16 +98,16 @@ def _retrieved(components: Components, source: Product) -> Made:
         return [], {}
     redact = components.redactor.redact
     rows: list[RetrievedDocument] = []
-    for found in retrievals(session):
+    for retrieval in retrievals(session):
         texts = [
             redact(text, session_id=session.session_id).text
-            for text in (found.collection, *found.documents)
+            for text in (retrieval.collection, *retrieval.documents)
         ]
         rows += [
             RetrievedDocument(
                 id=f"retrieval::{session.session_id}::{len(rows) + rank}",
-                turn_id=found.turn.id,
-                turn_index=found.turn.turn_index,
+                turn_id=retrieval.turn.id,
+                turn_index=retrieval.turn.turn_index,
                 project=session.project,
                 project_root=session.project_root,
                 agent=session.agent,
@@ -115,8 +115,8 @@ def _retrieved(components: Components, source: Product) -> Made:
                 collection=texts[0],
                 document=document,
                 rank=rank,
-                tool_name=found.result.tool_name,
-                timestamp=found.result.timestamp,
+                tool_name=retrieval.result.tool_name,
+                timestamp=retrieval.result.timestamp,
             )
             for rank, document in enumerate(texts[1:])
         ]

@@ -32,14 +32,14 @@ def _chunks_of(components: Components, source: Product) -> Made:
         return [], {}
     key = (source.project, source.session_id)
     (document,) = components.lake.read_rows(WORKSPACE_DOCUMENTS, *key)
-    found = sections(document.session_id, document.text)
+    parts = sections(document.session_id, document.text)
     by_name = embedded_by_name(document.session_id, document.file_type, document.text)
     rows = [
         row
-        for number, section in enumerate(found)
+        for number, section in enumerate(parts)
         for row in _passages(components, document, number, section, by_name)
     ]
-    return rows, {"chunks": len(found), "by_name": int(by_name and bool(found))}
+    return rows, {"chunks": len(parts), "by_name": int(by_name and bool(parts))}
 
 
 def _name(document: WorkspaceDocument) -> str:

@@ -48,16 +48,16 @@ def read_documents(components: Components, partition: str) -> StageReport:
     catalog = components.catalog
     workspace = Workspaces(components.data_dir).of_partition(partition)
     with components.project_lock(partition), timed(report):
-        found = files_of(components, workspace)
+        walk = files_of(components, workspace)
         known = catalog.known_secrets.last_number()
         version = made_with(components, known)
         catalog.kept_vectors.expire(partition, version)
         products = catalog.products.of_project(STAGE, partition)
         held = held_back(components, partition)
-        domains, unread = domains_of(workspace.root, found.files)
+        domains, unread = domains_of(workspace.root, walk.files)
         reader = _Reader(components, workspace, version, known, domains)
-        batch, made = Batch(components.lake, partition, WORKSPACE_DOCUMENTS), list[Product]()
-        newest = sorted(found.files.values(), key=lambda file: (-file.mtime_ns, file.path))
+        batch, fresh = Batch(components.lake, partition, WORKSPACE_DOCUMENTS), list[Product]()
+        newest = sorted(walk.files.values(), key=lambda file: (-file.mtime_ns, file.path))
         tried = 0
         for file in newest:
             before = products.get(file.path)
@@ -75,22 +75,22 @@ def read_documents(components: Components, partition: str) -> StageReport:
             try:
                 product = reader.product_of(file, before, batch)
             except FileNotFoundError:  # it vanished since
-                del found.files[file.path]
+                del walk.files[file.path]
                 continue
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
                 batch.discard(file.path)
                 hold_back(catalog, partition, file.path, STAGE, state, error)
                 continue
-            made.append(product)
+            fresh.append(product)
             if batch.full:
-                _publish(components, batch, made, products)
+                _publish(components, batch, fresh, products)
         report.changed, report.rows_written = reader.changed, reader.rows_written
-        _publish(components, batch, made, products)
-        report.removed = _remove_vanished(components, partition, products, found, version)
+        _publish(components, batch, fresh, products)
+        report.removed = _remove_vanished(components, partition, products, walk, version)
         batch.compact()
         report.add_products(list(products.values()))
         report.quarantined = len(held_back(components, partition))
-        _add_details(report, products, found)
+        _add_details(report, products, walk)
         for path in unread:
             report.details[f"names no domains, cannot be parsed: {path}"] = 1
     return report
@@ -110,8 +110,10 @@ class _Reader:
         self._components, self._workspace, self._version = components, workspace, version
         self._last_known = known
         settings = components.settings
-        self._services = dict(each.split("=", 1) for each in settings.workspace_services)
-        given = (each.split("=", 1) for each in settings.workspace_domains)
+        self._services = dict(
+            workspace_service.split("=", 1) for workspace_service in settings.workspace_services
+        )
+        given = (workspace_domain.split("=", 1) for workspace_domain in settings.workspace_domains)
         self._domains = {**domains, **dict(given)}
         redact = components.redactor.redact
         self._root = redact(str(workspace.root)).text
@@ -161,8 +163,8 @@ class _Reader:
             document, rules = self._document(file, content, text)
             rows.append(document)
             facts["redactions"], facts["rules"] = document.redactions, rules
-        made = arrow_rows(WORKSPACE_DOCUMENTS, rows, footer={"input_hash": expected})
-        written = batch.put(WORKSPACE_DOCUMENTS, file.path, made)
+        table = arrow_rows(WORKSPACE_DOCUMENTS, rows, footer={"input_hash": expected})
+        written = batch.put(WORKSPACE_DOCUMENTS, file.path, table)
         self.changed += 1
         self.rows_written += len(rows)
         return Product(
@@ -204,7 +206,7 @@ class _Reader:
         kept = keep_lines(text, redaction)
         service = service_of(file.path, self._services)
         kind = file_type(file.path, kept)
-        found = (*redaction.findings, *redaction.personal)
+        all_findings = (*redaction.findings, *redaction.personal)
         document = WorkspaceDocument(
             id=document_id,
             project=self._workspace.partition,
@@ -221,37 +223,40 @@ class _Reader:
             timestamp=datetime.fromtimestamp(file.mtime_ns / 1e9, UTC),
             size=len(content),
             lines=text.count("\n") + (not text.endswith("\n")),
-            git_blob="" if found else git_blob(content),
-            redactions=len(found),
+            git_blob="" if all_findings else git_blob(content),
+            redactions=len(all_findings),
             text=kept,
             content_hash=content_hash(kept),
             ruleset_version=self._components.ruleset_version,
         )
-        return document, Counter(each.rule for each in found)
+        return document, Counter(finding.rule for finding in all_findings)
 
 
 def _publish(
-    components: Components, batch: Batch, made: list[Product], products: dict[str, Product]
+    components: Components, batch: Batch, fresh: list[Product], products: dict[str, Product]
 ) -> None:
-    """Publish the documents of `made`, note their products, and empty the list."""
+    """Publish the documents of `fresh`, note their products, and empty the list."""
     sizes = batch.publish()
-    noted = [replace(each, bytes=sizes.get((STAGE, each.session_id), each.bytes)) for each in made]
+    noted = [
+        replace(product, bytes=sizes.get((STAGE, product.session_id), product.bytes))
+        for product in fresh
+    ]
     if noted:
         components.catalog.products.put(*noted, run_id=components.run_id)
-    products.update((each.session_id, each) for each in noted)
-    made.clear()
+    products.update((product.session_id, product) for product in noted)
+    fresh.clear()
 
 
 def _remove_vanished(
     components: Components,
     partition: str,
     products: dict[str, Product],
-    found: Walk,
+    walk: Walk,
     version: str,
 ) -> int:
     """Remove the documents whose files are gone or ignored now; return their number. Their vectors
     are kept for a while, if what they were made of was redacted by the present rules."""
-    gone = sorted(products.keys() - found.files.keys())
+    gone = sorted(products.keys() - walk.files.keys())
     for path in gone:
         if products[path].facts.get("made_with") == version:
             keep_vectors(components, partition, path, version)
@@ -260,17 +265,17 @@ def _remove_vanished(
     for path in gone:
         components.catalog.products.drop_noted(partition, path, STAGE)
         products.pop(path)
-    for path in held_back(components, partition).keys() - found.files.keys():
+    for path in held_back(components, partition).keys() - walk.files.keys():
         components.catalog.quarantine.release(partition, path, STAGE)
     return len(gone)
 
 
-def _add_details(report: StageReport, products: Mapping[str, Product], found: Walk) -> None:
+def _add_details(report: StageReport, products: Mapping[str, Product], walk: Walk) -> None:
     report.details["documents"] = sum(product.rows for product in products.values())
     report.details["redactions"] = sum(
         count(product.facts, "redactions") for product in products.values()
     )
-    skipped = found.skipped.copy()
-    skipped.update(filter(None, (each.facts.get("skipped") for each in products.values())))
+    skipped = walk.skipped.copy()
+    skipped.update(filter(None, (product.facts.get("skipped") for product in products.values())))
     for reason, number in sorted(skipped.items()):
         report.details[f"skipped: {reason}"] = number

@@ -27,11 +27,13 @@ def files_of(components: Components, workspace: Workspace, most: int | None = No
     if (kept := components.walks.get(workspace.root)) is not None:
         return kept
     others = [
-        each.root for each in Workspaces(components.data_dir).all() if each.root != workspace.root
+        other.root
+        for other in Workspaces(components.data_dir).all()
+        if other.root != workspace.root
     ]
     others.append(components.data_dir.resolve())  # what a run writes is no reason for another one
     try:
-        found = walk(workspace.root, components.redactor.is_sensitive, others, most)
+        listing = walk(workspace.root, components.redactor.is_sensitive, others, most)
     except OSError as error:
         raise ConfigurationError(
             f"{workspace.root} cannot be read ({type(error).__name__}); what is on record of "
@@ -39,11 +41,11 @@ def files_of(components: Components, workspace: Workspace, most: int | None = No
             "removes it."
         ) from None
     left_out = _LeftOut(components, workspace)
-    for path in list(found.files):
+    for path in list(listing.files):
         if reason := left_out.reason(path):
-            del found.files[path]
-            found.skipped[reason] += 1
-    return found
+            del listing.files[path]
+            listing.skipped[reason] += 1
+    return listing
 
 
 @contextmanager
@@ -78,14 +80,14 @@ def one_file(components: Components, workspace: Workspace, path: str) -> Iterato
     Raises:
         ConfigurationError: what may be ignored changed, and the directory cannot be read.
     """
-    found = Walk()
+    listing = Walk()
     for name, product in components.catalog.products.of_project(STAGE, workspace.partition).items():
         facts = product.facts
-        found.files[name] = FoundFile(name, facts["size"], facts["mtime_ns"])
+        listing.files[name] = FoundFile(name, facts["size"], facts["mtime_ns"])
     for name in held_back(components, workspace.partition):
         if file := found_at(workspace.root, name, components.redactor.is_sensitive):
-            found.files[name] = file
-    components.walks[workspace.root] = found
+            listing.files[name] = file
+    components.walks[workspace.root] = listing
     try:
         look_at(components, workspace, path)
         yield

@@ -78,8 +78,8 @@ def hold_back_documents(
     known = known_values(components)
     products = catalog.products.of_project(STAGE, partition)
     # Not current from now on: made and found again, or removed, should this end halfway.
-    found = (replace(products[path], input_hash="") for path in reasons if path in products)
-    catalog.products.put(*found, run_id=components.run_id)
+    outdated = (replace(products[path], input_hash="") for path in reasons if path in products)
+    catalog.products.put(*outdated, run_id=components.run_id)
     components.lake.remove_sessions(partition, sorted(reasons))
     for path in reasons:
         catalog.products.drop_noted(partition, path, *_TABLES)

@@ -134,15 +134,15 @@ def audit(stores: Stores, any_id: str, key: bytes, unneeded: str = "") -> Audit:
         ConfigurationError: it does not look like an id.
         NotFound: nothing of that id is in memory.
     """
-    found = _audit(stores, any_id, key)
+    audited = _audit(stores, any_id, key)
     if not unneeded:
-        return found
+        return audited
     nowhere = {"document": "none", "reason": unneeded}
     rows = [
         row | nowhere if row["document"] in ("missing", "unreachable") else row
-        for row in found.rows
+        for row in audited.rows
     ]
-    return replace(found, rows=rows)
+    return replace(audited, rows=rows)
 
 
 def _audit(stores: Stores, any_id: str, key: bytes) -> Audit:
@@ -229,16 +229,16 @@ def _runs(stores: Stores, project: str, products: Mapping[str, Product]) -> list
     """Return for each stage of a session the run that made its product: job, partition, times,
     status, versions and checks. `history` says whether Dagster still has it ("kept", "pruned",
     "unknown"; "" of a run of the command line, and outside of runs), `page` where."""
-    found = []
+    runs = []
     with closing(ledger_of(stores.data_dir)) as ledger:
         for stage, product in products.items():
             if "/" in stage:
                 continue
             run_id = product.run_id
             asset = _KEYWORD_INDEXES.get(stage, stage)
-            made = ledger.made(run_id, project, asset)
+            production = ledger.made(run_id, project, asset)
             run = _run(ledger, run_id)
-            found.append(
+            runs.append(
                 {
                     "stage": stage,
                     "made_at": product.made_at,
@@ -246,10 +246,10 @@ def _runs(stores: Stores, project: str, products: Mapping[str, Product]) -> list
                     **asdict(run),
                     "partition": project,
                     "page": f"{_PAGES}/{run_id}" if run.history == KEPT else "",
-                    **asdict(made),
+                    **asdict(production),
                 }
             )
-    return found
+    return runs
 
 
 def _run(ledger: RunLedger, run_id: str) -> EndedRun:
@@ -347,12 +347,12 @@ def _documents(
     if vectors.keys().isdisjoint(ids):
         return {}, "not embedded yet"
     try:
-        found = stores.vectors.get(collection).documents(ids)
+        held = stores.vectors.get(collection).documents(ids)
     except StoreReadOnly:
         return "not asked", "its server cannot be started in a directory that is read-only here"
     except (StoreError, NotFound) as error:
         return "unreachable", str(error)
-    return {document.id: document.text for document in found}, ""
+    return {document.id: document.text for document in held}, ""
 
 
 def _redactions(
@@ -407,14 +407,14 @@ def source_states(
     ranges: dict[str, list[RedactedRecord]] = {}
     for record in records:
         ranges.setdefault(record.agent_id or "", []).append(record)
-    found = []
+    states = []
     for row in catalog.sources.rows(project):
         if row.session_id == session_id and (own := ranges.get(row.agent_id)):
-            start, end = min(each.byte_start for each in own), max(each.byte_end for each in own)
+            start, end = min(part.byte_start for part in own), max(part.byte_end for part in own)
             state, size_now, lines = _compared(row, key, (start, end))
             of, size_read = row.agent_id or None, row.facts.get("rendered", row.size)
-            found.append(SourceState(of, row.path, state, size_read, size_now, start, end, *lines))
-    return found
+            states.append(SourceState(of, row.path, state, size_read, size_now, start, end, *lines))
+    return states
 
 
 _Lines = tuple[int | None, int | None]
@@ -484,10 +484,10 @@ def tag_holders(lake: Lake, tag: str) -> dict[str, Any]:
         ConfigurationError: it is no tag.
         NotFound: nothing holds it.
     """
-    found = _TAG.fullmatch(tag)
-    if found is None:
+    match = _TAG.fullmatch(tag)
+    if match is None:
         raise ConfigurationError(f"{tag!r} is not a tag; tags look like <redacted:RULE:DIGEST>")
-    ending = f":{found['digest']}>"
+    ending = f":{match['digest']}>"
     holders = [
         holder
         for project in lake.projects(REDACTION_AUDIT)
@@ -498,21 +498,21 @@ def tag_holders(lake: Lake, tag: str) -> dict[str, Any]:
     if not (holders or others):
         raise NotFound(f"nothing holds {tag}; tags stand in what `memory show` prints")
     holders.sort(key=lambda holder: (-holder["count"], holder["project"], holder["session_id"]))
-    count = sum(each["count"] for each in holders)
+    count = sum(holder["count"] for holder in holders)
     return {"tag": tag, "count": count, "sessions": holders, "others": others}
 
 
 def _others(lake: Lake, ending: str) -> list[dict[str, Any]]:
     """Return `id`, `project` and `count` of the rows of other tables whose text has the tag."""
-    found: dict[str, dict[str, Any]] = {}  # while an ingest moves a row, it is there twice
+    holders: dict[str, dict[str, Any]] = {}  # while an ingest moves a row, it is there twice
     for table in _OTHER_TABLES:
         for project in lake.projects(table):
             rows = lake.read_partition(table, project, ["id", "project", "text"])
             holding = rows.filter(pc.match_substring(rows["text"], ending))
             for row in holding.to_pylist():
                 count = row.pop("text").count(ending)
-                found[row["id"]] = {**row, "count": count}
-    return [found[each] for each in sorted(found)]
+                holders[row["id"]] = {**row, "count": count}
+    return [holders[row_id] for row_id in sorted(holders)]
 
 
 def _holder(lake: Lake, project: str, session_id: str, ending: str) -> dict[str, Any] | None:

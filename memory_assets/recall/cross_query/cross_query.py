@@ -115,29 +115,34 @@ def cross_query(
     if asked.session is not None:
         asked = replace(asked, session=session_named(memory, asked.session)[1])
     other = document_source(memory, asked)
-    found: Sequence[tuple[Document, float | None]]
+    scored: Sequence[tuple[Document, float | None]]
     if asked.document:
-        found = [(own, 1.0) for own in other.documents([asked.document])]
-        if not found:
+        scored = [(own, 1.0) for own in other.documents([asked.document])]
+        if not scored:
             raise NotFound(f"no document {asked.document!r} in {other.name}")
-        corpus_query = asked.query.strip() or found[0][0].text
+        corpus_query = asked.query.strip() or scored[0][0].text
     elif not (corpus_query := _first(asked.corpus_query, asked.query, asked.session_query)):
-        used = [each.document for each in retrieved_documents(memory, asked, other.name)]
-        found = [(own, None) for own in other.documents(list(dict.fromkeys(used))[: asked.n])]
+        used = [
+            retrieved_document.document
+            for retrieved_document in retrieved_documents(memory, asked, other.name)
+        ]
+        scored = [(own, None) for own in other.documents(list(dict.fromkeys(used))[: asked.n])]
     else:
-        found = other.nearest(corpus_query, asked.n, asked.where)
+        scored = other.nearest(corpus_query, asked.n, asked.where)
     session_query = _first(asked.session_query, asked.query, corpus_query, asked.document or "")
     session_query = session_query[:_QUERY_CHARACTERS]
     filters = {name: getattr(asked, name) for name in _FILTERS}
     answer = memory.search(session_query, n=asked.n * _HITS_PER_DOCUMENT, **filters)
-    documents = [each for each, _ in found]
+    documents = [nearest for nearest, _ in scored]
     touched = _touched(memory, other, documents, session_query, filters)
-    used_by = retrieved_documents(memory, asked, other.name, {each.id for each in documents})
+    used_by = retrieved_documents(
+        memory, asked, other.name, {document.id for document in documents}
+    )
     similar = answer.hits if session_query else ()
     sessions = _sessions(similar, touched, used_by, asked.n, session_query)
-    titles = memory.titles((each.project, each.session_id) for each in sessions)
-    sessions = [replace(each, title=titles.get(each.session_id, "")) for each in sessions]
-    turns = {turn["id"] for each in sessions for turn in each.turns}
+    titles = memory.titles((session.project, session.session_id) for session in sessions)
+    sessions = [replace(session, title=titles.get(session.session_id, "")) for session in sessions]
+    turns = {turn["id"] for session in sessions for turn in session.turns}
     payload = answer.to_dict()
     return CrossAnswer(
         query=asked.query,
@@ -146,7 +151,7 @@ def cross_query(
         filters=answer.filters,
         collection=other.name,
         space=other.space,
-        documents=tuple(_document(*each, corpus_query) for each in found),
+        documents=tuple(_document(*pair, corpus_query) for pair in scored),
         sessions=tuple(sessions),
         overlap=tuple(_overlap(memory, other, documents, similar, touched, used_by, turns)),
         coverage=payload["coverage"],
@@ -176,15 +181,15 @@ def _touched(
 ) -> dict[str, tuple[Hit, ...]]:
     """Return the turns that touched the documents' files, by path."""
     of_path: dict[str, Document] = {}
-    for each in documents:
-        if path := source.path(each):
-            of_path.setdefault(path, each)
-    found = {}
+    for candidate in documents:
+        if path := source.path(candidate):
+            of_path.setdefault(path, candidate)
+    by_path = {}
     for path, document in islice(of_path.items(), _TOUCHED_FILES):
         hits = memory.search(query or path, file=path, n=_TOUCHING_TURNS, **filters).hits
         own = (hit for hit in hits if source.is_file(document, hit))
-        found[path] = tuple(islice(own, _SHOWN_TURNS))
-    return found
+        by_path[path] = tuple(islice(own, _SHOWN_TURNS))
+    return by_path
 
 
 def _sessions(
@@ -196,16 +201,16 @@ def _sessions(
 ) -> list[SessionFound]:
     by_session: dict[str, list[tuple[str, Hit]]] = {}
     for why, hit in (
-        *(("retrieved", each.hit) for each in used_by),
+        *(("retrieved", retrieval.hit) for retrieval in used_by),
         *(("touched", hit) for same in touched.values() for hit in same),
         *(("similar", hit) for hit in hits),
     ):
         by_session.setdefault(str(hit.metadata["session_id"]), []).append((why, hit))
-    found = []
+    sessions = []
     for session_id, reasons in by_session.items():
         scores = [hit.score for why, hit in reasons if why == "similar"]
         turns = {hit.turn_id: hit for _, hit in reasons}
-        found.append(
+        sessions.append(
             SessionFound(
                 session_id=session_id,
                 title="",
@@ -216,15 +221,15 @@ def _sessions(
                 turns=tuple(_turn(hit, query) for hit in turns.values()),
             )
         )
-    found.sort(
-        key=lambda each: (
-            "retrieved" not in each.why,
-            -len(each.why),
-            -(each.score or 0.0),
-            each.session_id,
+    sessions.sort(
+        key=lambda session: (
+            "retrieved" not in session.why,
+            -len(session.why),
+            -(session.score or 0.0),
+            session.session_id,
         )
     )
-    return found[:n]
+    return sessions[:n]
 
 
 def _turn(hit: Hit, query: str) -> dict[str, Any]:
@@ -246,14 +251,17 @@ def _overlap(
     turns: set[str],
 ) -> list[Overlap]:
     """Return, for each document and session, the most similar turn, most similar first."""
-    retrieving = {(each.document, each.hit.turn_id) for each in used_by}
-    further = (*(each.hit for each in used_by), *(h for same in touched.values() for h in same))
+    retrieving = {(retrieval.document, retrieval.hit.turn_id) for retrieval in used_by}
+    further = (
+        *(retrieval.hit for retrieval in used_by),
+        *(h for same in touched.values() for h in same),
+    )
     everything = {hit.id: hit for hit in (*further, *hits)}
     passages = [hit for hit in everything.values() if hit.turn_id in turns]
     sessions = {(str(hit.metadata["project"]), str(hit.metadata["session_id"])) for hit in passages}
     vectors = stored_vectors(memory.lake, TURN_EMBEDDINGS, sorted(sessions))
     passages = [hit for hit in passages if hit.id in vectors]
-    documents = [each for each in documents if len(each.vector)]
+    documents = [document for document in documents if len(document.vector)]
     if not passages or not documents:
         return []
     ours = np.stack([vectors[hit.id][1] for hit in passages])
@@ -283,7 +291,8 @@ def _overlap(
                     retrieved,
                 )
     return sorted(
-        best.values(), key=lambda each: (not each.retrieved, not each.touched, -each.similarity)
+        best.values(),
+        key=lambda overlap: (not overlap.retrieved, not overlap.touched, -overlap.similarity),
     )
 
 

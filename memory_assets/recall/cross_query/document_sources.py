@@ -188,8 +188,8 @@ class _Workspaces:
         query = query[:_MOST_ASKED]
         asked = {"kinds": (WORKSPACE,), "n": n, "workspace": self._only, **(where or {})}
         hits = self._memory.search(query, **asked).hits
-        found = [Document(hit.id, str(hit.text), hit.metadata, _NO_VECTOR) for hit in hits]
-        return list(zip(self._with_vectors(found), (hit.score for hit in hits), strict=True))
+        documents = [Document(hit.id, str(hit.text), hit.metadata, _NO_VECTOR) for hit in hits]
+        return list(zip(self._with_vectors(documents), (hit.score for hit in hits), strict=True))
 
     def path(self, document: Document) -> str | None:
         """Return the path below the workspace's directory, as turns have it: redacted."""
@@ -210,10 +210,10 @@ class _Workspaces:
         """Return the ids of all documents, by name of the workspace and path in it."""
         products = self._memory.catalog.products
         return {
-            f"{each.name}/{path}": f"{each.name}::{path}"
-            for each in Workspaces(self._memory.data_dir).all()
-            if self._only in (None, each.name)
-            for path in products.of_project(WORKSPACE_DOCUMENTS.name, each.partition)
+            f"{workspace.name}/{path}": f"{workspace.name}::{path}"
+            for workspace in Workspaces(self._memory.data_dir).all()
+            if self._only in (None, workspace.name)
+            for path in products.of_project(WORKSPACE_DOCUMENTS.name, workspace.partition)
         }
 
     def _with_vectors(self, documents: Sequence[Document]) -> list[Document]:
@@ -222,11 +222,12 @@ class _Workspaces:
         if self._memory.settings.embedder == NO_EMBEDDER:
             return list(documents)
         places = {
-            (str(each.metadata["project"]), str(each.metadata["session_id"])) for each in documents
+            (str(document.metadata["project"]), str(document.metadata["session_id"]))
+            for document in documents
         }
         stored = stored_vectors(self._memory.lake, WORKSPACE_EMBEDDINGS, sorted(places))
-        missing = [each for each in documents if each.id not in stored]
-        made = self._memory.embedder.embed([each.text for each in missing])
-        vectors = {each.id: vector for each, vector in zip(missing, made, strict=True)}
+        missing = [document for document in documents if document.id not in stored]
+        embedded = self._memory.embedder.embed([document.text for document in missing])
+        vectors = {document.id: vector for document, vector in zip(missing, embedded, strict=True)}
         vectors |= {name: vector for name, (_, vector) in stored.items()}
-        return [replace(each, vector=vectors[each.id]) for each in documents]
+        return [replace(document, vector=vectors[document.id]) for document in documents]

@@ -130,19 +130,19 @@ def _full_path(memory: Stores, name: str, repository: Repository | None) -> str 
         ConfigurationError: several files are called so; lists them.
     """
     if repository is not None and (
-        found := only_file(name, {one: one for one in repository.files()})
+        full := only_file(name, {one: one for one in repository.files()})
     ):
-        return found
+        return full
     projects = projects_in(memory.lake, repository) or memory.lake.projects(TURN_CHUNKS)
     return only_file(name, touched_files(memory.lake, projects, name))
 
 
 def _path_and_line(target: str, directory: Path) -> tuple[Path, int | None]:
     whole = _on_disk(target, directory)
-    found = _LINE.fullmatch(target)
-    if whole.exists() or found is None:
+    match = _LINE.fullmatch(target)
+    if whole.exists() or match is None:
         return whole, None
-    return _on_disk(found["path"], directory), int(found["line"])
+    return _on_disk(match["path"], directory), int(match["line"])
 
 
 def _on_disk(named: str, directory: Path) -> Path:

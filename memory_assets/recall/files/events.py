@@ -74,7 +74,7 @@ def _is_file(path: object, directory: str, file: str) -> bool:
 
 def named_files(records: Iterable[RedactedRecord], name: str) -> set[str]:
     """Return the full paths that end with `name` and that calls of a session may have touched."""
-    found: set[str] = set()
+    files: set[str] = set()
     for call in records:
         if call.kind != "tool_use":
             continue
@@ -83,8 +83,8 @@ def named_files(records: Iterable[RedactedRecord], name: str) -> set[str]:
         for part in meaningful(call.command) if call.command else ():
             paths += [str(word) for word in (*part.arguments, part.writes) if word]
         full = {full_path(path, str(call.cwd or call.project_root)) for path in paths}
-        found |= {path for path in full if file_matches(path, name) and len(path) >= len(name)}
-    return found
+        files |= {path for path in full if file_matches(path, name) and len(path) >= len(name)}
+    return files
 
 
 def file_events(records: Iterable[RedactedRecord], file: str) -> Iterator[FileEvent]:
@@ -138,9 +138,9 @@ def _read(output: str, at: _At, *, whole: bool, first: int = 1) -> FileEvent:
     if _CUT.search(output):
         return FileEvent("read", *at)
     rows = output.removesuffix("\n").split("\n")
-    found = [_NUMBERED.fullmatch(row) for row in rows]
-    if all(found):
-        lines = tuple((int(each[1]), each[2]) for each in found if each is not None)
+    matches = [_NUMBERED.fullmatch(row) for row in rows]
+    if all(matches):
+        lines = tuple((int(match[1]), match[2]) for match in matches if match is not None)
     else:
         lines = tuple(enumerate(rows, first))
     gapless = [number for number, _ in lines] == list(range(1, len(lines) + 1))
@@ -206,8 +206,8 @@ def _hunks(body: Iterable[str]) -> Iterator[Hunk]:
         if not line.startswith("@@"):
             hunk.append(line)
             continue
-        old = tuple(each[1:] for each in hunk if not each.startswith("+"))
-        new = tuple(each[1:] for each in hunk if not each.startswith("-"))
+        old = tuple(row[1:] for row in hunk if not row.startswith("+"))
+        new = tuple(row[1:] for row in hunk if not row.startswith("-"))
         if old != new:
             yield Hunk(header, old, new)
         header, hunk = line[2:].strip(), []

@@ -45,21 +45,21 @@ def only_file(name: str, paths: Mapping[str, str]) -> str | None:
     Raises:
         ConfigurationError: several do; lists them.
     """
-    found = sorted({full for path, full in paths.items() if file_matches(path, name)})
-    if len(found) > 1:
-        raise ConfigurationError(f"{name} can mean {listed(found)}; give one of them")
-    return found[0] if found else None
+    matching = sorted({full for path, full in paths.items() if file_matches(path, name)})
+    if len(matching) > 1:
+        raise ConfigurationError(f"{name} can mean {listed(matching)}; give one of them")
+    return matching[0] if matching else None
 
 
 def touched_files(lake: Lake, projects: Sequence[str], name: str) -> dict[str, str]:
     """Return the full paths of the files called `name` that turns of these projects read or wrote,
     by path in the project, so that copies in worktrees are one; by full path outside."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for project in projects:
         rows = lake.read_partition(TURN_CHUNKS, project, ["project_root", "files"])
         pairs = ((row["project_root"], row["files"]) for row in rows.to_pylist())
         for root, path in {(str(root), str(path)) for root, paths in pairs for path in paths}:
             if len(path) >= len(name) and file_matches(path, name):
                 full = one_spelling(path if is_absolute(path) else f"{root.rstrip('/')}/{path}")
-                found[path] = min(full, found.get(path, full))
-    return found
+                spellings[path] = min(full, spellings.get(path, full))
+    return spellings

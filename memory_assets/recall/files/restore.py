@@ -42,7 +42,7 @@ def restore(memory: Stores, asked: RestoreRequest, directory: Path) -> dict[str,
     by_file = _events_by_file(memory, _as_recorded(asked.file))
     file = _only(asked.file, by_file, directory)
     events = by_file[file]
-    events.sort(key=lambda each: (each.time, each.session_id, each.seq))
+    events.sort(key=lambda event: (event.time, event.session_id, event.seq))
     events = _until(memory, events, asked)
     if not events:
         raise NotFound(f"no contents of {file} are on record; try another time or session")
@@ -58,8 +58,8 @@ def restore(memory: Stores, asked: RestoreRequest, directory: Path) -> dict[str,
         "redactions": tags,
         "missing": missing,
         "events": [
-            {"kind": each.kind, "time": each.time.isoformat(), "session_id": each.session_id}
-            for each in events
+            {"kind": event.kind, "time": event.time.isoformat(), "session_id": event.session_id}
+            for event in events
         ],
         "text": rendered,
     }
@@ -78,7 +78,7 @@ def _events_by_file(memory: Stores, name: str) -> dict[str, list[FileEvent]]:
     """Return the events of the files that end with this name, by full path in one spelling."""
     spellings: dict[str, str] = {}
     last = re.split(r"[/\\]", name)[-1]
-    found: dict[str, list[FileEvent]] = {}
+    by_file: dict[str, list[FileEvent]] = {}
     for project in memory.lake.projects(REDACTED_RECORDS):
         rows = memory.lake.read_partition(REDACTED_RECORDS, project, ["session_id", "text"])
         named = rows.filter(pc.match_substring(rows["text"], last))
@@ -87,8 +87,8 @@ def _events_by_file(memory: Stores, name: str) -> dict[str, list[FileEvent]]:
             in_session = {as_compared(file): file for file in sorted(named_files(records, name))}
             for same, file in in_session.items():
                 if events := list(file_events(records, file)):
-                    found.setdefault(spellings.setdefault(same, file), []).extend(events)
-    return found
+                    by_file.setdefault(spellings.setdefault(same, file), []).extend(events)
+    return by_file
 
 
 def _only(name: str, files: Iterable[str], directory: Path) -> str:
@@ -107,11 +107,11 @@ def _only(name: str, files: Iterable[str], directory: Path) -> str:
 def _until(memory: Stores, events: Sequence[FileEvent], asked: RestoreRequest) -> list[FileEvent]:
     """Return the events up to the time, or to the last one of the session."""
     if asked.at is not None:
-        return [each for each in events if each.time <= asked.at]
+        return [event for event in events if event.time <= asked.at]
     if asked.session is None:
         return list(events)
     _, session_id = session_named(memory, asked.session)
-    own = [at for at, each in enumerate(events) if each.session_id == session_id]
+    own = [at for at, event in enumerate(events) if event.session_id == session_id]
     return list(events[: own[-1] + 1]) if own else []
 
 

@@ -70,17 +70,17 @@ class FileText:
     def edit(self, old: str, new: str, *, everywhere: bool = False) -> bool:
         """Replace a text that is known; return False if it is not. Where nothing was known before
         but edits, the new text is kept without a place."""
-        found = False
+        replaced = False
         for start, end in list(self._blocks()):
             block = "\n".join(str(line) for line in self.lines[start:end])
-            if old in block and (everywhere or not found):
+            if old in block and (everywhere or not replaced):
                 edited = block.replace(old, new, -1 if everywhere else 1)
                 self.lines[start:end] = edited.split("\n")
-                found = True
-        if not found and not (self.known and self.placed):
+                replaced = True
+        if not replaced and not (self.known and self.placed):
             self.placed = False
             self.lines += [None, *new.split("\n")]
-        return found
+        return replaced
 
     def patch(self, hunks: Iterable[Hunk]) -> int:
         """Apply the hunks of a patch, each below the one before; return the number of those whose
@@ -89,17 +89,17 @@ class FileText:
         for hunk in hunks:
             below = self._find((hunk.header,), at) if hunk.header else None
             start = at if below is None else below + 1
-            found = self._find(hunk.old, start)
-            if found is None:
-                found = self._find(hunk.old, 0)
-            if found is None:
+            place = self._find(hunk.old, start)
+            if place is None:
+                place = self._find(hunk.old, 0)
+            if place is None:
                 lost += 1
                 if not (self.known and self.placed):
                     self.placed = False
                     self.lines += [None, *hunk.new]
                 continue
-            self.lines[found : found + len(hunk.old)] = hunk.new
-            at = found + len(hunk.new)
+            self.lines[place : place + len(hunk.old)] = hunk.new
+            at = place + len(hunk.new)
         return lost
 
     def _find(self, lines: Sequence[str], start: int) -> int | None:

@@ -57,7 +57,7 @@ def turns_that_changed(
     turns = list(touching_turns(lake, mine, [path]))
     if not turns and "/" in path.strip("/"):
         turns = list(touching_turns(lake, lake.projects(TURN_CHUNKS), [path]))
-    found = [
+    changes = [
         ChangedBy(
             **{name: row[name] for name in ("turn_id", "session_id", "project", "agent")},
             timestamp=iso(row["timestamp"]),
@@ -68,8 +68,8 @@ def turns_that_changed(
         for row in turns
         if (written := _written(lake, row, path))
     ]
-    found.sort(key=lambda one: one.timestamp or "", reverse=True)
-    return found[:most]
+    changes.sort(key=lambda one: one.timestamp or "", reverse=True)
+    return changes[:most]
 
 
 def touching_turns(
@@ -90,14 +90,14 @@ def projects_in(lake: Lake, repository: Repository | None) -> list[str]:
     """Return the projects whose root is in the repository on this machine."""
     if repository is None:
         return []
-    found = []
+    inside = []
     for project in lake.projects(TURN_CHUNKS):
         sessions = lake.sessions(TURN_CHUNKS, project)[:1]
         rows = [lake.read(TURN_CHUNKS, project, one, ["project_root"]) for one in sessions]
         roots = {str(root) for table in rows for root in table["project_root"].to_pylist()}
         if any(_inside(root, repository.root) for root in roots if root):
-            found.append(project)
-    return found
+            inside.append(project)
+    return inside
 
 
 def _inside(root: str, repository: Path) -> bool:
@@ -125,7 +125,7 @@ def attribute_new_commit(
 ) -> list[dict[str, Any]]:
     """Return the attributions of one commit, as rows of session_commits: to sessions that touched
     its files at most `around` before it was written."""
-    found = []
+    attributions = []
     for project, session_id in _sessions(memory, commit, repository, around):
         session = whole_session(memory, project, session_id)
         if session is None:
@@ -134,7 +134,7 @@ def attribute_new_commit(
             claims = attribute(session_work(session), repository)
         except GitFailed:
             continue
-        found += [
+        attributions += [
             {
                 "commit": claim.sha,
                 "project": project,
@@ -152,7 +152,7 @@ def attribute_new_commit(
             for claim in claims
             if claim.sha == commit.sha
         ]
-    return found
+    return attributions
 
 
 def _sessions(

@@ -191,12 +191,12 @@ def with_held_back(catalog: Catalog, coverage: Coverage, request: SearchRequest)
     for kind in kinds:
         stages |= {kind.table, kind.embeddings, kind.asset, kind.keywords}
     concerned = [
-        each for each in entries if each.stage in stages and _passes(catalog, each, request)
+        entry for entry in entries if entry.stage in stages and _passes(catalog, entry, request)
     ]
-    shown = [{**asdict(each), "passing": each.passing} for each in concerned[:MOST_HELD_BACK]]
+    shown = [{**asdict(entry), "passing": entry.passing} for entry in concerned[:MOST_HELD_BACK]]
     return replace(
         coverage,
-        quarantined=len({(each.project, each.session_id) for each in concerned}),
+        quarantined=len({(entry.project, entry.session_id) for entry in concerned}),
         held_back=tuple(held_back({"quarantined": shown, "unlisted": ()})),
     )
 

@@ -168,7 +168,7 @@ def confidences(turns: Sequence[int], evidence: Evidence, least: float = 0.0) ->
     if round(most, SHOWN_DIGITS) < least:
         turns = turns[:1]
     judged = (round(min(most, probability(turn)), SHOWN_DIGITS) for turn in turns)
-    return [Confidence(each, model.weak_below) for each in judged]
+    return [Confidence(probable, model.weak_below) for probable in judged]
 
 
 def unknown(turns: Sequence[int]) -> list[Confidence]:

@@ -138,10 +138,10 @@ class Corpora:
         if before is corpus and known is not None:
             return known
         kept = {} if before is None else before.base_of
-        new = [each.block for each in corpus.blocks if each.block not in kept]
+        new = [part.block for part in corpus.blocks if part.block not in kept]
         read = self.index.vectors(new)
         makers = {made_by for made_by, _ in read.values()}
-        other = next((each for each in makers if not same_space(each, embedder_id)), None)
+        other = next((maker for maker in makers if not same_space(maker, embedder_id)), None)
         if other is not None:
             raise StoreMismatch(
                 f"the vectors in memory were made by {other}, the settings ask for {embedder_id}. "
@@ -150,29 +150,31 @@ class Corpora:
         if not read and known is None:
             return None
         width = known.shape[1] if known is not None else _width(corpus, read)
-        made = np.zeros((corpus.rows, width), dtype=np.float32)
+        matrix = np.zeros((corpus.rows, width), dtype=np.float32)
         ends = [*corpus.bases[1:].tolist(), corpus.rows]
-        for each, start, end in zip(corpus.blocks, corpus.bases.tolist(), ends, strict=True):
-            if each.block in kept and known is not None:
-                old = kept[each.block]
-                made[start:end] = known[old : old + end - start]
-            elif each.block in read:
-                data = np.frombuffer(read[each.block][1], dtype=np.float16)
-                made[start:end] = data.reshape(end - start, width)
-        self._vectors[kind] = (corpus, made)
-        return made
+        for part, start, end in zip(corpus.blocks, corpus.bases.tolist(), ends, strict=True):
+            if part.block in kept and known is not None:
+                old = kept[part.block]
+                matrix[start:end] = known[old : old + end - start]
+            elif part.block in read:
+                data = np.frombuffer(read[part.block][1], dtype=np.float16)
+                matrix[start:end] = data.reshape(end - start, width)
+        self._vectors[kind] = (corpus, matrix)
+        return matrix
 
 
 def build_corpus(blocks: Sequence[Block], generation: int) -> Corpus:
     """Return the corpus of these blocks, which are in order of their sessions."""
-    joined = np.frombuffer(b"".join(each.columns for each in blocks), dtype=COLUMNS)
-    sizes = np.array([len(each.columns) // COLUMNS.itemsize for each in blocks], dtype=np.int64)
+    joined = np.frombuffer(b"".join(block.columns for block in blocks), dtype=COLUMNS)
+    sizes = np.array([len(block.columns) // COLUMNS.itemsize for block in blocks], dtype=np.int64)
     bases = np.concatenate(([0], np.cumsum(sizes)[:-1])) if len(blocks) else sizes
     sessions = list(
-        dict.fromkeys(SessionKey(each.project, each.session_id, each.agent) for each in blocks)
+        dict.fromkeys(SessionKey(block.project, block.session_id, block.agent) for block in blocks)
     )
     numbers = {key: number for number, key in enumerate(sessions)}
-    of_block = [numbers[SessionKey(each.project, each.session_id, each.agent)] for each in blocks]
+    of_block = [
+        numbers[SessionKey(block.project, block.session_id, block.agent)] for block in blocks
+    ]
     session_of_row = np.repeat(np.array(of_block, dtype=np.int64), sizes)
     starts = _starts(session_of_row, joined["turn_index"])
     turn = np.cumsum(starts) - 1
@@ -193,7 +195,7 @@ def build_corpus(blocks: Sequence[Block], generation: int) -> Corpus:
         symbols=symbols.astype(np.float32),
         ts_epoch=joined["ts_epoch"][starts],
         passages=passages,
-        base_of={each.block: int(base) for each, base in zip(blocks, bases, strict=True)},
+        base_of={part.block: int(base) for part, base in zip(blocks, bases, strict=True)},
     )
 
 
@@ -216,8 +218,8 @@ def _episodes(session: Integers) -> Integers:
 
 
 def _width(corpus: Corpus, read: Mapping[int, tuple[str, bytes]]) -> int:
-    for each in corpus.blocks:
-        if each.block in read:
-            rows = len(each.columns) // COLUMNS.itemsize
-            return len(read[each.block][1]) // 2 // rows
+    for part in corpus.blocks:
+        if part.block in read:
+            rows = len(part.columns) // COLUMNS.itemsize
+            return len(read[part.block][1]) // 2 // rows
     return 0

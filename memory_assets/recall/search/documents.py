@@ -88,7 +88,7 @@ def hubness(vectors: Floats) -> Floats:
     them; cross-domain similarity local scaling (CSLS) takes the same from a cosine."""
     if len(vectors) <= _NEIGHBOURS:
         return np.zeros(len(vectors), dtype=np.float32)
-    cosines = np.stack([vectors @ each for each in vectors])  # at once BLAS would start threads
+    cosines = np.stack([vectors @ vector for vector in vectors])  # at once BLAS would start threads
     np.fill_diagonal(cosines, -1)
     nearest = np.partition(cosines, -_NEIGHBOURS, axis=1)[:, -_NEIGHBOURS:].mean(axis=1)
     relative: Floats = nearest - nearest.mean()

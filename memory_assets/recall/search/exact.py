@@ -253,9 +253,9 @@ class _Turns:
         if not known and session not in self._of_session:
             with suppress(NotFound):  # it was forgotten meanwhile
                 self._of_session[session] = {
-                    (each.agent_id, each.seq): turn.id
+                    (record.agent_id, record.seq): turn.id
                     for turn in session_turns(self._memory, *session, recalled=True)
-                    for each in turn.records
+                    for record in turn.records
                 }
         turns = self._of_session.get(session, {})
         return turns.get((record.agent_id, record.seq)) or f"session::{record.session_id}"

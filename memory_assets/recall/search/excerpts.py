@@ -150,7 +150,7 @@ def _excerpt(text: str, query: str, most: int, prompt_length: int) -> str:
     if query.strip() and _stop(sentences, 0, room) < len(sentences):
         start = _best_start(sentences, _query(query), room)[0]
     stop = _stop(sentences, start, room)
-    shown = " ".join(each.text for each in sentences[start:stop])
+    shown = " ".join(sentence.text for sentence in sentences[start:stop])
     if stop < len(sentences) and (len(shown) < _FULL_ENOUGH * room or shown.endswith(":")):
         shown, stop = f"{shown} {sentences[stop].text}", stop + 1
     before = "…" if start or text[:skipped].strip() else ""
@@ -176,7 +176,7 @@ def may_answer(passage: Passage, query: str, most: int) -> bool:
         opening.announces
         or opening.digest
         or opening.code
-        or any(asked.is_repeated_by(each.text, each.terms) for each in sentences)
+        or any(asked.is_repeated_by(sentence.text, sentence.terms) for sentence in sentences)
     )
 
 
@@ -203,7 +203,7 @@ def _best_stretch(passage: Passage, query: str, room: int) -> tuple[str, float]:
     if not (sentences := _sentences(text[prompt_length:])):
         return "", -math.inf
     start, worth = _best_start(sentences, _query(query), room)
-    return " ".join(each.text for each in sentences[start:]), worth
+    return " ".join(sentence.text for sentence in sentences[start:]), worth
 
 
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
@@ -273,17 +273,17 @@ def _stop(sentences: Sequence[_Sentence], start: int, room: int) -> int:
 def _best_start(sentences: Sequence[_Sentence], asked: _Query, room: int) -> tuple[int, float]:
     """Return the sentence with which the best excerpt begins, the first one of the best, and what
     that is worth."""
-    held = [each.worth(asked) for each in sentences]
+    held = [sentence.worth(asked) for sentence in sentences]
     worth = []
     for start, opening in enumerate(sentences):
-        found: dict[str, float] = {}
+        highest: dict[str, float] = {}
         stop = _stop(sentences, start, room)
         for terms in held[start:stop]:
             for term, value in terms.items():
-                found[term] = max(found.get(term, 0.0), value)
-        digest = sum(each.digest for each in sentences[start:stop]) / (stop - start)
+                highest[term] = max(highest.get(term, 0.0), value)
+        digest = sum(sentence.digest for sentence in sentences[start:stop]) / (stop - start)
         worth.append(
-            sum(found.values())
+            sum(highest.values())
             + _FIRST * sum(held[start].values()) / asked.weight
             + opening.as_opening
             + _DIGEST * digest

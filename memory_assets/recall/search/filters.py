@@ -77,8 +77,8 @@ def _file_terms(index: KeywordIndex, asked: str) -> list[str]:
     named, any_file = mark_term(file_name_mark(asked)), mark_term(file_name_mark(""))[:-1]
     for start in (named, any_file):
         terms = {term.rpartition("\x01")[2]: term for term in index.terms_with(start)}
-        if found := touched_by(terms, asked):
-            return [terms[path] for path in found]
+        if paths := touched_by(terms, asked):
+            return [terms[path] for path in paths]
     return []
 
 
@@ -86,7 +86,7 @@ def files_beginning(index: KeywordIndex, name: str) -> list[str]:
     """Return the paths of the files that turns touched whose name begins so, in any case of the
     first letter, the shortest first."""
     starts = {name, name.lower(), name[:1].upper() + name[1:]}
-    terms = {term for each in starts for term in index.terms_with(_file_start(each))}
+    terms = {term for start in starts for term in index.terms_with(_file_start(start))}
     return sorted(
         {term.rpartition("\x01")[2] for term in terms}, key=lambda path: (len(path), path)
     )

@@ -108,8 +108,8 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
                 request = replace(request, query=replaced(plain, corrected))
         question = None if embedder is None else _Question(embedder)
         for kind in request.kinds:
-            found, by_meaning = _find_kind(request, kind, corpora, question, pasted[kind])
-            hits += found
+            kind_hits, by_meaning = _find_kind(request, kind, corpora, question, pasted[kind])
+            hits += kind_hits
             compared = compared and by_meaning
         hits = with_summaries_last(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
         hits = hits[: request.n]
@@ -183,8 +183,8 @@ def _find_kind(
         turns = turns[: len(sure)]
         if pasted is not None:
             sure = [
-                each.made_sure() if pasted[turn] else each
-                for turn, each in zip(turns, sure, strict=True)
+                confidence.made_sure() if pasted[turn] else confidence
+                for turn, confidence in zip(turns, sure, strict=True)
             ]
         judged = sure
     # By meaning alone a turn is shown by its nearest passage, documents by their chunks.
@@ -391,12 +391,14 @@ def _answering(
         worded = best(ranking.rows[start : start + passages], _WITH_WORDS)
         places = sorted({*worded.tolist(), *range(max(0, passages - _LAST), passages)})
         read = corpus.rows_at(index, [start + place for place in places])
-        there = [each for each in read if each is not None]
+        there = [passage for passage in read if passage is not None]
         lengths = _prompt_lengths(there, index)
-        choice = [(str(each.text), lengths[each.id]) for each in there]
+        choice = [(str(passage.text), lengths[passage.id]) for passage in there]
         if there and not answers:
             row = there[answering_passage(choice, query, _EXCERPT)]
-        others = [each for each, other in zip(choice, there, strict=True) if other.id != row.id]
+        others = [
+            candidate for candidate, other in zip(choice, there, strict=True) if other.id != row.id
+        ]
         shown[at] = row, "" if alone else beside(others, query)
     return shown
 

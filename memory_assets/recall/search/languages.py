@@ -42,7 +42,7 @@ def in_english(query: str, knows: Callable[[str], bool]) -> tuple[str, dict[str,
         and (meant := _meant(_plain(word), language))
     }
     by = {word: english for word, english in small.items() if english is not None} | replaced
-    english = _WORD.sub(lambda found: by.get(found[0], found[0]), query)
+    english = _WORD.sub(lambda match: by.get(match[0], match[0]), query)
     return " ".join(_ELISION.sub("", english).split()), replaced
 
 
@@ -58,13 +58,15 @@ def _language_of(words: list[str]) -> str | None:
 @cache
 def _small_words() -> dict[str, dict[str, str]]:
     """Return the function words of each language, with the English word for each, or nothing."""
-    found: dict[str, dict[str, str]] = {}
+    small_words: dict[str, dict[str, str]] = {}
     for line in _lines():
         if line.startswith("@"):
             language, *words = line[1:].split()
             pairs = (word.partition("=") for word in words)
-            found.setdefault(language, {}).update((word, english) for word, _, english in pairs)
-    return found
+            small_words.setdefault(language, {}).update(
+                (word, english) for word, _, english in pairs
+            )
+    return small_words
 
 
 @cache

@@ -205,7 +205,7 @@ def _turns_with(
             or (row.metadata["project"] == about["project"] and says.search(row.text) is not None)
         )
     }
-    for row in sorted(rows.values(), key=lambda each: str(each.metadata["timestamp"])):
+    for row in sorted(rows.values(), key=lambda turn_row: str(turn_row.metadata["timestamp"])):
         session = str(row.metadata["project"]), str(row.metadata["session_id"])
         place = int(row.metadata["turn_index"])
         yield from turns_from(index, *session, place, place)

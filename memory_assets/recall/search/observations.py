@@ -37,31 +37,40 @@ def find_observations(
         raise NotFound("no observations are on record; `memory ingest` makes and records them")
     query = request.query
     whole = bool(query.strip() or request.file)
-    found: list[Observation] = []
+    observations: list[Observation] = []
     newest: list[datetime] = []
     for last, name, session_id in _sessions(memory, request):
         if not whole and len(newest) == request.n and last < newest[0]:
             break  # nothing in this session or in those behind it is newer
-        for each in _rows(memory, name, session_id):
-            if _passes(each, request):
-                found.append(each)
-                heappush(newest, each.timestamp or _FIRST)
+        for row in _rows(memory, name, session_id):
+            if _passes(row, request):
+                observations.append(row)
+                heappush(newest, row.timestamp or _FIRST)
                 if len(newest) > request.n:
                     heappop(newest)
     if request.file:
-        touched = touched_by((path for each in found for path in _paths(each)), request.file)
-        found = [each for each in found if not touched.isdisjoint(_paths(each))]
-    scores = _scores(memory, embedder(), query, found) if query.strip() else {}
-    found.sort(
-        key=lambda each: (
-            -scores.get(each.id, 0.0),
-            -(each.timestamp.timestamp() if each.timestamp else 0.0),
-            each.id,
+        touched = touched_by(
+            (path for observation in observations for path in _paths(observation)), request.file
+        )
+        observations = [
+            observation
+            for observation in observations
+            if not touched.isdisjoint(_paths(observation))
+        ]
+    scores = _scores(memory, embedder(), query, observations) if query.strip() else {}
+    observations.sort(
+        key=lambda observation: (
+            -scores.get(observation.id, 0.0),
+            -(observation.timestamp.timestamp() if observation.timestamp else 0.0),
+            observation.id,
         )
     )
     covered = coverages(memory.catalog, ("observations",))[0]
     covered = replace(covered, indexed=covered.rows)
-    hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[: request.n])
+    hits = tuple(
+        _hit(observation, scores.get(observation.id, 0.0))
+        for observation in observations[: request.n]
+    )
     return Answer(query, "semantic" if scores else "filter", covered, hits)
 
 
@@ -84,45 +93,45 @@ def _rows(memory: Stores, project: str, session_id: str) -> list[Observation]:
         return []
 
 
-def _passes(each: Observation, request: SearchRequest) -> bool:
+def _passes(observation: Observation, request: SearchRequest) -> bool:
     return (
-        all(getattr(each, name) == value for name, value in request.of_session.items())
-        and (request.type is None or each.type == request.type)
-        and (request.concept is None or request.concept in each.concepts)
-        and request.covers(each.timestamp)
+        all(getattr(observation, name) == value for name, value in request.of_session.items())
+        and (request.type is None or observation.type == request.type)
+        and (request.concept is None or request.concept in observation.concepts)
+        and request.covers(observation.timestamp)
     )
 
 
-def _paths(each: Observation) -> tuple[str, ...]:
-    return (*each.files_modified, *each.files_read)
+def _paths(observation: Observation) -> tuple[str, ...]:
+    return (*observation.files_modified, *observation.files_read)
 
 
 def _scores(
-    memory: Stores, embedder: Embedder, query: str, found: Sequence[Observation]
+    memory: Stores, embedder: Embedder, query: str, observations: Sequence[Observation]
 ) -> dict[str, float]:
     """Return the cosine of each observation's vector with the query's, by id."""
     asked = embedder.embed([query])[0]
-    sessions = {(each.project, each.session_id) for each in found}
+    sessions = {(observation.project, observation.session_id) for observation in observations}
     vectors = stored_vectors(memory.lake, OBSERVATION_EMBEDDINGS, sessions)
     return {row_id: float(vector @ asked) for row_id, (_, vector) in vectors.items()}
 
 
-def _hit(each: Observation, score: float) -> Hit:
+def _hit(observation: Observation, score: float) -> Hit:
     return Hit(
-        each.id,
-        each.turn_id,
+        observation.id,
+        observation.turn_id,
         score,
-        each.text,
+        observation.text,
         {
-            "type": each.type,
-            "title": str(each.title),
-            "concepts": ", ".join(each.concepts),
-            "files": ", ".join(each.files_modified or each.files_read),
-            "project": each.project,
-            "project_root": str(each.project_root),
-            "agent": each.agent,
-            "session_id": each.session_id,
-            "timestamp": each.timestamp.isoformat() if each.timestamp else "",
-            "ts_epoch": each.timestamp.timestamp() if each.timestamp else 0.0,
+            "type": observation.type,
+            "title": str(observation.title),
+            "concepts": ", ".join(observation.concepts),
+            "files": ", ".join(observation.files_modified or observation.files_read),
+            "project": observation.project,
+            "project_root": str(observation.project_root),
+            "agent": observation.agent,
+            "session_id": observation.session_id,
+            "timestamp": observation.timestamp.isoformat() if observation.timestamp else "",
+            "ts_epoch": observation.timestamp.timestamp() if observation.timestamp else 0.0,
         },
     )

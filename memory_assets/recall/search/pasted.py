@@ -97,8 +97,8 @@ def _shares(corpus: Corpus, index: KeywordIndex, terms: Set[str], scope: slice) 
     for term in occurring:
         where, _ = corpus.postings(index, term)
         turns = np.unique(corpus.turn[where])
-        found = int(np.count_nonzero((turns >= scope.start) & (turns < scope.stop)))
-        rarity = _rarity(found, among)
+        holding = int(np.count_nonzero((turns >= scope.start) & (turns < scope.stop)))
+        rarity = _rarity(holding, among)
         asked += rarity
         shares[turns] += rarity
     return shares / max(asked, 1e-6)
@@ -128,5 +128,5 @@ def _said(
             yield row, share
 
 
-def _rarity(found: int, among: int) -> float:
-    return math.log(1 + (among - found + 0.5) / (found + 0.5))
+def _rarity(holding: int, among: int) -> float:
+    return math.log(1 + (among - holding + 0.5) / (holding + 0.5))

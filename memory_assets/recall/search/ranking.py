@@ -69,12 +69,12 @@ def keyword_scores(
     for term, weight in terms.items():
         where, counts = corpus.postings(index, term)
         held = np.bincount(corpus.turn[where], counts, corpus.turns).astype(np.float32)
-        found = int(np.count_nonzero(held[scope]))
-        rarity = weight * math.log(1 + (among - found + 0.5) / (found + 0.5))
+        holding = int(np.count_nonzero(held[scope]))
+        rarity = weight * math.log(1 + (among - holding + 0.5) / (holding + 0.5))
         asked += rarity
         if weight >= 1:
             rarities[term] = rarity
-        if not found:
+        if not holding:
             continue
         covered[where] += rarity
         worth = rarity * (_K1 + 1)
@@ -84,7 +84,7 @@ def keyword_scores(
         highest += worth
         if weight >= 1:
             occurring.append((rarity, held))
-    occurring.sort(key=lambda each: -each[0])
+    occurring.sort(key=lambda scored: -scored[0])
     highest, asked = max(highest, 1e-6), max(asked, 1e-6)
     of_all = highest / (_K1 + 1) / asked
     rarest = np.zeros_like(turns)
@@ -134,11 +134,11 @@ def best(scores: Floats, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the indices of the `n` highest scores, best first, the earlier first among equals;
     scores of -inf are left out."""
     if n < len(scores):
-        found = np.sort(np.argpartition(-scores, n - 1)[:n])
+        places = np.sort(np.argpartition(-scores, n - 1)[:n])
     else:
-        found = np.arange(len(scores))
-    found = found[np.isfinite(scores[found])]
-    return found[np.argsort(-scores[found], kind="stable")]
+        places = np.arange(len(scores))
+    places = places[np.isfinite(scores[places])]
+    return places[np.argsort(-scores[places], kind="stable")]
 
 
 def _best_passages(corpus: Corpus, rows: Floats) -> Floats:

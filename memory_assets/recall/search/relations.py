@@ -89,8 +89,8 @@ def may_state(
     for name, rarity in relation.names.items():
         spelled = {name, name.zfill(2), name.zfill(3), name.zfill(4)} if name.isdigit() else {name}
         held = np.zeros(corpus.turns, dtype=np.bool_)
-        for each in spelled:
-            rows, _ = corpus.postings(index, each)
+        for spelling in spelled:
+            rows, _ = corpus.postings(index, spelling)
             held[corpus.turn[rows]] = True
         shares += np.float32(rarity) * held
     return best(np.where(stated & (shares > 0), scores + shares, -np.inf), _POOL)
@@ -104,7 +104,8 @@ def relation_scores(rows: Sequence[IndexedRow | None], relation: Relation) -> Fl
             said = ("file_path", "section_heading", "file_type")
             place = _terms("\n".join(str(row.metadata[name]) for name in said))
             scores[at] = max(
-                (_worth(relation, each, place) for each in statements(str(row.text))), default=0.0
+                (_worth(relation, statement, place) for statement in statements(str(row.text))),
+                default=0.0,
             )
     return scores
 

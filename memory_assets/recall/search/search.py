@@ -142,22 +142,22 @@ class Searcher:
                     raise
                 away = str(error)
         try:
-            found = find(request, corpora, embedder)
+            outcome = find(request, corpora, embedder)
         except EmbedderUnavailable as error:  # an endpoint that does not answer
             if request.mode == "semantic":
                 raise
-            away, found = str(error), find(request, corpora, None)
-        if request.mode == "hybrid" and not found.compared:
+            away, outcome = str(error), find(request, corpora, None)
+        if request.mode == "hybrid" and not outcome.compared:
             away = away or "there are no vectors in memory; run `memory ingest`"
         return Answer(
             request.query,
             request.mode,
             self._coverage(request.kinds)[0],
-            found.hits,
+            outcome.hits,
             KEYWORD_ONLY if away else None,
             away or self._store_lag(request),
-            corrected=found.corrected,
-            missing=found.missing,
+            corrected=outcome.corrected,
+            missing=outcome.missing,
         )
 
     def _start_model(self) -> None:
@@ -204,15 +204,15 @@ class Searcher:
         """
         path = self._stores.data_dir / keyword_files.FILE_NAME
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
             raise NotFound(
                 f"there is no keyword index in {self._stores.data_dir}; run `memory ingest`"
             ) from None
         with self._lock:
-            if self._corpora is None or (found.st_ino, found.st_dev) != self._opened:
+            if self._corpora is None or (status.st_ino, status.st_dev) != self._opened:
                 self._corpora = Corpora(keyword_files.open_for_reading(path))
-                self._opened = (found.st_ino, found.st_dev)
+                self._opened = (status.st_ino, status.st_dev)
             corpora = self._corpora
         if not any(map(corpora.index.holds, request.kinds)):
             documents = request.kinds == ("workspace",)
@@ -277,10 +277,10 @@ def state_of(catalog: Catalog) -> list[tuple[int, int]]:
     state = []
     for name in (catalog.path.name, f"{catalog.path.name}-wal"):
         try:
-            found = catalog.path.with_name(name).stat()
+            status = catalog.path.with_name(name).stat()
         except OSError:
             continue
-        state.append((found.st_mtime_ns, found.st_size))
+        state.append((status.st_mtime_ns, status.st_size))
     return state
 
 

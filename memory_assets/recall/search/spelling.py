@@ -35,7 +35,7 @@ class Vocabulary:
 
     def __init__(self, corpora: Corpora, kinds: Sequence[str], project: str | None) -> None:
         self._index = corpora.index
-        self._parts = [(each, each.scope(project)) for each in map(corpora.corpus, kinds)]
+        self._parts = [(part, part.scope(project)) for part in map(corpora.corpus, kinds)]
 
     def knows(self, term: str) -> bool:
         """Return True if any row of these kinds contains a term, of whatever project."""
@@ -79,11 +79,11 @@ def corrections(query: str, vocabulary: Vocabulary) -> dict[str, str]:
             continue
         unknown.append(typed)
     ways = (_meant, _composed_of, _part_of)
-    found = {
+    meanings = {
         typed: next(filter(None, (way(typed.lower(), vocabulary) for way in ways)), "")
         for typed in unknown[:_MOST_WORDS]
     }
-    return {typed: meant for typed, meant in found.items() if meant}
+    return {typed: meant for typed, meant in meanings.items() if meant}
 
 
 def missing_words(query: str, index: KeywordIndex) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def missing_words(query: str, index: KeywordIndex) -> tuple[str, ...]:
 
 def replaced(query: str, by: dict[str, str]) -> str:
     """Return a query with its words corrected."""
-    return _WORD.sub(lambda found: by.get(found[0], found[0]), query)
+    return _WORD.sub(lambda match: by.get(match[0], match[0]), query)
 
 
 @cache
@@ -125,7 +125,9 @@ def _meant(typed: str, vocabulary: Vocabulary) -> str:
             break
         nearest = nearest if words else distance
         said = {
-            each.lower() for text in vocabulary.texts_with(term) for each in begins.findall(text)
+            candidate.lower()
+            for text in vocabulary.texts_with(term)
+            for candidate in begins.findall(text)
         }
         words += [
             (errors, len(letters - set(word)), -vocabulary.occurrences(term), word)
@@ -140,7 +142,7 @@ def _meant(typed: str, vocabulary: Vocabulary) -> str:
 def _composed_of(typed: str, vocabulary: Vocabulary) -> str:
     """Return the two words that occur of which a compound is made, the most equal ones, or
     nothing."""
-    found = []
+    splits = []
     for at in range(_SHORTEST_PART, len(typed) - _SHORTEST_PART + 1):
         for link in _LINKS:
             head, rest = typed[:at], typed[at:].removeprefix(link)
@@ -149,8 +151,8 @@ def _composed_of(typed: str, vocabulary: Vocabulary) -> str:
             if is_weak(head) or is_weak(rest):
                 continue
             if all(map(vocabulary.knows, (*text_terms(head), *text_terms(rest)))):
-                found.append((-min(len(head), len(rest)), f"{head} {rest}"))
-    return min(found)[1] if found else ""
+                splits.append((-min(len(head), len(rest)), f"{head} {rest}"))
+    return min(splits)[1] if splits else ""
 
 
 def _part_of(typed: str, vocabulary: Vocabulary) -> str:
@@ -159,7 +161,7 @@ def _part_of(typed: str, vocabulary: Vocabulary) -> str:
         return ""
     counts = {term: vocabulary.occurrences(term) for term in vocabulary.terms_with(typed)}
     begins = re.compile(rf"\b{typed}[a-z]+", re.IGNORECASE)
-    for term in sorted(filter(counts.get, counts), key=lambda each: (-counts[each], each)):
+    for term in sorted(filter(counts.get, counts), key=lambda form: (-counts[form], form)):
         for text in vocabulary.texts_with(term):
             for word in begins.findall(text):
                 if term in text_terms(word):

@@ -46,9 +46,9 @@ def unread_hits(stores: Stores, request: SearchRequest) -> list[Hit]:
             if request.session not in (None, session_id) or not request.covers(row.ts):
                 continue
             terms = set(indexed_terms(row.text))
-            found = sum(weight for term, weight in weights.items() if term in terms)
-            share = found / sum(weights.values()) if weights else 0.0
-            if found or not weights:
+            matched = sum(weight for term, weight in weights.items() if term in terms)
+            share = matched / sum(weights.values()) if weights else 0.0
+            if matched or not weights:
                 metadata = _metadata(row, partition, session_id)
                 why = {"words": round(share, 4), "journal": 1.0}
                 weak = bool(weights) and share < _WEAK_BELOW
@@ -82,10 +82,12 @@ def _unread(
     if "history" in kinds:
         kind = SEARCH_KINDS["history"]
         indexed = catalog.products.hashes(kind.keywords, partition)
-        made = catalog.products.of_project(kind.table, partition)
+        stored = catalog.products.of_project(kind.table, partition)
         states, left = journal.conversation_states(project), _MOST_TURNS
         for name, state in sorted(states.items(), key=lambda one: -_change(one[1])):
-            noted = made[name].facts.get("journal") if name in indexed and name in made else None
+            noted = (
+                stored[name].facts.get("journal") if name in indexed and name in stored else None
+            )
             if noted != state:
                 turns = journal.turns_after(name, _change(noted) if noted else 0, left)
                 left -= len(turns)

@@ -49,11 +49,11 @@ def activity(memory: Searchable, project: str | None = None) -> list[ProjectActi
     """
     corpus = memory.corpus("sessions")
     roots = project_roots(memory)
-    found: dict[str, ProjectActivity] = {}
+    activities: dict[str, ProjectActivity] = {}
     for number, times in _times_of_sessions(corpus, corpus.scope(project)):
         key = corpus.sessions[number]
         root = roots.get(key.project, "")
-        of = found.setdefault(key.project, ProjectActivity(key.project, root))
+        of = activities.setdefault(key.project, ProjectActivity(key.project, root))
         of.sessions += 1
         of.turns += len(times)
         of.agents[key.agent] += 1
@@ -62,24 +62,26 @@ def activity(memory: Searchable, project: str | None = None) -> list[ProjectActi
         of.turns_by_hour.update((time.weekday(), time.hour) for time in timed)
         if timed:
             of.sessions_by_day[min(timed).date()] += 1
-    return sorted(found.values(), key=lambda each: (each.last_day, each.project), reverse=True)
+    return sorted(
+        activities.values(), key=lambda entry: (entry.last_day, entry.project), reverse=True
+    )
 
 
 def changed_files(memory: Searchable, project: str, most: int) -> list[tuple[str, int]]:
     """Return the files that most sessions of a project changed, with the number of sessions."""
     rows = memory.lake.read_partition(SESSION_SUMMARIES, project, ["files_modified"]).to_pylist()
     counts = Counter(path for row in rows for path in set(row["files_modified"]))
-    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:most]
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
 
 
 def most_changed_files(memory: Searchable, most: int) -> list[tuple[str, str, int]]:
     """Return project, path and number of sessions of the files that most sessions changed."""
-    found = [
+    changes = [
         (project, path, count)
         for project in memory.lake.projects(SESSION_SUMMARIES)
         for path, count in changed_files(memory, project, most)
     ]
-    return sorted(found, key=lambda each: (-each[2], each[:2]))[:most]
+    return sorted(changes, key=lambda change: (-change[2], change[:2]))[:most]
 
 
 def weeks(counts: Counter[date], last: date, number: int) -> list[tuple[date, int]]:

@@ -60,7 +60,7 @@ class Entry:
     @property
     def calls(self) -> int:
         """The calls of a subagent, and of those that it started."""
-        return sum(each.calls + (each.kind == "call") for each in self.entries)
+        return sum(entry.calls + (entry.kind == "call") for entry in self.entries)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Conversations:
         turns = self.turns(project, session_id)
         wanted = turn if turn is not None else self._turn_of(named)
         if first is None:
-            places = [at for at, each in enumerate(turns) if each.turn_index == wanted]
+            places = [at for at, exchange in enumerate(turns) if exchange.turn_index == wanted]
             first = max(0, places[0] - 3) if places else 0
         first = min(max(first, 0), len(turns) - 1)
         chosen = turns[first : first + most]
@@ -136,31 +136,31 @@ class Conversations:
             plain(summaries[0]) if summaries else {},
             facts.get("copied_from", ()),
             facts.get("copied_prompts", 0),
-            [self._shown(each, beside.get(each.turn_index, [])) for each in chosen],
+            [self._shown(exchange, beside.get(exchange.turn_index, [])) for exchange in chosen],
             first,
             first + len(chosen),
             len(turns),
             wanted,
         )
 
-    def outline(self, found: Conversation, most: int) -> list[tuple[int, str]]:
+    def outline(self, conversation: Conversation, most: int) -> list[tuple[int, str]]:
         """Return the index of each turn of a session, and what was asked in it on one line; of a
         longer session `most` turns around those that are shown."""
-        turns = self.turns(found.project, found.session_id)
-        middle = (found.first + found.end) // 2
+        turns = self.turns(conversation.project, conversation.session_id)
+        middle = (conversation.first + conversation.end) // 2
         first = max(0, min(middle - most // 2, len(turns) - most))
         return [
             (turn.turn_index, one_line(turn.prompt.text, _HEAD) if turn.prompt else "")
             for turn in turns[first : first + most]
         ]
 
-    def with_text(self, found: Conversation, text: str) -> list[tuple[int, int, str]]:
+    def with_text(self, conversation: Conversation, text: str) -> list[tuple[int, int, str]]:
         """Return the index of each turn of a session in which a text stands, in any case and over
         any blanks, how often it does, and what stands around it first, on one line."""
         words = text.split()
         pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
         places = []
-        for turn in self.turns(found.project, found.session_id) if words else ():
+        for turn in self.turns(conversation.project, conversation.session_id) if words else ():
             hits = [hit for record in turn.records for hit in pattern.finditer(record.text)]
             if hits:
                 said, start = hits[0].string, hits[0].start()
@@ -169,9 +169,9 @@ class Conversations:
                 places.append((turn.turn_index, len(hits), one_line(around, 2 * _HEAD)))
         return places
 
-    def models(self, found: Conversation) -> list[str]:
+    def models(self, conversation: Conversation) -> list[str]:
         """Return the models that answered in a session, the one that answered most first."""
-        turns = self.turns(found.project, found.session_id)
+        turns = self.turns(conversation.project, conversation.session_id)
         return answering_models(record.model for turn in turns for record in turn.records)
 
     def record(self, any_id: str, seq: int, agent_id: str | None) -> RedactedRecord:
@@ -233,10 +233,12 @@ def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:
     """Return the records of a turn as entries: results joined to their calls (which a file may have
     after them), the records of each subagent in one entry where they begin."""
     ordered = list(records)
-    parents = {each.spawned_agent_id: each.agent_id for each in ordered if each.spawned_agent_id}
+    parents = {
+        member.spawned_agent_id: member.agent_id for member in ordered if member.spawned_agent_id
+    }
     own: dict[str | None, list[Entry]] = {None: []}
     # A side question makes the turn of its agent's own.
-    own |= {each.agent_id: own[None] for each in ordered if each.kind == "prompt"}
+    own |= {member.agent_id: own[None] for member in ordered if member.kind == "prompt"}
     calls: dict[str, Entry] = {}
     for record in ordered:
         if record.agent_id not in own:

@@ -84,10 +84,10 @@ def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
     met: dict[str, list[_Met]] = {}
     for of_project, session_id in _worth_reading(memory, projects, asked.sessions):
         session = whole_session(memory, of_project, session_id, calls_and_prompts)
-        for each in _errors_of(session) if session is not None else ():
-            met.setdefault(each.key, []).append(each)
+        for error in _errors_of(session) if session is not None else ():
+            met.setdefault(error.key, []).append(error)
     shared = [
-        sorted(group, key=lambda each: each.time, reverse=True)
+        sorted(group, key=lambda error: error.time, reverse=True)
         for group in met.values()
         if len(group) >= asked.sessions
     ]
@@ -100,15 +100,15 @@ def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
 
 def _answer(group: Sequence[_Met]) -> dict[str, Any]:
     newest = group[0]
-    endings = [asdict(each.ending) for each in group if each.ending is not None]
+    endings = [asdict(error.ending) for error in group if error.ending is not None]
     return {
         "error": newest.error,
         "command": newest.command,
         "sessions": len(group),
         "ended": len(endings),
         "last": newest.time or None,
-        "projects": list(dict.fromkeys(each.project for each in group)),
-        "turns": [each.turn_id for each in group],
+        "projects": list(dict.fromkeys(error.project for error in group)),
+        "turns": [error.turn_id for error in group],
         "endings": endings[:_LISTED],
     }
 
@@ -122,7 +122,7 @@ def _worth_reading(
     for name in projects or memory.lake.projects(SESSION_SUMMARIES):
         for rows in memory.lake.select(SESSION_SUMMARIES, name, columns, _with_errors, columns):
             for row in rows.to_pylist():
-                texts = [str(each["text"]) for each in row["errors"]]
+                texts = [str(error["text"]) for error in row["errors"]]
                 keys[name, row["session_id"]] = {key for text in texts for key in _tail_keys(text)}
     counts = Counter(key for of_session in keys.values() for key in of_session)
     return [
@@ -170,22 +170,22 @@ def _errors_of(session: SessionTurns) -> Iterator[_Met]:
 def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> Ending | None:
     """Return how the failure of a run ended: by the first later run that covers it and worked."""
     failed, later = runs[place], runs[place + 1 :]
-    found = next((each for each in later if not each.failed and each.covers(failed)), None)
-    if found is None:
+    success = next((run for run in later if not run.failed and run.covers(failed)), None)
+    if success is None:
         return None
-    between = later[: later.index(found)]
+    between = later[: later.index(success)]
     ran = [
-        str(shown(each.segment))
-        for each in between
-        if not each.failed and each.segment is not None and not _only_looks(each.segment)
+        str(shown(run.segment))
+        for run in between
+        if not run.failed and run.segment is not None and not _only_looks(run.segment)
     ]
-    worked = str(shown(found.segment)) if found.segment is not None else found.key[0]
-    places = {(each.agent_id, each.seq): at for at, each in enumerate(session.records)}
-    first, end = (places[each.record.agent_id, each.record.seq] for each in (failed, found))
+    worked = str(shown(success.segment)) if success.segment is not None else success.key[0]
+    places = {(row.agent_id, row.seq): at for at, row in enumerate(session.records)}
+    first, end = (places[run.record.agent_id, run.record.seq] for run in (failed, success))
     changed = touched(session, session.records[first:end]).modified
     return Ending(
         session.session_id,
-        found.turn.id,
+        success.turn.id,
         one_line(worked, _COMMAND_LIMIT),
         list(dict.fromkeys(ran))[-_LISTED:],
         [str(path) for path in changed[:_LISTED]],

@@ -55,13 +55,15 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
         projects, asked = [project], replace(asked, session=session_id, machine=True, hidden=True)
     pinned = pins_by_session(memory)
     every = counted_sessions(memory.catalog, projects)
-    agents = {(each.project, each.session_id): each.agent for each in every}
+    agents = {(session.project, session.session_id): session.agent for session in every}
     rows = _rows(memory, projects, agents, with_files=asked.file is not None)
     matching = [row for row in rows if _passes(row, asked)]
     matching = [row for row in matching if not asked.pinned or _pin_key(row) in pinned]
     hidden = frozenset() if asked.hidden else memory.hidden.all()
     passing = [row for row in matching if (row["project"], row["session_id"]) not in hidden]
-    of_persons = {(each.project, each.session_id) for each in every if each.whose == "persons"}
+    of_persons = {
+        (session.project, session.session_id) for session in every if session.whose == "persons"
+    }
     listed = [
         row for row in passing if asked.machine or (row["project"], row["session_id"]) in of_persons
     ]
@@ -104,7 +106,7 @@ def _newest(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], int]:
     spans = sorted(spans, key=lambda span: (span[3] or "", span[1]), reverse=True)
     of_persons = sessions_of_persons(memory.catalog) - memory.hidden.all()
     listed = [span for span in spans if span[:2] in of_persons]
-    newest = [(*each[:2], _moment(each[2]), _moment(each[3])) for each in listed[:most]]
+    newest = [(*entry[:2], _moment(entry[2]), _moment(entry[3])) for entry in listed[:most]]
     return [plain(_told(memory, span)) for span in newest], len(listed)
 
 
@@ -120,7 +122,9 @@ def _rows(
     summarized: dict[str, dict[str, dict[str, Any]]] = {}
     columns = ["session_id", "project", "agent", "started_at", "ended_at"]
     columns += ["files_read", "files_modified"] if with_files else []
-    spans = (span for each in projects or (None,) for span in memory.catalog.products.spans(each))
+    spans = (
+        span for project in projects or (None,) for span in memory.catalog.products.spans(project)
+    )
     for of_project, session_id, first, last in spans:
         if of_project not in summarized:
             rows = memory.lake.unordered(SESSION_SUMMARIES, of_project, columns)
@@ -162,7 +166,7 @@ def _of_turns(memory: Searchable, span: _Span) -> dict[str, Any]:
         "ended_at": ended,
         "duration_seconds": (ended - started).total_seconds() if started and ended else 0.0,
         "turns": len({turn["turn_id"] for turn in turns}),
-        "prompts": len({each["turn_id"] for each in prompts}),
+        "prompts": len({prompt["turn_id"] for prompt in prompts}),
         "git_branch": "",
         "commits": (),
         "files_read": files,
@@ -191,7 +195,7 @@ def _described(memory: Searchable, listed: Mapping[str, Any]) -> dict[str, Any]:
     records = rows_of(memory.lake, REDACTED_RECORDS, row["project"], session_id, ["model"])
     described = plain(row) | {
         "short_id": short_id(memory, session_id),
-        "models": answering_models(each["model"] for each in records),
+        "models": answering_models(record["model"] for record in records),
         "usage": session_usage(memory.lake, row["project"], session_id),
         "commits": list(row["commits"]),
         "files_modified": list(row["files_modified"]),

@@ -193,11 +193,13 @@ def _together(lines: Sequence[_Line]) -> list[str]:
 def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
     """Yield the lines of each kind in turn, of each kind the newest first."""
     worth = [
-        each for each in sessions if each.did_something or (each is sessions[0] and each.has_topic)
+        session
+        for session in sessions
+        if session.did_something or (session is sessions[0] and session.has_topic)
     ]
-    worth = worth or [each for each in sessions if each.has_topic]
+    worth = worth or [session for session in sessions if session.has_topic]
     kinds = {
-        _DID: (_told(each, sessions) for each in worth[:_SESSIONS]),
+        _DID: (_told(session, sessions) for session in worth[:_SESSIONS]),
         _LEFT: _left_open(sessions),
         _FAILS: _failing(sessions),
         _ASKED: _instructions(stores, sessions),
@@ -215,7 +217,7 @@ def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
 def _newest(stores: Stores, projects: Sequence[str]) -> list[_Session]:
     """Return the newest sessions of projects and their working trees, in which a person asked
     for something and that nobody hid, the last one first."""
-    trees = (tree for each in projects for tree in with_worktrees(stores.catalog, each))
+    trees = (tree for project in projects for tree in with_worktrees(stores.catalog, project))
     names = list(dict.fromkeys(trees))
     of_persons = sessions_of_persons(stores.catalog, names)
     hidden = stores.hidden.all()
@@ -232,7 +234,7 @@ def _newest(stores: Stores, projects: Sequence[str]) -> list[_Session]:
             break
         for row in rows_of(stores.lake, SESSION_SUMMARIES, name, session_id):
             sessions.append(_Session(stores, row))
-    sessions.sort(key=lambda each: each.row["ended_at"] or _FIRST, reverse=True)
+    sessions.sort(key=lambda project: project.row["ended_at"] or _FIRST, reverse=True)
     return sessions
 
 
@@ -286,7 +288,7 @@ def _changed(session: _Session, sessions: Sequence[_Session]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 4 else ""
     shown = ", ".join(names[: 3 if more else 4])
     later = sessions[: sessions.index(session)]
-    untouched = not any(each.files & session.files or each.row["commits"] for each in later)
+    untouched = not any(newer.files & session.files or newer.row["commits"] for newer in later)
     is_open = untouched and session.ended.committed_nothing
     return f"Changed {shown}{more}{' (no commit in it)' if is_open else ''}"
 
@@ -303,19 +305,19 @@ def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
     in it, or by a later session on its branch, where the records tell."""
     rows = rows_of(session.stores.lake, SESSION_COMMITS, *session.key)
     # Rows that an earlier version made do not say what was replaced.
-    named = [each for each in rows if each["subject"] and each["commit"]]
-    timed = [each for each in named if each["timestamp"] and not each.get("replaced_by")]
+    named = [row for row in rows if row["subject"] and row["commit"]]
+    timed = [row for row in named if row["timestamp"] and not row.get("replaced_by")]
     count = len(session.row["commits"])
     many = f"{count} commits, the last" if count > 1 else "Commit"
     if not timed:
         subject = str(session.row["commits"][-1]).partition(" ")[2]
         return f'{many} "{one_line(subject, _TITLE)}"'
-    last = max(timed, key=lambda each: each["timestamp"])
+    last = max(timed, key=lambda commit: commit["timestamp"])
     later = sessions[: sessions.index(session)]
     state = ""
     if any(at >= last["timestamp"] for at in session.ended.pushes):
         state = "pushed"
-    elif any(each.branch == session.branch and each.ended.pushes for each in later):
+    elif any(newer.branch == session.branch and newer.ended.pushes for newer in later):
         state = "pushed later"
     elif session.ended.closing is not None and not session.ended.may_have_pushed:
         state = "not pushed in it"  # else its record may break off before
@@ -352,9 +354,9 @@ def _open(sessions: Sequence[_Session]) -> Iterator[tuple[_Session, str]]:
     told = 0
     for place, session in enumerate(sessions[: 2 * _SESSIONS]):
         later = sessions[:place]
-        if told == _OPEN_ENDS or any(each.goes_on_with(session) for each in later):
+        if told == _OPEN_ENDS or any(newer.goes_on_with(session) for newer in later):
             continue
-        left = [text for text in _left(session) if not any(each.is_about(text) for each in later)]
+        left = [text for text in _left(session) if not any(newer.is_about(text) for newer in later)]
         for text in left[:_OF_ONE][: _OPEN_ENDS - told]:
             told += 1
             yield session, one_line(text, _QUOTED)
@@ -446,7 +448,7 @@ def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
     return _Ended(
         join("\n\n", closing) if closing else None,
         pushes,
-        any(_MAY_PUSH.search(each or "") and not _PUSH.search(each) for each in commands),
+        any(_MAY_PUSH.search(command or "") and not _PUSH.search(command) for command in commands),
         is_known and not any("commit" in (command or "") for command in commands),
     )
 

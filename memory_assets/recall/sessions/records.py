@@ -152,8 +152,8 @@ def record_page(stores: Stores, asked: ShowRequest) -> dict[str, Any]:
     Raises:
         ConfigurationError: there is no such page.
     """
-    found = records_behind(stores, asked.id, asked.around, subagents=asked.subagents)
-    pages = list(_pages(found))
+    records = records_behind(stores, asked.id, asked.around, subagents=asked.subagents)
+    pages = list(_pages(records))
     if asked.page > len(pages):
         raise ConfigurationError(f"there is no page {asked.page}; the last is {len(pages)}")
     return {"records": pages[asked.page - 1], "page": asked.page, "pages": len(pages)}
@@ -170,13 +170,13 @@ def _entries(
     if agent_id is None or subagents:
         yield from (_entry(turn_id, record) for record in records)
         return
-    calls = Counter(str(each.tool_name) for each in records if each.kind == "tool_use")
-    made = ", ".join(f"{name} {count}" for name, count in calls.most_common())
+    calls = Counter(str(record.tool_name) for record in records if record.kind == "tool_use")
+    tools = ", ".join(f"{name} {count}" for name, count in calls.most_common())
     yield {
         **_entry(turn_id, records[0]),
         **{"kind": "subagent", "subtype": "", "tool": "", "is_error": False, "diff": None},
-        **{"paths": [], "redactions": sum(each.redactions for each in records)},
-        "text": f"{counted(len(records), 'record')}{f', calls: {made}' if made else ''}",
+        **{"paths": [], "redactions": sum(record.redactions for record in records)},
+        "text": f"{counted(len(records), 'record')}{f', calls: {tools}' if tools else ''}",
     }
 
 
@@ -207,8 +207,8 @@ def as_diff(call: str) -> str | None:
 def edits_of(call: str) -> list[tuple[str, str]]:
     """Return the old and new texts of a call that edits a file."""
     pairs = [
-        (found["old"], found["new"].removesuffix("\n" if found.end() < len(call) else ""))
-        for found in _EDIT.finditer(call)
+        (match["old"], match["new"].removesuffix("\n" if match.end() < len(call) else ""))
+        for match in _EDIT.finditer(call)
     ]
     return pairs or _listed_edits(call) or _searched_edits(call)
 
@@ -238,11 +238,11 @@ def _searched_edits(call: str) -> list[tuple[str, str]]:
 
 def _listed_edits(call: str) -> list[tuple[str, str]]:
     """Return the old and new texts of a call that lists its edits as JSON."""
-    found = _EDITS.search(call)
-    if found is None:
+    match = _EDITS.search(call)
+    if match is None:
         return []
     try:
-        edits = json.loads(found["edits"])
+        edits = json.loads(match["edits"])
     except ValueError:  # cut, or changed by redaction
         return []
     old, new = set(_OLD.split("|")), set(_NEW.split("|"))

@@ -79,7 +79,7 @@ def _present(path: str, session_id: str) -> str:
     since its folder was renamed or its file was put into an archive."""
     plain = plain_name(path)
     others = (plain, *(f"{plain}{ending}" for ending in COMPRESSED)) if path else ()
-    here = next((each for each in (path, *others) if each and not is_gone(each)), "")
+    here = next((other for other in (path, *others) if other and not is_gone(other)), "")
     return here or next(_moved(Path(plain), session_id), path) if path else path
 
 
@@ -87,8 +87,8 @@ def _moved(path: Path, session_id: str) -> Iterator[str]:
     """Yield the files of a session below the directories that its transcript lay in: beside its
     folder (Claude Code, Pi), or in Codex's archive."""
     names = (f"*{glob_escape(session_id)}*.jsonl", f"*{glob_escape(session_id)}*.jsonl.*")
-    places = [path.parent.parent, *(each for each in path.parents if each.name == "sessions")]
-    if archive := next((each for each in path.parents if each.name == "sessions"), None):
+    places = [path.parent.parent, *(parent for parent in path.parents if parent.name == "sessions")]
+    if archive := next((parent for parent in path.parents if parent.name == "sessions"), None):
         places += [archive.parent / "archived_sessions", archive.parent]
     for place in dict.fromkeys(places):
         for name in names:

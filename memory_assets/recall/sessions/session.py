@@ -114,9 +114,9 @@ def session_items(
     lake: Lake, project: str, session_id: str, kinds: tuple[str, ...], *, full: bool
 ) -> list[Item]:
     """Return the items of a session, of these kinds, in its order."""
-    found = list(_items(lake, project, session_id, kinds, full))
-    found.sort(key=lambda item: (item.turn_index, _RANK[item.kind], item.number))
-    return list(_placed(found))
+    entries = list(_items(lake, project, session_id, kinds, full))
+    entries.sort(key=lambda item: (item.turn_index, _RANK[item.kind], item.number))
+    return list(_placed(entries))
 
 
 def commits_that_stand(lake: Lake, project: str, session_id: str) -> list[Item]:

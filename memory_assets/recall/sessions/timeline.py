@@ -337,10 +337,10 @@ def resolve_anchor(memory: Searchable, text: str, project: str | None = None) ->
     said = _PREFIX.fullmatch(text)
     if said is not None:
         by_name = {"file": _file, "commit": _commit, "session": _session, "time": _time}
-        found = by_name[said[1]](memory, said[2].strip(), project)
-        if found is None:
+        anchor = by_name[said[1]](memory, said[2].strip(), project)
+        if anchor is None:
             raise NotFound(f"no {said[1]} {said[2].strip()!r} in memory")
-        return found
+        return anchor
     if "::" in text:
         return anchor_of_id(memory, text)
     if _TURN.fullmatch(text):
@@ -349,8 +349,8 @@ def resolve_anchor(memory: Searchable, text: str, project: str | None = None) ->
     meanings = [_commit, _time]
     meanings.insert(0 if len(text) >= _SESSION_HEAD else 2, _session)
     for meaning in (*meanings, *([_file] if _LIKE_A_FILE.search(text) else [])):
-        if (found := meaning(memory, text, project)) is not None:
-            return found
+        if (anchor := meaning(memory, text, project)) is not None:
+            return anchor
     raise NotFound(f"nothing in memory is called {text!r}; give {_NAMES}")
 
 

@@ -76,9 +76,9 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
     for _, of_project, session_id in naming[:MOST_SESSIONS]:
         session = whole_session(memory, of_project, session_id, needed)
         runs = list(_runs_of(words, all_runs(session))) if session is not None else []
-        for each in runs:
-            if not each.run.failed:
-                variants.setdefault((of_project, each.form), set()).add(each.command)
+        for call in runs:
+            if not call.run.failed:
+                variants.setdefault((of_project, call.form), set()).add(call.command)
         for form, fresh in _worked_in(of_project, runs).items():
             known = worked.setdefault((of_project, form), fresh)
             if known is not fresh:  # of an older session than those before
@@ -90,21 +90,21 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
         one.before = _distinct(one.before)[:_MOST_FAILURES]
         one.variants = len(variants[key])
     best = sorted(worked.values(), key=_use, reverse=True)[: asked.n]
-    order = list(dict.fromkeys(each.project for each in best))
-    best.sort(key=lambda each: order.index(each.project))
-    failed.sort(key=lambda each: each.time or "", reverse=True)
+    order = list(dict.fromkeys(usage.project for usage in best))
+    best.sort(key=lambda use: order.index(use.project))
+    failed.sort(key=lambda use: use.time or "", reverse=True)
     return {
         "tool": asked.tool,
         "project": listed_projects(projects),
-        "commands": [asdict(each) for each in best],
-        "failed": [asdict(each) for each in _distinct(failed)[: asked.n]],
+        "commands": [asdict(usage) for usage in best],
+        "failed": [asdict(failure) for failure in _distinct(failed)[: asked.n]],
         "sessions": min(len(naming), MOST_SESSIONS),
         "sessions_in_all": len(naming),
     }
 
 
-def _use(each: Worked) -> tuple[int, str]:
-    return each.sessions, each.last or ""
+def _use(command: Worked) -> tuple[int, str]:
+    return command.sessions, command.last or ""
 
 
 def _sessions_naming(
@@ -112,7 +112,7 @@ def _sessions_naming(
 ) -> list[tuple[datetime, str, str]]:
     """Return time, project and id of the sessions with a call that may be of the tool, newest
     first: its command has all the words."""
-    found = []
+    timed = []
     columns = ["session_id", "timestamp"]
 
     def naming(rows: Any) -> Any:
@@ -124,8 +124,8 @@ def _sessions_naming(
         ):
             times = rows.group_by("session_id").aggregate([("timestamp", "max")])
             for row in times.to_pylist():
-                found.append((row["timestamp_max"] or UNTIMED, name, row["session_id"]))
-    newest = {(name, session): at for at, name, session in sorted(found)}
+                timed.append((row["timestamp_max"] or UNTIMED, name, row["session_id"]))
+    newest = {(name, session): at for at, name, session in sorted(timed)}
     return sorted(((at, *session) for session, at in newest.items()), reverse=True)
 
 
@@ -182,7 +182,7 @@ def _runs_of(words: Sequence[str], runs: Iterable[Run]) -> Iterator[_ToolRun]:
                 yield _ToolRun(run, one_line(run.key[0]), name, name)
             continue
         parts = [run.segment] if run.failed else [run.segment, *segments(run.record.command)]
-        part = next((each for each in parts if _is_of(each, words)), None)
+        part = next((part for part in parts if _is_of(part, words)), None)
         if part is not None:
             verb = next((str(word) for word in part.arguments), "")
             yield _ToolRun(run, _command(part), form_of(part), f"{part.program} {verb}")
@@ -209,27 +209,27 @@ def _is_of(segment: Segment, words: Sequence[str]) -> bool:
 
 def _worked_in(project: str, runs: Sequence[_ToolRun]) -> dict[str, Worked]:
     """Return the commands that worked in one session by form, with what had failed before."""
-    found: dict[str, Worked] = {}
+    worked: dict[str, Worked] = {}
     open_failures: dict[str, list[Failure]] = {}
-    for each in runs:
-        if each.run.failed:
-            open_failures.setdefault(each.verb, []).insert(0, each.failure)
+    for call in runs:
+        if call.run.failed:
+            open_failures.setdefault(call.verb, []).insert(0, call.failure)
             continue
-        one = found.setdefault(each.form, Worked(project, each.command, sessions=1))
+        one = worked.setdefault(call.form, Worked(project, call.command, sessions=1))
         one.times += 1
-        one.command, one.last, one.turn_id = each.command, each.time, each.run.turn.id
-        one.before = [*open_failures.pop(each.verb, []), *one.before]
-    return found
+        one.command, one.last, one.turn_id = call.command, call.time, call.run.turn.id
+        one.before = [*open_failures.pop(call.verb, []), *one.before]
+    return worked
 
 
 def _never_worked(runs: Sequence[_ToolRun]) -> Iterator[Failure]:
-    last = {each.verb: each for each in runs}
-    yield from (each.failure for each in last.values() if each.run.failed)
+    last = {run.verb: run for run in runs}
+    yield from (call.failure for call in last.values() if call.run.failed)
 
 
 def _distinct(failures: Iterable[Failure]) -> list[Failure]:
     """Return the failures without those that repeat the command and error of an earlier one."""
     distinct: dict[tuple[str, str], Failure] = {}
-    for each in failures:
-        distinct.setdefault((each.command, each.error), each)
+    for failure in failures:
+        distinct.setdefault((failure.command, failure.error), failure)
     return list(distinct.values())

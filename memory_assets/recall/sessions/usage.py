@@ -84,11 +84,11 @@ def usages(
 
 
 def _with_titles(memory: Searchable, groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    titles = memory.titles([(each["project"], each["name"]) for each in groups])
+    titles = memory.titles([(group["project"], group["name"]) for group in groups])
     return [
-        {**each, "short_id": short_id(memory, name), "title": titles.get(name, "")}
-        for each in groups
-        for name in [each["name"]]
+        {**group, "short_id": short_id(memory, name), "title": titles.get(name, "")}
+        for group in groups
+        for name in [group["name"]]
     ]
 
 
@@ -124,8 +124,8 @@ def usage_over_time(memory: Searchable) -> UsageOverTime:
     )
 
 
-def _most_first(found: Mapping[str, Counter[date]]) -> dict[str, Counter[date]]:
-    return dict(sorted(found.items(), key=lambda each: -each[1].total()))
+def _most_first(counts: Mapping[str, Counter[date]]) -> dict[str, Counter[date]]:
+    return dict(sorted(counts.items(), key=lambda pair: -pair[1].total()))
 
 
 def _entries(rows: Iterable[Mapping[str, Any]], by: str) -> list[dict[str, Any]]:

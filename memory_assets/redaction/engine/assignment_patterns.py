@@ -72,16 +72,16 @@ def assignment_triggers() -> tuple[Trigger, ...]:
 
     A report of a trigger with `is_token` counts only if `may_be_token` is true as well.
     """
-    found = [
+    triggers = [
         Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
         Trigger(rb":[ \t]{0,4}[\"']?(?i:secret)[\"' \t,]{0,20}(?:[\r\n]|\z)", ASSIGNED, 40),
         Trigger(rb"(?:PASSWORD|password)[ \t]{1,8}['\"]", ASSIGNED, 24),
         Trigger(rb"#define [A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
     ]
     try:
-        return (*found, *_after_names())
+        return (*triggers, *_after_names())
     except CannotWiden:
-        return (*found, Trigger(_KEYWORD.encode(), ASSIGNED, _PLAIN_KEYWORD))
+        return (*triggers, Trigger(_KEYWORD.encode(), ASSIGNED, _PLAIN_KEYWORD))
 
 
 def _after_names() -> Iterator[Trigger]:
@@ -142,9 +142,9 @@ def _after_keyword(group: str) -> Widened:
     if not nodes or nodes[0][1][0] != groups.get("name"):
         raise CannotWiden("a name was expected first")
 
-    def kept(found: Sequence[Node]) -> list[Node]:
+    def kept(nodes: Sequence[Node]) -> list[Node]:
         result: list[Node] = []
-        for code, value in found:
+        for code, value in nodes:
             if is_branch(code):
                 value = (value[0], [b for b in value[1] if _leading(b, names) == group])
             elif is_group(code) and len(value[3]) == 1:

@@ -77,7 +77,7 @@ def is_group(code: Any) -> bool:
 
 
 def _resolved(nodes: Iterable[Node], groups: dict[int, Node]) -> list[Node]:
-    found: list[Node] = []
+    resolved: list[Node] = []
     for code, value in nodes:
         if code is _codes.GROUPREF and value in groups:
             code, value = groups[value]
@@ -89,8 +89,8 @@ def _resolved(nodes: Iterable[Node], groups: dict[int, Node]) -> list[Node]:
             value = (value[0], [_resolved(branch, groups) for branch in value[1]])
         elif code in _REPEATS:
             value = (*value[:2], _resolved(value[2], groups))
-        found.append((code, value))
-    return found
+        resolved.append((code, value))
+    return resolved
 
 
 def _shortest(nodes: list[Node]) -> list[Node]:
@@ -171,9 +171,9 @@ def _characters(code: Any, value: Any, flags: int) -> frozenset[int]:
         matches = _compiler.compile(node, flags | re.DOTALL).match
         written = map(int, _NUMBER.findall(key))
         beyond = [chr(code) for code in written if 127 < code <= sys.maxunicode]
-        found = {byte for byte in range(128) if matches(chr(byte))}
+        matched = {byte for byte in range(128) if matches(chr(byte))}
         _MATCHED[key] = frozenset(
-            found | {_STAND_IN} if any(map(matches, (*_BEYOND_ASCII, *beyond))) else found
+            matched | {_STAND_IN} if any(map(matches, (*_BEYOND_ASCII, *beyond))) else matched
         )
     return _MATCHED[key]
 

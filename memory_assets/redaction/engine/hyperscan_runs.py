@@ -64,11 +64,11 @@ class RunClues:
         self,
         data: bytes,
         ends: Reports,
-        found: dict[int, tuple[int, int]],
+        run_ends: dict[int, tuple[int, int]],
         contexts: Callable[[bytes], Reports],
         shapes: Callable[[bytes], Reports],
     ) -> int:
-        """Add the runs that may be more than a name with a number in it to `found`; return
+        """Add the runs that may be more than a name with a number in it to `run_ends`; return
         `ENCODED` if base64 around one of them decodes to text, else 0.
 
         `contexts` and `shapes` scan for the triggers of these names.
@@ -110,7 +110,7 @@ class RunClues:
                     reports.clear()
                     what |= TOKENS
             if what:
-                found[start] = (end, what | found[start][1] if start in found else what)
+                run_ends[start] = (end, what | run_ends[start][1] if start in run_ends else what)
         return asks
 
     def _named(self, before: bytes, reports: Reports) -> int:

@@ -109,16 +109,16 @@ class HyperscanTriggers:
         ends = runs(data)
         if not (reports or ends):
             return Clues(asks=asks, joints=line_ends) if asks else NO_CLUES
-        found: dict[int, tuple[int, int]] = {}
+        run_ends: dict[int, tuple[int, int]] = {}
         structure: list[tuple[int, Trigger]] = []
         if reports:
-            asks |= self._sort(data, reports, structure, found)
+            asks |= self._sort(data, reports, structure, run_ends)
         if ends:
-            asks |= self._run_clues.find(data, ends, found, contexts, shapes)
+            asks |= self._run_clues.find(data, ends, run_ends, contexts, shapes)
             ends.clear()
-        if not (structure or found):
+        if not (structure or run_ends):
             return Clues(asks=asks, joints=line_ends) if asks else NO_CLUES
-        found_runs = [(start, *found[start]) for start in sorted(found)] if found else ()
+        found_runs = [(start, *run_ends[start]) for start in sorted(run_ends)] if run_ends else ()
         if not structure:
             return Clues(runs=found_runs, asks=asks, joints=line_ends)
         places = self._structured(data, structure, keywords)
@@ -129,10 +129,10 @@ class HyperscanTriggers:
         data: bytes,
         reports: Reports,
         structure: list[tuple[int, Trigger]],
-        found: dict[int, tuple[int, int]],
+        run_ends: dict[int, tuple[int, int]],
     ) -> int:
         """Sort reports: structural positions into `structure`, runs that may be tokens into
-        `found`; return the flags of further searches (`Clues.asks`)."""
+        `run_ends`; return the flags of further searches (`Clues.asks`)."""
         asks = 0
         tokens: list[tuple[int, Trigger]] = []
         triggers, first = self._triggers, len(self._asks)
@@ -148,7 +148,7 @@ class HyperscanTriggers:
                 structure.append((end, trigger))
         reports.clear()
         if tokens:
-            _token_runs(data, tokens, found)
+            _token_runs(data, tokens, run_ends)
         return asks
 
     def _structured(
@@ -170,13 +170,13 @@ class HyperscanTriggers:
             begin = end - trigger.back
             if trigger.kind == ASSIGNED:
                 begin = max(begin, searched, 0)
-                found = keyword_scan(data[begin:end])
-                for stop, keyword in found:
+                hits = keyword_scan(data[begin:end])
+                for stop, keyword in hits:
                     position = begin + stop - self._keywords[keyword].back
                     if position > last:
                         keywords.append(position)
                         last = position
-                found.clear()
+                hits.clear()
                 searched = end - _LONGEST_KEYWORD
             elif trigger.kind == ANCHORED:
                 begin = max(begin, 0)
@@ -248,7 +248,7 @@ def _scan(databases: Databases, name: str) -> Callable[[bytes], Reports]:
 
 
 def _token_runs(
-    data: bytes, reports: Iterable[tuple[int, Trigger]], found: dict[int, tuple[int, int]]
+    data: bytes, reports: Iterable[tuple[int, Trigger]], run_ends: dict[int, tuple[int, int]]
 ) -> None:
     """Add the runs in which, or directly after which, a token may begin."""
     first = seen = 0
@@ -259,9 +259,9 @@ def _token_runs(
         low = seen if begin < seen else left_edge(data, begin)
         for run in _RUN.finditer(data, low, end + trigger.slack + SHORTEST_RUN):
             start, stop = run.span()
-            if start in found:
+            if start in run_ends:
                 continue
             whole = _TOKEN_CHARACTERS.match(data, stop)
             stop = whole.end() if whole else stop
-            found[start] = (stop, TOKENS)
+            run_ends[start] = (stop, TOKENS)
             first, seen = start, stop

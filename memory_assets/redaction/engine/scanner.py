@@ -143,7 +143,7 @@ class Scanner:
             return []
         end = Deadline(_SECONDS + len(text) * _SECONDS_PER_CHARACTER, self._clock)
         try:
-            found = [
+            spans = [
                 part
                 for span in self._confirmed(text, clues, end)
                 if not _TAG.match(text, span.start)
@@ -152,9 +152,9 @@ class Scanner:
             _check(end)
         except _OutOfOwnTime:
             return [Span(0, len(text), TIMED_OUT)]
-        if not found:
-            return found
-        return merge(_repeated(text, [_whole(text, span) for span in merge(found)]))
+        if not spans:
+            return spans
+        return merge(_repeated(text, [_whole(text, span) for span in merge(spans)]))
 
     def _confirmed(self, text: str, clues: Clues, end: Deadline) -> Iterator[Span]:
         if clues.keywords:
@@ -269,7 +269,7 @@ def load_scanner(
         return Scanner(formats, anchored)
     from memory_assets.redaction.engine.hyperscan_triggers import HyperscanTriggers
 
-    templates = [template for each in formats for template in each.templates]
+    templates = [template for token_format in formats for template in token_format.templates]
     try:
         triggers = HyperscanTriggers(templates, anchored, cache or user_cache_dir())
     except ImportError as error:
@@ -325,11 +325,11 @@ def _whole(text: str, span: Span) -> Span:
     return Span(*whole_value(text, span.start, span.end), span.rule)
 
 
-def _repeated(text: str, found: list[Span]) -> list[Span]:
-    """Return `found` and every other occurrence of a found value."""
-    long_enough = (span for span in sorted(found) if span.end - span.start >= 12)
+def _repeated(text: str, spans: list[Span]) -> list[Span]:
+    """Return `spans` and every other occurrence of a found value."""
+    long_enough = (span for span in sorted(spans) if span.end - span.start >= 12)
     seen = {text[span.start : span.end]: span.rule for span in long_enough}
-    everywhere = list(found)
+    everywhere = list(spans)
     affordable = max(_MOST_COMPARED // len(text), 64)
     for value, rule in islice(seen.items(), affordable):
         position = text.find(value)

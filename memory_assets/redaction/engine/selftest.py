@@ -87,10 +87,10 @@ def run_self_test(
     for name, text, secret in (*structural_canaries(), *contexts.samples()):
         _expect(scanner, name, text, secret)
     for number, text in enumerate(BENIGN):
-        found = scanner.scan(text)
-        if found:
+        spans = scanner.scan(text)
+        if spans:
             raise RedactionUnavailable(
-                f"redaction rule {found[0].rule} touches harmless text number {number}"
+                f"redaction rule {spans[0].rule} touches harmless text number {number}"
             )
 
 

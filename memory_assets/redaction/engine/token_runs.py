@@ -131,45 +131,45 @@ class TokenIndex:
 
     def find(self, text: str, start: int, end: int, has_digit: bool) -> list[Found]:
         """Return (start, end, rule) of the tokens that begin in or just before a run."""
-        found: list[Found] = []
+        tokens: list[Found] = []
         bucket = self._inside.get(text[start : start + 2])
         if bucket is not None:
-            bucket.match(text, start, found)
+            bucket.match(text, start, tokens)
         begin = start
         before = text[start - 1] if start else " "
         if before in self._outside_ends:
-            self._find_led(text, start, found)
+            self._find_led(text, start, tokens)
         elif before in _ESCAPES:
             begin = _after_escape(text, start)
             bucket = self._inside.get(text[begin : begin + 2])
             if bucket is not None:
-                bucket.match(text, begin, found)
+                bucket.match(text, begin, tokens)
         if has_digit:
             if before in _JOINTS:
-                self._find_short(text, start, found)
+                self._find_short(text, start, tokens)
             for separator in self._after_separator.finditer(text, start, end):
                 bucket = self._inside[text[separator.end() : separator.end() + 2]]
-                bucket.match(text, separator.end(), found)
+                bucket.match(text, separator.end(), tokens)
             if text[end : end + 1] in (".", ":") or 33 < end - start < 100:
-                self._shapes.match(text, begin, found)
-        return found
+                self._shapes.match(text, begin, tokens)
+        return tokens
 
-    def _find_led(self, text: str, start: int, found: list[Found]) -> None:
+    def _find_led(self, text: str, start: int, tokens: list[Found]) -> None:
         """Add the tokens whose prefix ends directly before a run: `SG.`, `hvs.`."""
         bucket = self._outside.get(text[max(start - 3, 0) : start])
         bucket = bucket or self._outside.get(text[start - 2 : start])
         if bucket is not None:
             for lead in bucket.leads:
                 if start >= lead:
-                    bucket.match(text, start - lead, found)
+                    bucket.match(text, start - lead, tokens)
 
-    def _find_short(self, text: str, start: int, found: list[Found]) -> None:
+    def _find_short(self, text: str, start: int, tokens: list[Found]) -> None:
         """Add the tokens whose first part is too short to be a run: `1234567890:AA...`."""
         hop = start
         while hop > start - 48 and hop and text[hop - 1] in _JOINTS:
             before = _SHORT_RUN.match(text[max(hop - 41, 0) : hop - 1][::-1])
             hop -= 1 + (before.end() if before else 0)
-            self._short.match(text, _after_escape(text, hop), found)
+            self._short.match(text, _after_escape(text, hop), tokens)
 
 
 def may_be_shape(before: bytes, after: bytes, length: int) -> bool:
@@ -203,7 +203,7 @@ class _Bucket:
             )
         )
 
-    def match(self, text: str, position: int, found: list[Found]) -> None:
+    def match(self, text: str, position: int, tokens: list[Found]) -> None:
         """Add the token that begins at `position`, if there is one."""
         token = self._pattern.match(text, position)
         if token is None:
@@ -212,7 +212,7 @@ class _Bucket:
         if values.is_plausible_token(token.group()[len(template.prefix) :]) or values.is_proven(
             name, token.group()
         ):
-            found.append((token.start(), token.end(), name))
+            tokens.append((token.start(), token.end(), name))
 
 
 def _right_edge(template: Template) -> str:

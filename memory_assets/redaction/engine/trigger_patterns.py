@@ -58,9 +58,9 @@ _COLUMNS = words("secret token key auth cred jwt bearer pat dsn sas webhook")
 
 def anchored_triggers(rules: Sequence[AnchoredRule]) -> tuple[Trigger, ...]:
     """Return the triggers of the anchored rules, of cookies and of addresses."""
-    found = [Trigger(b"(?i:cookie)", COOKIE, len("cookie")), Trigger(b"://", ADDRESS, 3)]
-    found.extend(_anchored(number, rule) for number, rule in enumerate(rules))
-    return tuple(found)
+    triggers = [Trigger(b"(?i:cookie)", COOKIE, len("cookie")), Trigger(b"://", ADDRESS, 3)]
+    triggers.extend(_anchored(number, rule) for number, rule in enumerate(rules))
+    return tuple(triggers)
 
 
 def _anchored(number: int, rule: AnchoredRule) -> Trigger:
@@ -80,16 +80,16 @@ def _anchored(number: int, rule: AnchoredRule) -> Trigger:
 
 def mention_triggers() -> tuple[Trigger, ...]:
     """Return the triggers of words for passwords, and of nouns that follow their value."""
-    found = [Trigger(LINKED + b"(?i:" + noun + b")", MENTION, len(noun)) for noun in NOUNS]
-    found.append(Trigger(ENCODER, MENTION, len("base64")))
+    triggers = [Trigger(LINKED + b"(?i:" + noun + b")", MENTION, len(noun)) for noun in NOUNS]
+    triggers.append(Trigger(ENCODER, MENTION, len("base64")))
     for word, whole in MENTIONED:
         source = b"(?i:" + re.escape(word) + b")"
         if whole:
             source = rb"(?:^|[^A-Za-z])" + source + rb"[ \t:=?]"
-        found.append(Trigger(source, MENTION, len(word) + whole))
+        triggers.append(Trigger(source, MENTION, len(word) + whole))
     for word in TOLD:
-        found.append(Trigger(b"(?i:" + re.escape(word) + b")", MENTION, len(word)))
-    return tuple(found)
+        triggers.append(Trigger(b"(?i:" + re.escape(word) + b")", MENTION, len(word)))
+    return tuple(triggers)
 
 
 def table_triggers() -> tuple[Trigger, ...]:
@@ -213,18 +213,18 @@ def context_triggers() -> tuple[Trigger, ...]:
     other vendors. A vendor counts if `begins_word` is true."""
     telling = SPEAKING
     shortest = {w for w in telling if not any(o != w and o in w for o in telling)}
-    found = [Trigger(b"<redacted")]
-    found.extend(Trigger(f"[_\\-](?i:{word})".encode()) for word in sorted(KEYLIKE))
+    triggers = [Trigger(b"<redacted")]
+    triggers.extend(Trigger(f"[_\\-](?i:{word})".encode()) for word in sorted(KEYLIKE))
     for word in sorted(shortest):
         ends = all(other.endswith(word) for other in telling if word in other)
         edge = "s?(?:[^a-z]|$)" if ends else ""
-        found.append(Trigger(f"(?i:{re.escape(word)}){edge}".encode()))
+        triggers.append(Trigger(f"(?i:{re.escape(word)}){edge}".encode()))
     context_words = (word for row in CONTEXT_FORMATS for word in words(row[1]))
     vendors = dict.fromkeys((*VENDORS, *context_words))
     for vendor in sorted(vendors, key=ALSO_WORDS.__contains__, reverse=True):
         kind = ALSO_WORD if vendor in ALSO_WORDS else VENDOR
-        found.append(Trigger(f"(?i:{re.escape(vendor)})".encode(), kind, len(vendor)))
-    return tuple(found)
+        triggers.append(Trigger(f"(?i:{re.escape(vendor)})".encode(), kind, len(vendor)))
+    return tuple(triggers)
 
 
 def begins_word(data: bytes, position: int) -> bool:

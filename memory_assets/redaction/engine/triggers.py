@@ -124,9 +124,9 @@ class PlainTriggers:
 
 
 def _positions(lower: bytes, literal: bytes) -> list[int]:
-    found = []
+    positions = []
     position = lower.find(literal)
     while position >= 0:
-        found.append(position)
+        positions.append(position)
         position = lower.find(literal, position + 1)
-    return found
+    return positions

@@ -125,13 +125,13 @@ def _written_by(pipeline: list[Stage]) -> Iterator[Written]:
     targets = [tuple(_targets(stage)) for stage in pipeline]
     count = sum(map(len, targets))
     if count and max(count, len(pipeline)) > _MOST_TARGETS:
-        every = tuple(dict.fromkeys(path for each in targets for path in each))
+        every = tuple(dict.fromkeys(path for target in targets for path in target))
         parts = [part for stage in pipeline for part in _parts(stage, frozenset(every))]
         if parts:
             yield Written(min(parts)[0], max(end for _, end in parts), every)
         return
     for at, stage in enumerate(pipeline):
-        later = (path for each in targets[at:] for path in each) if count else ()
+        later = (path for target in targets[at:] for path in target) if count else ()
         paths = tuple(dict.fromkeys(later))
         for start, end in _parts(stage, frozenset(paths)):
             yield Written(start, end, paths)

@@ -97,19 +97,19 @@ class ContentPolicy:
         tool = kind_of_tool(record.tool_name)
         if record.kind == "tool_use":
             if tool == "write":
-                found = self._call_cuts(text, record.paths, roots)
+                spans = self._call_cuts(text, record.paths, roots)
             else:
-                found = self._command_text_cuts(text, record.command, roots)
+                spans = self._command_text_cuts(text, record.command, roots)
         elif record.kind == "tool_result":
-            found = self._result_cuts(record, tool, roots)
+            spans = self._result_cuts(record, tool, roots)
         elif record.kind == "attachment" and record.paths and record.subtype != "plan":
-            found = self._whole(text, 0, record.paths, roots)
+            spans = self._whole(text, 0, record.paths, roots)
         else:
-            found = self._section_cuts(text, roots)
+            spans = self._section_cuts(text, roots)
         # what was cut before stays as it is, so that records of the lake can be redacted again
         kept = [
             (start, end)
-            for start, end in found
+            for start, end in spans
             if not _CONTENTS_TAG.fullmatch(text[start:end].strip())
         ]
         return _united(kept) if kept else ()
@@ -252,8 +252,8 @@ def _shell_of(command: str) -> str:
     """Return a command, and the commands that it runs if it is code that calls tools."""
     if not _calls_tools(command):
         return command
-    found = [_unescaped(literal.group()[1:-1])[0] for literal in _literals(command)]
-    return "\n".join((*found, command))
+    shells = [_unescaped(literal.group()[1:-1])[0] for literal in _literals(command)]
+    return "\n".join((*shells, command))
 
 
 def _calls_tools(command: str) -> bool:

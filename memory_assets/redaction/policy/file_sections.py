@@ -102,10 +102,10 @@ def _diff_names(header: re.Match[str]) -> tuple[str, ...]:
     if header["end"]:
         return ()
     if header["names"]:
-        found = header["names"].split()
+        names = header["names"].split()
     else:
-        found = [header["old"].split("\t")[0], header["new"].split("\t")[0]]
-    plain = (re.sub(r"^[abciow]/", "", name.strip('"')) for name in found)
+        names = [header["old"].split("\t")[0], header["new"].split("\t")[0]]
+    plain = (re.sub(r"^[abciow]/", "", name.strip('"')) for name in names)
     return tuple(dict.fromkeys(name for name in plain if name != "/dev/null"))
 
 
@@ -152,8 +152,8 @@ def _may_be_path(name: str) -> bool:
 
 def _match_path(line: str, seen: set[str]) -> tuple[str, int]:
     """Return the wanted path that a line begins with, and where the file's text begins."""
-    if (found := _MATCH.match(line)) and found["path"] in seen:
-        return found["path"], found.end()
+    if (hit := _MATCH.match(line)) and hit["path"] in seen:
+        return hit["path"], hit.end()
     for mark in _NUMBERED.finditer(line, 0, 1_000):
         if line[: mark.start()] in seen:
             return line[: mark.start()], mark.end()

@@ -203,12 +203,12 @@ def _substituted(word: Word, raw: str, caller: str, depth: int) -> Iterator[Stag
 
 
 def _moved(inner: str, shift: int, caller: str | None, depth: int) -> Iterator[Stage]:
-    for found in stages(inner, depth + 1):
+    for stage in stages(inner, depth + 1):
         yield replace(
-            found,
-            words=[Word(w.value, w.start + shift, w.end + shift) for w in found.words],
-            bodies=[(start + shift, end + shift) for start, end in found.bodies],
-            caller=found.caller or caller,
+            stage,
+            words=[Word(w.value, w.start + shift, w.end + shift) for w in stage.words],
+            bodies=[(start + shift, end + shift) for start, end in stage.bodies],
+            caller=stage.caller or caller,
         )
 
 

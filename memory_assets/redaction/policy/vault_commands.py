@@ -226,8 +226,8 @@ def _names(word: str) -> tuple[str, ...]:
     name = _bare(word)
     if name.startswith(("docker-credential-", "git-credential-")):
         name = "-".join(name.split("-")[:2])
-    found = (name, EXTENDS.get(name, ""))
-    return tuple(each for each in found if each in _rows())
+    candidates = (name, EXTENDS.get(name, ""))
+    return tuple(candidate for candidate in candidates if candidate in _rows())
 
 
 def _bare(word: str) -> str:
@@ -243,16 +243,16 @@ def _bare(word: str) -> str:
 
 
 def _arguments(program: str, said: Sequence[str]) -> list[_Argument]:
-    found: list[_Argument] = []
+    arguments: list[_Argument] = []
     skipped = RELEASE_TRACKS.get(program, frozenset())
     for word in said:
         if word[:1] == "-" and len(word) > 1:
-            found.append((word, ()))
+            arguments.append((word, ()))
         elif word not in skipped:
             lower = word.casefold()
             parts = (_SEVERAL.split(part)[0] for part in lower.split(","))
-            found.append((word, (lower, *parts)))
-    return found
+            arguments.append((word, (lower, *parts)))
+    return arguments
 
 
 def _fits(rows: Iterable[_Row], with_value: frozenset[str], arguments: Sequence[_Argument]) -> bool:
@@ -328,7 +328,7 @@ def _next(terms: Sequence[_Term | None], met: int, forms: Sequence[str]) -> Iter
 @cache
 def _rows() -> Mapping[str, list[_Row]]:
     """Return the table's rows by program."""
-    found: dict[str, list[_Row]] = defaultdict(list)
+    by_program: dict[str, list[_Row]] = defaultdict(list)
     for programs, *rest in VAULT_COMMANDS:
         options = [word for word in rest if word[0] == "-" and len(word) > 1]
         without = [word[1:] for word in rest if word[0] == "~"]
@@ -338,8 +338,8 @@ def _rows() -> Mapping[str, list[_Row]]:
             tuple(frozenset(word.split("|")) for word in without),
         )
         for program in programs.split("|"):
-            found[program].append(row)
-    return dict(found)
+            by_program[program].append(row)
+    return dict(by_program)
 
 
 def _term(word: str) -> _Term | None:
@@ -347,12 +347,12 @@ def _term(word: str) -> _Term | None:
         return None
     negated = word.startswith("!")
     alternatives = word.removeprefix("!").split("|")
-    globs = [each for each in alternatives if any(c in each for c in "*?[")]
+    globs = [alternative for alternative in alternatives if any(c in alternative for c in "*?[")]
     return _Term(
         frozenset(alternatives) - frozenset(globs),
         re.compile("|".join(map(translate, globs))) if globs else None,
         negated,
-        tuple(max(re.split(r"\[.*?\]|[*?]", each), key=len) for each in alternatives),
+        tuple(max(re.split(r"\[.*?\]|[*?]", alternative), key=len) for alternative in alternatives),
     )
 
 
@@ -384,7 +384,9 @@ def _pieces(name: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
     """Return, for each command of the table that a name may run, the strings of which it contains
     one, for each of its subcommands."""
     program = PROGRAM_NAMES.get(name, name)
-    rows = (row for each in (program, EXTENDS.get(program, "")) for row in _rows().get(each, ()))
+    rows = (
+        row for command in (program, EXTENDS.get(program, "")) for row in _rows().get(command, ())
+    )
     return tuple(
         tuple(term.pieces for term in row.terms if term is not None and not term.negated)
         for row in rows

@@ -79,14 +79,14 @@ def find_cookies(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
     jar = _COOKIE_JAR.match(text, position)
     if jar is None:
         return [], position
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for cookie in _COOKIE.finditer(text, *jar.span("jar")):
         value = cookie["value"]
         if (values.is_random(value, 10) or is_generated(value, _DRAWN)) and not values.is_reference(
             value
         ):
-            found.append(cookie.span("value"))
-    return found, jar.end()
+            spans.append(cookie.span("value"))
+    return spans, jar.end()
 
 
 def find_kubernetes_secret(text: str, position: int) -> tuple[list[tuple[int, int]], int]:

@@ -93,7 +93,7 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
     if max(kinds) < NameKind.TOKEN:
         return None
     of_login = _are_logins(names, kinds)
-    found = []
+    spans = []
     for _ in range(_MOST_ROWS):
         start = end + 1
         end = _line_end(text, start)
@@ -111,8 +111,8 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
             value = line[slice(*cell)].strip(" \t\r\"'`")
             if 0 <= number < len(kinds) and _is_cell(value, kinds[number], of_login=of_login):
                 begin = text.index(value, start + cell[0])
-                found.append((begin, begin + len(value)))
-    return found, end
+                spans.append((begin, begin + len(value)))
+    return spans, end
 
 
 def _beside_name(text: str, start: int) -> tuple[list[tuple[int, int]], int] | None:
@@ -130,11 +130,11 @@ def _cells_of(line: str, sign: str) -> list[tuple[int, int]]:
     """Return the ranges of a line's cells, which `sign` or, if it is empty, two blanks separate."""
     if not sign:
         return [cell.span() for cell in _ALIGNED.finditer(line)]
-    found, start = [], 0
+    cells, start = [], 0
     for cell in line.split(sign) if line.strip() else ():
-        found.append((start, start + len(cell)))
+        cells.append((start, start + len(cell)))
         start += len(cell) + 1
-    return found
+    return cells
 
 
 def _column(heads: list[tuple[int, int]], cell: tuple[int, int]) -> int:
@@ -158,7 +158,7 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
     if max(kinds) < NameKind.TOKEN:
         return [], ruler
     of_login = _are_logins(names, kinds)
-    found = []
+    spans = []
     for _ in range(_MOST_ROWS):
         start = end + 1
         end = _line_end(text, start)
@@ -170,9 +170,9 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
             value = _undecorated(cell)
             if number < len(kinds) and _is_cell(value, kinds[number], of_login=of_login):
                 begin = text.index(value, at)
-                found.append((begin, begin + len(value)))
+                spans.append((begin, begin + len(value)))
             at += len(cell) + 1
-    return found, end
+    return spans, end
 
 
 def _are_logins(names: list[str], kinds: list[NameKind]) -> bool:
@@ -250,7 +250,7 @@ def _inserted(text: str, insert: re.Match[str]) -> tuple[list[tuple[int, int]], 
         return [], insert.end()
     for_secrets = _OF_SECRETS.search(insert["table"]) is not None
     limit = min(insert.end() + _LONGEST_INSERT, len(text))
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     number, end = 0, insert.end()
     for literal in _literals(text, insert.end(), limit):
         end = literal.end()
@@ -267,8 +267,8 @@ def _inserted(text: str, insert: re.Match[str]) -> tuple[list[tuple[int, int]], 
                 or (for_secrets and values.is_hex(value) and len(value) >= 20)
             )
         if is_secret:
-            found.append(literal.span("text"))
-    return found, end
+            spans.append(literal.span("text"))
+    return spans, end
 
 
 def _literals(text: str, start: int, limit: int) -> Iterator[re.Match[str]]:

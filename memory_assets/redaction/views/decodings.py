@@ -90,12 +90,12 @@ def _of_lines(
     for start, end in lines:
         after_gap = length > 0 and start != position
         position = start
-        for found in escape.finditer(source, start, end):
-            yield Piece(length, position, found.start(), after_gap=after_gap)
-            length += found.start() - position
-            yield Piece(length, *found.span(), per=0)
+        for match in escape.finditer(source, start, end):
+            yield Piece(length, position, match.start(), after_gap=after_gap)
+            length += match.start() - position
+            yield Piece(length, *match.span(), per=0)
             length += 1
-            position = found.end()
+            position = match.end()
             after_gap = False
         yield Piece(length, position, end + 1, after_gap=after_gap)
         length += end + 1 - position
@@ -138,7 +138,7 @@ def percent_decoded(text: str) -> View | None:
 
 def entities_decoded(text: str) -> View | None:
     """Return the lines of `text` that contain entities of HTML, as the characters they are."""
-    return _lines_decoded(text, "&", _ENTITY, lambda found: html.unescape(found.group()))
+    return _lines_decoded(text, "&", _ENTITY, lambda entity: html.unescape(entity.group()))
 
 
 def printable_decoded(text: str) -> View | None:

@@ -169,12 +169,12 @@ def find_secrets(scanner: Scanner, text: str, clues: Clues | None = None) -> lis
 
     `clues` are the result of `scanner.look`, if it was called before.
     """
-    found = _sightings(scanner, text, DEEPEST, scanner.look(text) if clues is None else clues)
-    if not found or "<redacted" not in text:
-        return found
+    edits = _sightings(scanner, text, DEEPEST, scanner.look(text) if clues is None else clues)
+    if not edits or "<redacted" not in text:
+        return edits
     inert = Inert(text)
     kept: list[Edit] = []
-    for edit in found:
+    for edit in edits:
         for start, end in inert.without(edit.start, edit.end):
             if (start, end) == (edit.start, edit.end):
                 kept.append(edit)
@@ -186,37 +186,37 @@ def find_secrets(scanner: Scanner, text: str, clues: Clues | None = None) -> lis
 def _sightings(scanner: Scanner, text: str, depth: int, clues: Clues) -> list[Edit]:
     asks = clues.asks if depth else 0
     coloured = without_terminal_escapes(text) if asks & COLOURED else None
-    found: list[Edit] = []
+    edits: list[Edit] = []
     if coloured is None or "\x1b]" in text:  # a title or link is hidden text
-        found += [Edit(*span, text[span.start : span.end]) for span in scanner.confirm(text, clues)]
+        edits += [Edit(*span, text[span.start : span.end]) for span in scanner.confirm(text, clues)]
     if coloured is not None:
-        return found + _through(coloured, text, scanner, depth)
+        return edits + _through(coloured, text, scanner, depth)
     if asks & _VIEWS:
         for ask, reading in _READINGS:
             if asks & ask:
                 view = reading(text)
                 if view is not None:
-                    found += _through(view, text, scanner, depth)
+                    edits += _through(view, text, scanner, depth)
         view = line_joined(text, clues.joints) if asks & JOINED else None
         if view is not None:
-            found += _through(view, text, scanner, depth)
-    return found
+            edits += _through(view, text, scanner, depth)
+    return edits
 
 
 def _through(view: View, text: str, scanner: Scanner, depth: int) -> list[Edit]:
     """Return the secrets in a view of `text`, as edits of `text`."""
     check_budget()
-    found: list[Edit] = []
+    edits: list[Edit] = []
     clues = scanner.look(view.text)
     if clues is NO_CLUES:
-        return found
+        return edits
     for edit in _sightings(scanner, view.text, depth - 1, clues):
         if edit.rule == TIMED_OUT:  # it stands for what could not be looked at
             return [Edit(0, len(text), TIMED_OUT, "")]
         span = view.original_span(edit.start, edit.end)
         if span is not None:
-            found.append(Edit(*span, view.rule or edit.rule, edit.value))
-    return found
+            edits.append(Edit(*span, view.rule or edit.rule, edit.value))
+    return edits
 
 
 def _says_something(piece: str) -> bool:

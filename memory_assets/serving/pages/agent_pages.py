@@ -22,16 +22,16 @@ def memories_page(memory: Memory, request: Request) -> Response:
     """Return the memories of agents, to be filtered by type, conversation and project."""
     from memory_assets.recall.agent_rows import memories
 
-    problem, found = "", list[dict[str, Any]]()
+    problem, listed = "", list[dict[str, Any]]()
     given = given_arguments(request.query_params)
     try:
         asked = MemoriesRequest.given("http", given)
-        found = memories(memory, asked)
+        listed = memories(memory, asked)
     except MemoryAssetsError as error:
         if status_of(error)[0] >= 500:
             raise
         problem = str(error)
-    shown = _shown(memory, found) | {"problem": problem}
+    shown = _shown(memory, listed) | {"problem": problem}
     shown["fields"] = fields(MemoriesRequest, request.query_params)
     shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
     return page(request, "memories.html", **shown)
@@ -50,10 +50,10 @@ def conversation_page(memory: Memory, request: Request) -> Response:
     from memory_assets.recall.agent_rows import conversation, partition_about
 
     name = request.path_params["id"]
-    turns, found = conversation(memory, name)
-    project = (turns or found)[0]["project"]
+    turns, memories = conversation(memory, name)
+    project = (turns or memories)[0]["project"]
     lineage = lineage_url(memory, "agent_history", partition_about(project))
-    shown = {"turns": turns, **_shown(memory, found)}
+    shown = {"turns": turns, **_shown(memory, memories)}
     return page(request, "conversation.html", name=name, lineage=lineage, **shown)
 
 
@@ -63,7 +63,7 @@ def _shown(memory: Memory, memories: list[dict[str, Any]]) -> dict[str, Any]:
     from memory_assets.recall.sessions.activity import project_roots
 
     shown = [
-        {**each, "lineage": lineage_url(memory, "agent_memory", partition_about(each["project"]))}
-        for each in memories
+        {**row, "lineage": lineage_url(memory, "agent_memory", partition_about(row["project"]))}
+        for row in memories
     ]
     return {"memories": shown, "roots": project_roots(memory)}

@@ -72,14 +72,14 @@ class StackedWeeks:
     levels: Mapping[str, int]
 
 
-def stacked_weeks(found: Mapping[str, Counter[date]], last: date, unit: str) -> StackedWeeks:
+def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) -> StackedWeeks:
     """Return what each name has in each week up to that of `last` as bars of stacked parts: those
     that have most by themselves, the others together."""
-    named, others = list(found)[:_LEVELS], list(found)[_LEVELS:]
+    named, others = list(counts)[:_LEVELS], list(counts)[_LEVELS:]
     rest: Counter[date] = Counter()
     for name in others:
-        rest.update(found[name])
-    rows = [(name, found[name], _LEVELS - at) for at, name in enumerate(named)]
+        rest.update(counts[name])
+    rows = [(name, counts[name], _LEVELS - at) for at, name in enumerate(named)]
     rows += [("others", rest, 0)] if others else []
     monday = last - timedelta(days=last.weekday(), weeks=WEEKS - 1)
     starts = [monday + timedelta(weeks=number) for number in range(WEEKS)]

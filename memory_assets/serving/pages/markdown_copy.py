@@ -89,13 +89,14 @@ def _is_active(token: Token) -> bool:
     return _SCHEME.match(leads) is not None or any(map(_is_active, token.children or ()))
 
 
-def session_lines(found: Conversation, title: str, only: int | None = None) -> Iterator[str]:
+def session_lines(conversation: Conversation, title: str, only: int | None = None) -> Iterator[str]:
     """Yield the lines of a session, or of one of its turns: prompts and prose in full, calls on one
     line each."""
     if only is None:
         yield f"# {inert(title)}\n"
-        yield f"{found.agent}, project {found.project}, session {found.session_id}\n"
-    for turn in found.turns:
+        session_id = conversation.session_id
+        yield f"{conversation.agent}, project {conversation.project}, session {session_id}\n"
+    for turn in conversation.turns:
         if only in (None, turn.index):
             yield f"## Turn {turn.index}, {clock(turn.time)}\n"
             for entry in turn.entries:
@@ -118,6 +119,6 @@ def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
         yield f"{indent}- {inert(f'{entry.tool}: {entry.subject}{failed}')}"
     elif entry.kind == "subagent":
         yield f"{indent}- subagent {entry.agent_id}, {entry.calls} calls"
-        for each in entry.entries:
-            if each.kind in ("call", "subagent"):
-                yield from _entry_markdown(each, f"{indent}  ")
+        for inner in entry.entries:
+            if inner.kind in ("call", "subagent"):
+                yield from _entry_markdown(inner, f"{indent}  ")

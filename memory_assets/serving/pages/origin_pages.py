@@ -31,13 +31,13 @@ def health_page(memory: Memory, request: Request) -> Response:
     from memory_assets.recall.search.unread import waiting_for_ingest
     from memory_assets.recall.sessions.activity import project_roots
 
-    found = memory.status()
+    current = memory.status()
     shown: dict[str, Any] = {
-        "totals": totals(found),
+        "totals": totals(current),
         "agents_wait": waiting_for_ingest(memory),
-        "covered": list(in_words(found["coverage"])),
-        "chroma": list(chroma_notes(found)),
-        "lag": lasting(found["freshness"]["lag_seconds"]),
+        "covered": list(in_words(current["coverage"])),
+        "chroma": list(chroma_notes(current)),
+        "lag": lasting(current["freshness"]["lag_seconds"]),
         "rules": redactions_by_rule(memory.catalog),
         "checked": last_checks(memory.data_dir),
         "grown": {
@@ -47,7 +47,7 @@ def health_page(memory: Memory, request: Request) -> Response:
         "roots": project_roots(memory),
         **lineage_links(memory),
     }
-    return page(request, "health.html", found=found, **shown)
+    return page(request, "health.html", found=current, **shown)
 
 
 def audit_page(memory: Memory, request: Request) -> Response:
@@ -56,8 +56,8 @@ def audit_page(memory: Memory, request: Request) -> Response:
 
     answer = memory.ask(AuditRequest(request.path_params["id"]))
     bars = [
-        span_bar(each["byte_start"] or 0, each["byte_end"] or 0, each["size_read"])
-        for each in answer["sources"]
+        span_bar(source["byte_start"] or 0, source["byte_end"] or 0, source["size_read"])
+        for source in answer["sources"]
     ]
     runs = {run["run_id"]: run for run in answer["runs"] if run["run_id"]}
     shown: dict[str, Any] = {

@@ -46,13 +46,13 @@ def _overview(memory: Memory) -> dict[str, Any]:
     projects = activity(memory)
     days: Counter[date] = Counter()
     hours: Counter[tuple[int, int]] = Counter()
-    for each in projects:
-        days.update(each.turns_by_day)
-        hours.update(each.turns_by_hour)
+    for entry in projects:
+        days.update(entry.turns_by_day)
+        hours.update(entry.turns_by_hour)
     last = last_day(days)
-    roots = {each.project: each.root for each in projects}
+    roots = {entry.project: entry.root for entry in projects}
     usage = usage_over_time(memory)
-    pinned = [each for of_session in pins_by_session(memory).values() for each in of_session]
+    pinned = [pin for of_session in pins_by_session(memory).values() for pin in of_session]
     return {
         "pinned": pinned[::-1][:_NOTED],
         "heat": heat_map(days, last, "turns", _sessions_of_day),
@@ -64,7 +64,7 @@ def _overview(memory: Memory) -> dict[str, Any]:
         "files": most_changed_files(memory, _FILES),
         "decided": _newest_of_type(memory, "decision"),
         "fixed": _newest_of_type(memory, "bugfix"),
-        "open": _left_open(memory, [each.project for each in projects[:_OPEN_PROJECTS]]),
+        "open": _left_open(memory, [entry.project for entry in projects[:_OPEN_PROJECTS]]),
         "roots": roots,
     }
 
@@ -84,14 +84,14 @@ def _left_open(memory: Memory, projects: list[str]) -> list[dict[str, Any]]:
     """Return what was left open in the newest projects, the newest first."""
     from memory_assets.recall.sessions.recent_work import left_open
 
-    found = [(project, each) for project in projects for each in left_open(memory, project)]
-    found.sort(key=lambda pair: str(pair[1].ended_at or ""), reverse=True)
+    ends = [(project, end) for project in projects for end in left_open(memory, project)]
+    ends.sort(key=lambda pair: str(pair[1].ended_at or ""), reverse=True)
     return [
         {
             "project": project,
-            "text": each.text,
-            "ended_at": each.ended_at.isoformat() if each.ended_at else None,
-            "address": f"/page/session/{quote(each.turn)}",
+            "text": end.text,
+            "ended_at": end.ended_at.isoformat() if end.ended_at else None,
+            "address": f"/page/session/{quote(end.turn)}",
         }
-        for project, each in found[:_OPEN]
+        for project, end in ends[:_OPEN]
     ]

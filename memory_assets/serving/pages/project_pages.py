@@ -48,12 +48,12 @@ def projects_page(memory: Memory, request: Request) -> Response:
     """Return all projects, the one with the newest turn first, and the activity of all."""
     from memory_assets.recall.sessions.activity import activity
 
-    found = activity(memory)
+    activities = activity(memory)
     turns: Counter[date] = Counter()
-    for each in found:
-        turns.update(each.turns_by_day)
+    for project in activities:
+        turns.update(project.turns_by_day)
     heat = heat_map(turns, last_day(turns), "turns")
-    projects = [_described(each) for each in found]
+    projects = [_described(project) for project in activities]
     return page(request, "projects.html", projects=projects, heat=heat)
 
 
@@ -62,10 +62,10 @@ def project_page(memory: Memory, request: Request) -> Response:
     from memory_assets.recall.sessions.activity import activity, changed_files, weeks
 
     name = memory.project_named(request.path_params["id"])
-    found = activity(memory, name)
-    if not found:
+    activities = activity(memory, name)
+    if not activities:
         raise NotFound(f"project {name} has no turns in the keyword index")
-    (of,) = found
+    (of,) = activities
     newest = SearchRequest(project=name, kinds=("summaries",), sort="date", n=_SESSIONS)
     last = last_day(of.turns_by_day)
     shown: dict[str, Any] = {
@@ -143,7 +143,7 @@ def _days(memory: Memory) -> list[date]:
     from memory_assets.recall.sessions.activity import activity
 
     with suppress(NotFound):
-        return sorted({day for each in activity(memory) for day in each.turns_by_day})
+        return sorted({day for project in activity(memory) for day in project.turns_by_day})
     return []
 
 
@@ -164,12 +164,15 @@ def _steps(days: Sequence[date], day: date | None) -> dict[str, Any]:
     happened; nothing of no day."""
     if day is None:
         return {"day": None, "steps": []}
-    earlier, later = [each for each in days if each < day], [each for each in days if each > day]
+    earlier, later = (
+        [other for other in days if other < day],
+        [other for other in days if other > day],
+    )
     near = [("Earlier", earlier[-1:]), ("Later", later[:1]), ("Newest", days[-1:] if later else [])]
     steps = [
-        (f"{name}: {found[0]:%a %d %b %Y}", f"/page/timeline?{urlencode(_of_day(found[0]))}")
-        for name, found in near
-        if found
+        (f"{name}: {nearest[0]:%a %d %b %Y}", f"/page/timeline?{urlencode(_of_day(nearest[0]))}")
+        for name, nearest in near
+        if nearest
     ]
     return {"day": f"{day:%A, %d %B %Y}", "steps": steps}
 

@@ -81,7 +81,7 @@ def _environment() -> Environment:
     from memory_assets.recall.rows import one_line
     from memory_assets.serving.pages.prose import diff_lines, prose, said_inline
 
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -89,7 +89,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "ago": _ago,
         "unsure": unsure,
         "breakable": breakable,
@@ -109,8 +109,8 @@ def _environment() -> Environment:
         "told_apart": told_apart,
         "agent_mark": agent_mark,
     }
-    made.globals |= {"static_url": static_url, "pages": NAVIGATION}
-    return made
+    environment.globals |= {"static_url": static_url, "pages": NAVIGATION}
+    return environment
 
 
 def _named(project: str, roots: Mapping[str, str]) -> str:

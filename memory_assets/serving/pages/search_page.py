@@ -47,16 +47,16 @@ def search_page(memory: Memory, request: Request) -> Response:
 
 def hits_fragment(memory: Memory, request: Request) -> Response:
     """Return the hits alone, for a form that is being filled in."""
-    found = _answered(memory, request)
-    return page(request, "hits.html", 400 if found["problem"] else 200, **found)
+    answer = _answered(memory, request)
+    return page(request, "hits.html", 400 if answer["problem"] else 200, **answer)
 
 
 def observations_page(memory: Memory, request: Request) -> Response:
     """Return the newest observations, to be filtered by type and concept."""
     kinds = {"in": "observations", "sort": "date", "n": "50"}
-    found = _answered(memory, request, kinds)
-    chosen = {each.name: each for each in found["fields"]}
-    return page(request, "observations.html", chosen=chosen, **found)
+    answer = _answered(memory, request, kinds)
+    chosen = {field.name: field for field in answer["fields"]}
+    return page(request, "observations.html", chosen=chosen, **answer)
 
 
 def _answered(
@@ -112,7 +112,7 @@ def _older(request: Request, asked: SearchRequest, hits: list[dict[str, Any]]) -
 def shown_hits(memory: Memory, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the hits of an answer as templates show them."""
     titles = memory.titles(
-        (each["metadata"]["project"], each["metadata"]["session_id"]) for each in answer["hits"]
+        (row["metadata"]["project"], row["metadata"]["session_id"]) for row in answer["hits"]
     )
     return [_shown(memory, hit, answer["query"], titles) for hit in answer["hits"]]
 

@@ -36,52 +36,60 @@ _MAY_GO_ON = timedelta(hours=6)
 
 def session_page(memory: Memory, request: Request) -> Response:
     """Return a session around the turn that is asked for."""
-    found = _window(memory, request, WINDOW)
+    conversation = _window(memory, request, WINDOW)
     sought = request.query_params.get("find", "").strip()[:MOST_ASKED]
     values: dict[str, Any] = {
-        "title": session_title(found),
+        "title": session_title(conversation),
         "up": True,
         "down": True,
         "whole": False,
         "query": sought or request.query_params.get("q", "")[:MOST_ASKED],
         "sought": sought,
-        "places": memory.conversations.with_text(found, sought)[:_PLACES],
+        "places": memory.conversations.with_text(conversation, sought)[:_PLACES],
     }
     from memory_assets.recall.names import short_id
 
-    values["usage"] = _usage(memory, found)
+    values["usage"] = _usage(memory, conversation)
     values["writes"] = request.app.state.writes
-    values["short"] = short_id(memory, found.session_id)
-    values |= _beside(memory, found)
-    return page(request, "session.html", session=found, **values, **_links(memory, found))
+    values["short"] = short_id(memory, conversation.session_id)
+    values |= _beside(memory, conversation)
+    return page(
+        request, "session.html", session=conversation, **values, **_links(memory, conversation)
+    )
 
 
 def live_turns(memory: Memory, request: Request) -> Response:
     """Return the last turn of a session and those after it, for a page that shows a session while
     its agent works."""
     after = _number(request, "after") or 0
-    found = memory.conversations.window(request.path_params["id"], WINDOW, turn=after)
-    found = replace(found, turns=[turn for turn in found.turns if turn.index >= after], wanted=None)
+    conversation = memory.conversations.window(request.path_params["id"], WINDOW, turn=after)
+    conversation = replace(
+        conversation,
+        turns=[turn for turn in conversation.turns if turn.index >= after],
+        wanted=None,
+    )
     sides: dict[str, Any] = {"up": False, "down": True, "whole": False, "query": ""}
-    return page(request, "turns.html", session=found, **sides, **_links(memory, found))
+    return page(
+        request, "turns.html", session=conversation, **sides, **_links(memory, conversation)
+    )
 
 
-def _beside(memory: Memory, found: Conversation) -> dict[str, Any]:
+def _beside(memory: Memory, conversation: Conversation) -> dict[str, Any]:
     """Return what stands beside a session: its turns, models, commits, how to resume it, the
     sessions before and after it that changed the same files, and whether it may still go on."""
     from memory_assets.recall.sessions.resume import resume_command
     from memory_assets.recall.sessions.session import commits_that_stand, sessions_of_same_files
 
     try:
-        resume = resume_command(memory, found.session_id)
+        resume = resume_command(memory, conversation.session_id)
     except MemoryAssetsError:
         resume = None
-    own = (memory.lake, found.project, found.session_id)
+    own = (memory.lake, conversation.project, conversation.session_id)
     earlier, later = sessions_of_same_files(*own)
-    last = str(found.summary.get("ended_at") or found.turns[-1].time or "")
+    last = str(conversation.summary.get("ended_at") or conversation.turns[-1].time or "")
     return {
-        "outline": memory.conversations.outline(found, _OUTLINED),
-        "models": memory.conversations.models(found),
+        "outline": memory.conversations.outline(conversation, _OUTLINED),
+        "models": memory.conversations.models(conversation),
         "commits": commits_that_stand(*own),
         "resume": resume,
         "earlier": earlier,
@@ -94,14 +102,16 @@ def turns_fragment(memory: Memory, request: Request) -> Response:
     """Return turns alone: those before or after the ones that are there already."""
     end = _number(request, "end")
     most = WINDOW if end is None else max(0, end - (_number(request, "from") or 0))
-    found = _window(memory, request, min(most, WINDOW))
+    conversation = _window(memory, request, min(most, WINDOW))
     sides: dict[str, Any] = {
         "up": end is not None,
         "down": end is None,
         "whole": False,
         "query": "",
     }
-    return page(request, "turns.html", session=found, **sides, **_links(memory, found))
+    return page(
+        request, "turns.html", session=conversation, **sides, **_links(memory, conversation)
+    )
 
 
 def record_text(memory: Memory, request: Request) -> Response:
@@ -114,16 +124,20 @@ def record_text(memory: Memory, request: Request) -> Response:
 
 def session_markdown(memory: Memory, request: Request) -> Response:
     """Return a session, or one turn of it, as Markdown."""
-    found = _window(memory, request, _ALL, first=0)
+    conversation = _window(memory, request, _ALL, first=0)
     only = _number(request, "turn")
-    return _plain_text("\n".join(session_lines(found, session_title(found), only)))
+    return _plain_text("\n".join(session_lines(conversation, session_title(conversation), only)))
 
 
 def session_export(memory: Memory, request: Request) -> Response:
     """Return a session as one HTML file that needs nothing else and runs nothing."""
-    found = _window(memory, request, _ALL, first=0)
-    body = one_file(memory, [found])
-    name = "".join(each for each in found.session_id if each.isalnum() or each in "-_")
+    conversation = _window(memory, request, _ALL, first=0)
+    body = one_file(memory, [conversation])
+    name = "".join(
+        character
+        for character in conversation.session_id
+        if character.isalnum() or character in "-_"
+    )
     attached = {"content-disposition": f'attachment; filename="session-{name[:80]}.html"'}
     return HTMLResponse(body, headers={"cache-control": "no-store", **attached})
 
@@ -145,18 +159,18 @@ def _number(request: Request, name: str) -> int | None:
     return int(given)
 
 
-def _usage(memory: Memory, found: Conversation) -> dict[str, Any]:
+def _usage(memory: Memory, conversation: Conversation) -> dict[str, Any]:
     from memory_assets.recall.sessions.usage import session_usage
 
-    return session_usage(memory.lake, found.project, found.session_id)
+    return session_usage(memory.lake, conversation.project, conversation.session_id)
 
 
-def _links(memory: Memory, found: Conversation) -> dict[str, Any]:
+def _links(memory: Memory, conversation: Conversation) -> dict[str, Any]:
     from memory_assets.recall.pins import pin_key, pins_by_session
     from memory_assets.recall.sessions.usage import usage_by_turn
 
-    took = usage_by_turn(memory.lake, found.project, found.session_id)
-    pinned = pins_by_session(memory).get(pin_key(found.project, found.session_id), [])
+    took = usage_by_turn(memory.lake, conversation.project, conversation.session_id)
+    pinned = pins_by_session(memory).get(pin_key(conversation.project, conversation.session_id), [])
     shown = {"most": WINDOW, "pinned": pinned, "took": took, "copy_of": memory.copy_of}
     return {**lineage_links(memory), **shown}
 

@@ -77,7 +77,7 @@ _Page = Callable[["Memory", Request], Response]
 def _of_any(answer: _Page) -> _Page:
     """Return a page of what an id names here or, where it is not, in a memory that was pulled."""
     return lambda memory, request: memory.first_with(
-        request.path_params["id"], lambda each: answer(each, request)
+        request.path_params["id"], lambda opened: answer(opened, request)
     )
 
 
@@ -116,7 +116,7 @@ def build_site(settings: Settings, *, hosts: Sequence[str] = (), token: str | No
     opened, turns = OpenedMemory(settings), Semaphore(AT_ONCE)
     pages = Starlette(
         routes=[
-            *(Route(path, _handler(each, opened, turns)) for path, each in _PAGES.items()),
+            *(Route(path, _handler(handler, opened, turns)) for path, handler in _PAGES.items()),
             Route(_STATIC_ROUTE, _static),
             Route(_ICON, _static),
         ],
@@ -164,14 +164,14 @@ def answers_for(url: str, settings: Settings) -> bool | None:
     request = urllib.request.Request(f"{url}/status", headers=headers)
     try:
         with _DIRECTLY.open(request, timeout=_PATIENCE_SECONDS) as answer:
-            found = orjson.loads(answer.read(MAX_BYTES))
+            payload = orjson.loads(answer.read(MAX_BYTES))
     except urllib.error.HTTPError:
         return False
     except (OSError, HTTPError):
         return None
     except orjson.JSONDecodeError:
         return False
-    return isinstance(found, dict) and found.get("data_dir") == str(settings.data_dir)
+    return isinstance(payload, dict) and payload.get("data_dir") == str(settings.data_dir)
 
 
 def _handler(answer: _Page, opened: OpenedMemory, turns: Semaphore) -> Callable[..., Response]:

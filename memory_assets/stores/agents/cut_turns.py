@@ -94,11 +94,11 @@ class CutTurns:
         of = {"conversation_id": conversation_id}
         removed = 0
         with self._changing() as number:
-            for each in message_ids:
-                place = self._journal.find("turns", "turn_index", message_id=each, **of)
+            for message in message_ids:
+                place = self._journal.find("turns", "turn_index", message_id=message, **of)
                 if place is not None:
-                    self.put(conversation_id, {each: place})
-                    removed += self._journal.delete("turns", message_id=each)
+                    self.put(conversation_id, {message: place})
+                    removed += self._journal.delete("turns", message_id=message)
             self.keep(summaries)
             self._journal.write(
                 "UPDATE turns SET changed = ?1 WHERE conversation_id = ?2 AND turn_index ="
@@ -119,15 +119,15 @@ class CutTurns:
     def keep(self, summaries: Iterable[HistorySummary]) -> None:
         """Store summaries that name cut turns, in place of those with their ids."""
         with self._journal.transaction():
-            for each in summaries:
-                require_redacted([each.text])
+            for summary in summaries:
+                require_redacted([summary.text])
                 self._journal.put(
                     _SUMMARIES,
-                    summary_id=each.id,
-                    conversation_id=each.session_id,
-                    project=project_in(each.project),
-                    last_turn=each.last_turn,
-                    row=json.dumps(asdict(each), default=datetime.isoformat),
+                    summary_id=summary.id,
+                    conversation_id=summary.session_id,
+                    project=project_in(summary.project),
+                    last_turn=summary.last_turn,
+                    row=json.dumps(asdict(summary), default=datetime.isoformat),
                 )
 
     def forget(self, conversation_id: str) -> None:

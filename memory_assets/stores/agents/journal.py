@@ -46,9 +46,9 @@ _REMEDY = (
     "See that the disk has room and can be written; if the file is damaged, `memory ingest` sets "
     "it aside and begins again with its copy."
 )
-_TURN = tuple(each.name for each in fields(ConversationTurn))
-_MEMORY = tuple(each.name for each in fields(StoredMemory))
-_TRAIL = tuple(each.name for each in fields(TrailEntry))
+_TURN = tuple(field.name for field in fields(ConversationTurn))
+_MEMORY = tuple(field.name for field in fields(StoredMemory))
+_TRAIL = tuple(field.name for field in fields(TrailEntry))
 _TEXTS = ("entities", "tags", "also")
 _RETRY_SECONDS = 60.0
 """Within this time, what the same agent says again is one mention."""
@@ -117,9 +117,9 @@ class AgentJournal(SqliteStore):
     def project_of(self, conversation_id: str) -> str | None:
         """Return the project of a conversation, None if the journal has nothing of it."""
         for table in ("turns", "cut_summaries"):
-            found = self.find(table, "project", conversation_id=conversation_id)
-            if found is not None:
-                return str(found)
+            project = self.find(table, "project", conversation_id=conversation_id)
+            if project is not None:
+                return str(project)
         return None
 
     def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
@@ -220,13 +220,13 @@ class AgentJournal(SqliteStore):
         Raises:
             TypeError: a text is not redacted.
         """
-        for each in memories:
-            require_redacted([each.text, *each.entities, *each.tags, *each.also])
+        for memory in memories:
+            require_redacted([memory.text, *memory.entities, *memory.tags, *memory.also])
         with self._changing() as number:
-            for each in memories:
-                if self.find("memories", "text", memory_id=each.memory_id) != each.text:
-                    self.delete("vectors", memory_id=each.memory_id)
-                self.put("memories", **_as_values(each), collection=collection, changed=number)
+            for memory in memories:
+                if self.find("memories", "text", memory_id=memory.memory_id) != memory.text:
+                    self.delete("vectors", memory_id=memory.memory_id)
+                self.put("memories", **_as_values(memory), collection=collection, changed=number)
 
     def memories(
         self,
@@ -262,8 +262,8 @@ class AgentJournal(SqliteStore):
     def restore(self, memory_ids: Iterable[str]) -> None:
         """Take memories back from the archive, as far as they are in it."""
         with self.transaction():
-            for each in memory_ids:
-                self.delete("archived", memory_id=each)
+            for name in memory_ids:
+                self.delete("archived", memory_id=name)
 
     def archived(self) -> dict[str, str]:
         """Return why each archived memory is, by id."""
@@ -286,8 +286,8 @@ class AgentJournal(SqliteStore):
         """Store the entries as the trail of a memory, in place of what is there."""
         with self.transaction():
             self.delete("trail", memory_id=memory_id)
-            for each in entries:
-                self.note(each)
+            for entry in entries:
+                self.note(entry)
 
     def trail(self, memory_id: str) -> list[TrailEntry]:
         """Return what happened to a memory, in order."""
@@ -340,27 +340,27 @@ class AgentJournal(SqliteStore):
     def replace_turns(self, turns: Iterable[ConversationTurn]) -> None:
         """Store turns with other texts in place of those with their ids."""
         with self._changing() as number:
-            for each in turns:
-                require_redacted([each.text])
-                self.put("turns", **_as_values(each), changed=number)
+            for turn in turns:
+                require_redacted([turn.text])
+                self.put("turns", **_as_values(turn), changed=number)
 
     def delete_memories(self, memory_ids: Iterable[str]) -> int:
         """Delete memories, and return their number."""
         with self.transaction():
             ids = list(memory_ids)
-            for each in ids:
+            for name in ids:
                 for table in ("vectors", "archived", "trail"):
-                    self.delete(table, memory_id=each)
-            return sum(self.delete("memories", memory_id=each) for each in ids)
+                    self.delete(table, memory_id=name)
+            return sum(self.delete("memories", memory_id=name) for name in ids)
 
     def delete_conversations(self, conversation_ids: Iterable[str]) -> int:
         """Delete the turns of conversations, and return their number."""
         with self.transaction():
             ids = list(conversation_ids)
-            for each in ids:
-                self.delete("promoted", conversation_id=each)
-                self.cut_turns.forget(each)
-            return sum(self.delete("turns", conversation_id=each) for each in ids)
+            for name in ids:
+                self.delete("promoted", conversation_id=name)
+                self.cut_turns.forget(name)
+            return sum(self.delete("turns", conversation_id=name) for name in ids)
 
     @property
     def version(self) -> int:

@@ -111,7 +111,7 @@ def make_copy(path: Path) -> None:
     """Make the copy of a journal that was written since, in one step. The caller holds the
     journal's write lock, so that what another process deletes is in no copy that is made later."""
     log = path.with_name(f"{path.name}-wal")
-    times = [each.stat().st_mtime for each in (path, log) if each.exists()]
+    times = [file.stat().st_mtime for file in (path, log) if file.exists()]
     if times and (at := copied_at(path)) is not None and at > max(times):
         return
 
@@ -129,8 +129,8 @@ def remove_copies(path: Path) -> None:
     """Delete the copy of a journal, what a killed process left of one, and journals that were set
     aside."""
     for kind in ("copy", "staging", "broken-"):
-        for each in path.parent.glob(f"{path.name}.{kind}*"):
-            each.unlink(missing_ok=True)
+        for file in path.parent.glob(f"{path.name}.{kind}*"):
+            file.unlink(missing_ok=True)
 
 
 def damage_of(path: Path) -> str:

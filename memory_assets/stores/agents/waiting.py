@@ -63,9 +63,9 @@ class Waiting:
         """Delete entries, and return their number."""
         with self._locked():
             before = self.entries()
-            left = [each for each in before if not is_meant(each)]
+            left = [entry for entry in before if not is_meant(entry)]
             if len(left) < len(before):
-                self._put([json.dumps(each) for each in left])
+                self._put([json.dumps(entry) for entry in left])
         return len(before) - len(left)
 
     def entries(self) -> list[dict[str, Any]]:
@@ -113,7 +113,7 @@ class Waiting:
                     sent += 1
             finally:
                 if sent:
-                    self._put([json.dumps(each) for each in left])
+                    self._put([json.dumps(entry) for entry in left])
         return sent
 
     def _lines(self) -> list[str]:

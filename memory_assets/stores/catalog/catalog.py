@@ -85,11 +85,11 @@ class Catalog:
     ) -> set[str]:
         """Make the rows of a project those of another memory's catalogue, but for the stages in
         `own`, which are made here; return the sessions that went."""
-        theirs = {(each.stage, each.session_id): each for each in products}
+        theirs = {(product.stage, product.session_id): product for product in products}
         with self.transaction():
             before = {
-                (each.stage, each.session_id): each.made_at
-                for each in self.products.of_partition(project)
+                (row.stage, row.session_id): row.made_at
+                for row in self.products.of_partition(project)
             }
             for key, product in theirs.items():
                 if before.get(key) != product.made_at:

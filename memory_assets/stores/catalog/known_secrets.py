@@ -70,7 +70,7 @@ class KnownSecrets(CatalogPart):
         )
         return [KnownValue(row["number"], row["hash"], row["rule"]) for row in rows]
 
-    def add(self, session_id: str, found: Mapping[bytes, str]) -> int:
+    def add(self, session_id: str, values: Mapping[bytes, str]) -> int:
         """Add the secrets of a session (rule by keyed hash); return the number of new ones."""
         at = now()
         with self._connection.transaction():
@@ -83,7 +83,7 @@ class KnownSecrets(CatalogPart):
                     session_id,
                     at,
                 )
-                for value, rule in sorted(found.items())
+                for value, rule in sorted(values.items())
             )
 
     def unchecked_sessions(self) -> list[UncheckedSession]:
@@ -134,12 +134,12 @@ class KnownSecrets(CatalogPart):
         return int(through or 0)
 
     def note_redacted(
-        self, project: str, session_id: str, through: int, found: Mapping[bytes, str], before: int
+        self, project: str, session_id: str, through: int, values: Mapping[bytes, str], before: int
     ) -> None:
         """Add the secrets found in a session that was just redacted (rule by keyed hash), and
         note that it has none of these, nor of those up to `through`; nor, if that is `before`,
         of any added since."""
-        self.add(session_id, found)
+        self.add(session_id, values)
         reached = self.last_number() if before == through else through
         self._connection.put(
             "known_checked", project=project, session_id=session_id, through=reached, holds=0
@@ -174,11 +174,11 @@ class Redactions(CatalogPart):
         searched for them."""
         with self._connection.transaction():
             first = self._known_secrets.last_number()
-            for each in redactions:
-                before = self._known_secrets.last_number() if each.kept else first
-                key = (each.records.project, each.records.session_id)
-                self._products.put(each.records, each.audit)
-                self._known_secrets.note_redacted(*key, each.through, each.found, before)
+            for redaction in redactions:
+                before = self._known_secrets.last_number() if redaction.kept else first
+                key = (redaction.records.project, redaction.records.session_id)
+                self._products.put(redaction.records, redaction.audit)
+                self._known_secrets.note_redacted(*key, redaction.through, redaction.found, before)
                 self._connection.put(
-                    "redaction_states", project=key[0], session_id=key[1], state=each.state
+                    "redaction_states", project=key[0], session_id=key[1], state=redaction.state
                 )

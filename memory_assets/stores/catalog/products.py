@@ -29,7 +29,7 @@ WITH RECURSIVE stages (stage) AS (
 )"""
 """Begins a query with the stages that have products: it goes from each to the next one, where
 DISTINCT would read all products."""
-_COLUMNS = [each.name for each in fields(Product)]
+_COLUMNS = [field.name for field in fields(Product)]
 _ALL, _FACTS = ", ".join(_COLUMNS), _COLUMNS.index("facts")
 _PUT = (
     f"INSERT OR REPLACE INTO products ({', '.join(_COLUMNS)})"
@@ -115,10 +115,10 @@ class Products(CatalogPart):
             json.dumps(list(stages)),
             project,
         )
-        found: HashesByStage = defaultdict(dict)
+        hashes: HashesByStage = defaultdict(dict)
         for stage, session_id, input_hash, output_hash in rows:
-            found[stage][session_id] = (input_hash, output_hash)
-        return found
+            hashes[stage][session_id] = (input_hash, output_hash)
+        return hashes
 
     def facts(self, stage: str, project: str, session_id: str) -> ProductFacts:
         """Return the facts of one product; none where it is not there."""
@@ -231,7 +231,7 @@ class Products(CatalogPart):
             " FROM products WHERE stage IN (SELECT stage FROM stages WHERE stage NOT LIKE '%/%')"
             " GROUP BY stage ORDER BY stage"
         )
-        return {each.pop("stage"): each for each in map(dict, rows)}
+        return {stage.pop("stage"): stage for stage in map(dict, rows)}
 
     def rows_by_embedder(self) -> list[tuple[str, str | None, int]]:
         """Return stage, embedder and number of rows of the products that are in collections; the

@@ -42,7 +42,7 @@ class SessionCounts:
     @classmethod
     def of(cls, sessions: Sequence[CountedSession]) -> SessionCounts:
         """Return the counts of these sessions."""
-        counts = Counter(each.whose for each in sessions)
+        counts = Counter(session.whose for session in sessions)
         return cls(
             len(sessions),
             counts["persons"],
@@ -108,7 +108,7 @@ def sessions_of_persons(
 ) -> frozenset[tuple[str, str]]:
     """Return project and id of the sessions in which a person asked for something."""
     return frozenset(
-        (each.project, each.session_id)
-        for each in counted_sessions(catalog, projects)
-        if each.whose == "persons"
+        (counted_session.project, counted_session.session_id)
+        for counted_session in counted_sessions(catalog, projects)
+        if counted_session.whose == "persons"
     )

@@ -174,7 +174,7 @@ class Sources(CatalogPart):
             " COALESCE(SUM(json_extract(facts, '$.bad_lines')), 0) AS bad_lines,"
             " SUM(size) AS bytes, COUNT(gone_at) AS gone FROM sources GROUP BY 1 ORDER BY 1"
         )
-        return {each.pop("name"): each for each in map(dict, rows)}
+        return {counts.pop("name"): counts for counts in map(dict, rows)}
 
 
 def _columns(key: SourceKey) -> dict[str, str]:

@@ -71,9 +71,14 @@ class ChromaStore(ChromaClient, VectorStore):
 
     def _stored(self) -> dict[str, Mapping[str, Any]]:
         """Return what Chroma has on each collection, by its name without the prefix."""
-        found = {str(each["name"]): each for each in self.request("GET", "/collections")}
+        collections = {
+            str(collection["name"]): collection
+            for collection in self.request("GET", "/collections")
+        }
         mine = len(self._prefix)
-        return {name[mine:]: found[name] for name in found if name.startswith(self._prefix)}
+        return {
+            name[mine:]: collections[name] for name in collections if name.startswith(self._prefix)
+        }
 
     def _path(self, name: str) -> str:
         return f"/collections/{quote(self._prefix + name, safe='')}"
@@ -103,8 +108,8 @@ class ChromaStore(ChromaClient, VectorStore):
         replaced."""
         for stored in (name, f"{name}{_REPLACED}", name):
             with suppress(NotFoundError):
-                found: Mapping[str, Any] = self.request("GET", self._path(stored))
-                return found
+                description: Mapping[str, Any] = self.request("GET", self._path(stored))
+                return description
         raise NotFound(not_found(name))
 
     def drop(self, name: str) -> None:
@@ -250,17 +255,17 @@ class ChromaCollection(Collection):
 
     def values(self, where: Where, *names: str) -> dict[str, tuple[str, ...]]:
         """Return these metadata of each row that matches, by id; "" for one that it lacks."""
-        found: dict[str, tuple[str, ...]] = {}
+        by_id: dict[str, tuple[str, ...]] = {}
         include = ["metadatas"] if names else []
         what = {"where": where, "include": include, "limit": _READ_BATCH}
         for offset in count(step=_READ_BATCH):
             page = self.ask("get", **what, offset=offset)
             metadatas = page["metadatas"] if names else repeat({}, len(page["ids"]))
             for row_id, metadata in zip(page["ids"], metadatas, strict=True):
-                found[row_id] = tuple(str(metadata.get(name, "")) for name in names)
+                by_id[row_id] = tuple(str(metadata.get(name, "")) for name in names)
             if len(page["ids"]) < _READ_BATCH:
                 break
-        return found
+        return by_id
 
     def documents(self, ids: Sequence[str]) -> list[Document]:
         """Return the rows with these ids, which fit in one request, as far as they are there."""
@@ -283,8 +288,10 @@ class ChromaCollection(Collection):
             include=_EVERYTHING,
         )
         columns = ("ids", *_EVERYTHING)
-        found = _documents({name: page[name][0] for name in columns if page.get(name) is not None})
-        scored = [(document, float(document.vector @ vector)) for document in found]
+        documents = _documents(
+            {name: page[name][0] for name in columns if page.get(name) is not None}
+        )
+        scored = [(document, float(document.vector @ vector)) for document in documents]
         return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
 
 

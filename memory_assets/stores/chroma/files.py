@@ -97,8 +97,8 @@ def _wrong_with_segment(segment: Path) -> str | None:
         return f"{_LABELS_FILE} is cut off"
     if len(header) != _HEADER_BYTES:
         return f"{_HEADER_FILE} is cut off"
-    _, _, _, used, each = _HEADER.unpack_from(header)
-    if elements < used * each or lengths < used * _LENGTH_BYTES:
+    _, _, _, used, stride = _HEADER.unpack_from(header)
+    if elements < used * stride or lengths < used * _LENGTH_BYTES:
         return f"{_ELEMENTS_FILE} is cut off"
     place = 0
     for _ in range(used):

@@ -118,22 +118,22 @@ def _sockets() -> Iterator[tuple[int, socket.socket]]:
     """Yield descriptor and socket of each IPv4 TCP socket of this process; they stay open."""
     for descriptor in range(_MAX_DESCRIPTOR):
         try:
-            found = socket.socket(fileno=descriptor)
+            candidate = socket.socket(fileno=descriptor)
         except OSError:
             continue
         try:
-            if (found.family, found.type) == (socket.AF_INET, socket.SOCK_STREAM):
-                yield descriptor, found
+            if (candidate.family, candidate.type) == (socket.AF_INET, socket.SOCK_STREAM):
+                yield descriptor, candidate
         finally:
-            found.detach()
+            candidate.detach()
 
 
 def _listener() -> tuple[int, int] | None:
     """Return descriptor and port of the TCP socket on which this process listens, or None."""
-    for descriptor, found in _sockets():
+    for descriptor, candidate in _sockets():
         with contextlib.suppress(OSError):  # Chroma may have closed it in this moment
-            if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                return descriptor, int(found.getsockname()[1])
+            if candidate.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                return descriptor, int(candidate.getsockname()[1])
     return None
 
 
@@ -151,10 +151,10 @@ def _close_port(port: int, ours: Set[int]) -> None:
     os.dup2(nothing, listener[0], inheritable=False)
     os.close(nothing)
     time.sleep(_ACCEPT_SECONDS)
-    for _, found in _sockets():
+    for _, connection in _sockets():
         with contextlib.suppress(OSError):
-            if found.getsockname()[1] == port and found.getpeername()[1] not in ours:
-                found.shutdown(socket.SHUT_RDWR)
+            if connection.getsockname()[1] == port and connection.getpeername()[1] not in ours:
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 class Gate(ThreadingHTTPServer):

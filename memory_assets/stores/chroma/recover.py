@@ -57,12 +57,14 @@ def recover_others(data_dir: Path) -> list[str]:
     with locked(data_dir / _LOCK, _LOCK_SECONDS, busy):
         for aside in set_aside_directories(data_dir):
             if others_in(aside) is None:
-                found = _recovered(data_dir, aside)
-                replace_text(aside / OTHERS_FILE, json.dumps(asdict(found)))
-                copied += found.copied
-        for old in [each for each in set_aside_directories(data_dir) if is_deletable(each)][
-            :-_KEPT
-        ]:
+                recovery = _recovered(data_dir, aside)
+                replace_text(aside / OTHERS_FILE, json.dumps(asdict(recovery)))
+                copied += recovery.copied
+        for old in [
+            set_aside_directory
+            for set_aside_directory in set_aside_directories(data_dir)
+            if is_deletable(set_aside_directory)
+        ][:-_KEPT]:
             shutil.rmtree(old)
     return copied
 
@@ -80,7 +82,7 @@ def _recovered(data_dir: Path, aside: Path) -> Others:
     _discard(scratch)
     shutil.copytree(aside, scratch / "chroma")
     try:
-        copied = [each for each in theirs if _copied(data_dir, scratch, each)]
+        copied = [their for their in theirs if _copied(data_dir, scratch, their)]
     finally:
         _discard(scratch)
     left = [name for *where, name in theirs if (*where, name) not in copied]
@@ -104,7 +106,7 @@ def _copied(data_dir: Path, scratch: Path, theirs: tuple[str, str, str]) -> bool
     where = collections_path(tenant, database)
     try:  # a server may die of damaged files: the next collection starts another
         old = _server(scratch, whole=False)
-        collection = next(each for each in old.send("GET", where) if each["name"] == name)
+        collection = next(entry for entry in old.send("GET", where) if entry["name"] == name)
         rows = int(old.send("GET", f"{where}/{collection['id']}/count"))
         if rows:  # reads the vectors of one row, which fails before anything is written
             query = {"limit": 1, "include": ["embeddings"]}
@@ -113,19 +115,19 @@ def _copied(data_dir: Path, scratch: Path, theirs: tuple[str, str, str]) -> bool
         return False
     new = _server(data_dir)
     create_database(new, tenant, database)
-    there = {str(each["name"]): each for each in new.send("GET", where)}
+    there = {str(entry["name"]): entry for entry in new.send("GET", where)}
     if name in there:
         return bool(new.send("GET", f"{where}/{there[name]['id']}/count") == rows)
     staged = f"{name}{_BEING_COPIED}"
     if staged in there:
         new.send("DELETE", f"{where}/{staged}")
     try:
-        made = copy_collection(_server(scratch, whole=False), new, where, collection, staged)
+        copy = copy_collection(_server(scratch, whole=False), new, where, collection, staged)
     except StoreError:
         with suppress(StoreError):
             new.send("DELETE", f"{where}/{staged}")
         return False
-    new.send("PUT", f"{where}/{made}", {"new_name": name})
+    new.send("PUT", f"{where}/{copy}", {"new_name": name})
     return True
 
 

@@ -31,15 +31,15 @@ _FLOATS = ("confidence", "stored_at")
 
 def metadata_of(row: ConversationTurn | StoredMemory) -> dict[str, str | int | float]:
     """Return all fields of a row but its text."""
-    found = {}
+    metadata = {}
     for name, value in asdict(row).items():
         if name in _LISTS:
             value = json.dumps(value)
         elif isinstance(value, datetime):
             value = value.astimezone(UTC).isoformat()
-        found[name] = float(value) if name in _FLOATS else value
-    del found["text"]
-    return found
+        metadata[name] = float(value) if name in _FLOATS else value
+    del metadata["text"]
+    return metadata
 
 
 def memory_from(metadata: Mapping[str, Any], text: str) -> StoredMemory:
@@ -53,7 +53,7 @@ def turn_from(metadata: Mapping[str, Any], text: str) -> ConversationTurn:
 
 
 def _values(kind: type, metadata: Mapping[str, Any], text: str) -> dict[str, Any]:
-    values = {each.name: metadata[each.name] for each in fields(kind) if each.name in metadata}
+    values = {field.name: metadata[field.name] for field in fields(kind) if field.name in metadata}
     values |= {"text": seal(text), "ts": datetime.fromisoformat(metadata["ts"])}
     for name in values.keys() & {*_LISTS}:
         parts = json.loads(values[name])
@@ -67,7 +67,7 @@ def condition(where: Where) -> dict[str, Any] | None:
     Raises:
         ConfigurationError: a memory has no such field.
     """
-    known = {each.name for each in fields(StoredMemory)} - {"text", *_LISTS}
+    known = {field.name for field in fields(StoredMemory)} - {"text", *_LISTS}
     if unknown := sorted(set(where) - known):
         raise ConfigurationError(f"a memory has no field {unknown[0]!r:.40} to search by")
     parts: list[dict[str, Any]] = []
@@ -148,10 +148,11 @@ class ChromaMcpVectorStoreAdapter:
 
     def add(self, collection: str, memories: Sequence[StoredMemory]) -> None:
         """Store memories, in place of those with their ids."""
-        for each in memories:
-            require_redacted([each.text, *each.entities, *each.tags, *each.also])
+        for memory in memories:
+            require_redacted([memory.text, *memory.entities, *memory.tags, *memory.also])
         self._put(
-            collection, [(each.memory_id, metadata_of(each), str(each.text)) for each in memories]
+            collection,
+            [(memory.memory_id, metadata_of(memory), str(memory.text)) for memory in memories],
         )
 
     def query(
@@ -169,11 +170,11 @@ class ChromaMcpVectorStoreAdapter:
             where=condition(where or {}),
         )
         columns = (page["metadatas"][0], page["documents"][0], page["distances"][0])
-        found = [
+        memories = [
             Found(memory_from(metadata, said), round(1 - distance, 6))
             for metadata, said, distance in zip(*columns, strict=True)
         ]
-        return sorted(found, key=lambda one: (-one.similarity, one.memory.memory_id))
+        return sorted(memories, key=lambda one: (-one.similarity, one.memory.memory_id))
 
     def get(
         self,
@@ -184,16 +185,16 @@ class ChromaMcpVectorStoreAdapter:
     ) -> list[StoredMemory]:
         """Return memories in the order of a field, descending with a dash before it."""
         rows = self._rows(collection, where=condition(where or {}))
-        found = [memory_from(metadata, text) for _, metadata, text in rows]
-        found.sort(key=lambda each: each.memory_id)
+        memories = [memory_from(metadata, text) for _, metadata, text in rows]
+        memories.sort(key=lambda memory: memory.memory_id)
         try:
-            found.sort(
-                key=lambda each: getattr(each, sort.removeprefix("-")),
+            memories.sort(
+                key=lambda memory: getattr(memory, sort.removeprefix("-")),
                 reverse=sort.startswith("-"),
             )
         except AttributeError:
             raise ConfigurationError(f"a memory has no field {sort!r:.40}") from None
-        return found if limit is None else found[:limit]
+        return memories if limit is None else memories[:limit]
 
     def delete(self, collection: str, memory_ids: Sequence[str]) -> int:
         """Delete memories, and return their number. Chroma rewrites no file: bytes of them stay
@@ -233,11 +234,11 @@ class ChromaMcpVectorStoreAdapter:
         known = [
             turn_from(metadata, text) for _, metadata, text in self._rows(HISTORY, where=where)
         ]
-        for each in known:
-            if _said(each) != _said(turn):
+        for earlier in known:
+            if _said(earlier) != _said(turn):
                 raise ConfigurationError(
-                    f"message {each.message_id} is turn {each.turn_index} of conversation "
-                    f"{each.conversation_id}, so that message {turn.message_id} cannot be turn "
+                    f"message {earlier.message_id} is turn {earlier.turn_index} of conversation "
+                    f"{earlier.conversation_id}, so that message {turn.message_id} cannot be turn "
                     f"{turn.turn_index} of {turn.conversation_id}; append it as another turn"
                 )
         return bool(known)
@@ -375,6 +376,6 @@ def _columns(rows: Sequence[_Row]) -> dict[str, Any]:
     ids, metadatas, documents = zip(*rows, strict=True)
     return {
         "ids": [*ids],
-        "metadatas": [dict(each) for each in metadatas],
+        "metadatas": [dict(metadata) for metadata in metadatas],
         "documents": [*documents],
     }

@@ -83,13 +83,13 @@ def pack_vectors(rows: Sequence[KeywordRow]) -> bytes | None:
 
 def pack_postings(rows: Sequence[KeywordRow]) -> dict[str, bytes]:
     """Return, for each term and mark of a block's rows, where it occurs and how often."""
-    found: dict[str, bytes] = {}
+    postings: dict[str, bytes] = {}
     for at, row in enumerate(rows):
         of_marks = dict.fromkeys(map(mark_term, row.marks), TERM_UNIT)
         for term, count in chain(row.terms.items(), of_marks.items()):
             place = bytes((at, count if count < 255 else 255))
-            found[term] = found[term] + place if term in found else place
-    return found
+            postings[term] = postings[term] + place if term in postings else place
+    return postings
 
 
 def unpack_postings(

@@ -193,14 +193,14 @@ class KeywordIndex:
     def ids_of(self, kind: str, project: str, sessions: Collection[str]) -> dict[str, set[str]]:
         """Return the ids of the rows of some sessions of a project, by session."""
         ids: dict[str, set[str]] = {session_id: set() for session_id in sessions}
-        found = self._file.rows(
+        pairs = self._file.rows(
             f"SELECT session_id, id FROM {_ROWS_OF_BLOCKS} WHERE kind = ? AND project = ?"
             " AND session_id IN (SELECT value FROM json_each(?))",
             kind,
             project,
             json.dumps(list(sessions)),
         )
-        for session_id, row_id in found:
+        for session_id, row_id in pairs:
             ids[session_id].add(row_id)
         return ids
 
@@ -283,7 +283,7 @@ class KeywordIndex:
     def rows(self, places: Sequence[tuple[int, int]]) -> list[IndexedRow | None]:
         """Return the rows at these blocks and positions, None for one that is gone."""
         numbers = [block * BLOCK_ROWS + position for block, position in places]
-        found = {
+        by_number = {
             row: IndexedRow(row_id, seal(text), json.loads(metadata))
             for row, row_id, text, metadata in self._file.rows(
                 "SELECT row, id, text, metadata FROM rows"
@@ -291,7 +291,7 @@ class KeywordIndex:
                 json.dumps(numbers),
             )
         }
-        return [found.get(row) for row in numbers]
+        return [by_number.get(row) for row in numbers]
 
     def rows_of(
         self, kind: str, project: str, session_id: str, first: int, last: int
@@ -308,7 +308,7 @@ class KeywordIndex:
             first,
             last,
         )
-        return [IndexedRow(each, seal(text), json.loads(about)) for each, text, about in rows]
+        return [IndexedRow(row_id, seal(text), json.loads(about)) for row_id, text, about in rows]
 
     def texts(self, kind: str, wanted: Iterable[tuple[str, str, str]]) -> dict[str, RedactedText]:
         """Return the texts of rows (project, session id, id) by id, of those that are there."""

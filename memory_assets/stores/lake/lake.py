@@ -96,12 +96,12 @@ class Lake:
         if not directory.is_dir():
             return []
         names = (entry.name for entry in os.scandir(directory) if entry.is_dir())
-        found = (_project_of(directory / name) for name in names if _PARTITION_PREFIX in name)
-        return sorted(project for project in found if project is not None)
+        partitions = (_project_of(directory / name) for name in names if _PARTITION_PREFIX in name)
+        return sorted(project for project in partitions if project is not None)
 
     def all_projects(self) -> list[str]:
         """Return the projects that have a directory in any table, sorted."""
-        return sorted({each for table in TABLES.values() for each in self.projects(table)})
+        return sorted({project for table in TABLES.values() for project in self.projects(table)})
 
     def sessions(self, table: Table, project: str) -> list[str]:
         """Return the sessions of a project that have rows in this table, sorted."""
@@ -125,9 +125,9 @@ class Lake:
             TypeError: a text is not redacted.
             StoreError: the directory cannot be written; the old file is untouched.
         """
-        made = arrow_rows(table, rows, footer=footer, extra=extra)
-        size = self.partition(table, project).publish({session_id: made})
-        return dataclasses.replace(made.facts, bytes=size)
+        arrow = arrow_rows(table, rows, footer=footer, extra=extra)
+        size = self.partition(table, project).publish({session_id: arrow})
+        return dataclasses.replace(arrow.facts, bytes=size)
 
     def read(
         self,
@@ -252,7 +252,7 @@ class Lake:
     def remove_sessions(self, project: str, session_ids: Collection[str]) -> int:
         """Remove sessions from every table that has a directory here, and what killed writers
         left; return how many files had them."""
-        return sum(each.remove(session_ids) for each in self._partitions_of(project))
+        return sum(partition.remove(session_ids) for partition in self._partitions_of(project))
 
     def tidy(self, project: str) -> None:
         """Finish what killed writers of a project left undone, and move what earlier versions

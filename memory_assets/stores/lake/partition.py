@@ -377,7 +377,7 @@ def _all_entries(held: Sequence[Segment]) -> dict[str, Entry]:
 
 
 def _damaged(path: Path, project: str, error: Exception) -> DamagedFile:
-    copy = next((each for each in path.parents if (each / REPLICA_FILE).exists()), None)
+    copy = next((parent for parent in path.parents if (parent / REPLICA_FILE).exists()), None)
     mended_by = (
         f"Move it away and run `memory ingest --full --project={project}`."
         if copy is None

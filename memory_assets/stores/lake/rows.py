@@ -84,7 +84,9 @@ def _parts(
     def converted() -> pa.Table:
         nonlocal written, batch
         end = written + len(batch)
-        part = _to_arrow(table, batch, {name: each[written:end] for name, each in extra.items()})
+        part = _to_arrow(
+            table, batch, {name: column[written:end] for name, column in extra.items()}
+        )
         written, batch = end, []
         return part
 
@@ -210,16 +212,16 @@ def _add_content(content: blake2b, table: Table, arrow: pa.Table) -> None:
 @cache
 def redacted_columns(model: type) -> dict[str, Callable[[Iterable[Any]], Iterable[object]]]:
     """Map each column of redacted text to a function that yields the texts of its values."""
-    found: dict[str, Callable[[Iterable[Any]], Iterable[object]]] = {}
+    columns: dict[str, Callable[[Iterable[Any]], Iterable[object]]] = {}
     for name, hint in typing.get_type_hints(model).items():
         inner = typing.get_args(hint)[0] if typing.get_origin(hint) is tuple else None
         if hint is RedactedText:
-            found[name] = iter
+            columns[name] = iter
         elif inner is RedactedText:
-            found[name] = chain.from_iterable
+            columns[name] = chain.from_iterable
         elif dataclasses.is_dataclass(inner):
-            found[name] = lambda values: (item.text for value in values for item in value)
-    return found
+            columns[name] = lambda values: (item.text for value in values for item in value)
+    return columns
 
 
 @cache

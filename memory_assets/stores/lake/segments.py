@@ -137,14 +137,14 @@ class SegmentCache:
         if before is not None and before[0] == changed:
             return before
         age = time.time_ns() - changed
-        found = changed, listed(directory)
+        current = changed, listed(directory)
         if age > (_STEPS_NS if changed % _SECOND_NS else _COARSE_STEPS_NS):
             with self._lock:
-                self._listings[directory] = found
+                self._listings[directory] = current
                 self._listings.move_to_end(directory)
                 while len(self._listings) > _MOST_DIRECTORIES:
                     self._listings.popitem(last=False)
-        return found
+        return current
 
     def segment(self, path: Path, identity: Identity) -> Segment:
         """Return a segment with its directory.
@@ -209,14 +209,14 @@ class SegmentCache:
 
 def listed(directory: Path) -> list[tuple[Path, Identity]]:
     """Return the segments of a directory, newest first; none if it is not there."""
-    found: list[tuple[int, os.DirEntry[str]]] = []
+    segments: list[tuple[int, os.DirEntry[str]]] = []
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
                 if name := SEGMENT.fullmatch(entry.name):
-                    found.append((int(name["number"]), entry))
-            found.sort(key=lambda each: -each[0])
-            return [(directory / entry.name, _identity(entry.stat())) for _, entry in found]
+                    segments.append((int(name["number"]), entry))
+            segments.sort(key=lambda pair: -pair[0])
+            return [(directory / entry.name, _identity(entry.stat())) for _, entry in segments]
     except FileNotFoundError:
         return []
 
@@ -231,10 +231,10 @@ def next_path(directory: Path) -> Path:
 def write(path: Path, schema: pa.Schema, sessions: Sequence[Packed]) -> int:
     """Write a segment of these sessions to `path`, which is a new one; return its bytes."""
     directory = [
-        _listed_as(each.session_id, sum(map(len, each.parts)), each.stamp, each.footer)
-        for each in sessions
+        _listed_as(session.session_id, sum(map(len, session.parts)), session.stamp, session.footer)
+        for session in sessions
     ]
-    parts = (part for each in sessions for part in each.parts)
+    parts = (part for session in sessions for part in session.parts)
     return _write(path, schema, parts, directory)
 
 
@@ -317,9 +317,9 @@ def _entries(metadata: pq.FileMetaData, identity: Identity) -> dict[str, Entry]:
         raise pa.ArrowInvalid("its directory or the names of its columns changed")
     more = "" if footer.get(_WRITTEN) == str(changed) else f"~{changed}:{size}"
     try:
-        for each in json.loads(footer[_SESSIONS]):
-            entry = Entry(first, each["rows"], each["stamp"] + more, each["footer"])
-            entries[each["session_id"]] = entry
+        for load in json.loads(footer[_SESSIONS]):
+            entry = Entry(first, load["rows"], load["stamp"] + more, load["footer"])
+            entries[load["session_id"]] = entry
             first += entry.rows
     except (KeyError, TypeError, ValueError) as error:
         raise pa.ArrowInvalid("its directory cannot be read") from error

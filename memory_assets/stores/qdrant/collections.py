@@ -92,20 +92,20 @@ class QdrantStore(VectorStore):
 
     def _aliases(self) -> dict[str, str]:
         """Return the stored collection of each of ours."""
-        found = self.call(lambda client: client.get_aliases()).aliases
+        existing = self.call(lambda client: client.get_aliases()).aliases
         return {
-            each.alias_name.removeprefix(self._prefix): each.collection_name
-            for each in found
-            if each.alias_name.startswith(self._prefix)
-            and "." not in each.alias_name.removeprefix(self._prefix)
-            and each.collection_name.startswith(f"{each.alias_name}.")
+            alias.alias_name.removeprefix(self._prefix): alias.collection_name
+            for alias in existing
+            if alias.alias_name.startswith(self._prefix)
+            and "." not in alias.alias_name.removeprefix(self._prefix)
+            and alias.collection_name.startswith(f"{alias.alias_name}.")
         }
 
     def _stored(self, name: str) -> set[str]:
         """Return all that is stored of a collection: what has its name, and replacements."""
-        found = self.call(lambda client: client.get_collections()).collections
+        existing = self.call(lambda client: client.get_collections()).collections
         own = re.compile(rf"{re.escape(self._prefix + name)}\.(?:{_FIRST}|[0-9a-f]{{32}})")
-        return {each.name for each in found if own.fullmatch(each.name)}
+        return {collection.name for collection in existing if own.fullmatch(collection.name)}
 
     def names(self) -> list[str]:
         """Return the names of our collections, sorted."""
@@ -208,8 +208,8 @@ class _Collection(Collection):
         self.name = name
         self._address = address
         stored = store.stored_as(name)
-        found = store.call(lambda client: client.get_collection(stored))
-        self._metadata: Mapping[str, Any] = found.config.metadata or {}
+        description = store.call(lambda client: client.get_collection(stored))
+        self._metadata: Mapping[str, Any] = description.config.metadata or {}
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -262,7 +262,7 @@ class _Collection(Collection):
 
     def values(self, where: Where, *names: str) -> dict[str, tuple[str, ...]]:
         wanted = ["id", *(f"metadata.{name}" for name in names)]
-        found: dict[str, tuple[str, ...]] = {}
+        by_id: dict[str, tuple[str, ...]] = {}
         offset: Any = None
         while True:
             page, offset = self._ask(
@@ -275,9 +275,9 @@ class _Collection(Collection):
             for point in page:
                 metadata = point.payload.get("metadata", {})
                 values = (metadata.get(name, "") for name in names)
-                found[point.payload["id"]] = tuple(map(str, values))
+                by_id[point.payload["id"]] = tuple(map(str, values))
             if offset is None:
-                return found
+                return by_id
 
     def documents(self, ids: Sequence[str]) -> list[Document]:
         points = self._ask("retrieve", ids=_points(ids), with_payload=True, with_vectors=True)
@@ -298,8 +298,8 @@ class _Collection(Collection):
             with_payload=True,
             with_vectors=True,
         )
-        found = map(_document, answer.points)
-        scored = [(document, float(document.vector @ vector)) for document in found]
+        documents = map(_document, answer.points)
+        scored = [(document, float(document.vector @ vector)) for document in documents]
         return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
 
 

@@ -264,14 +264,14 @@ class RunLedger(SqliteStore):
         is older than that is not noted."""
         rows = [
             (
-                each.event.project or "",
-                each.event.asset,
-                each.event.check if isinstance(each.event, Evaluation) else "",
-                each.run_id,
-                each.at,
-                to_json(each.event),
+                entry.event.project or "",
+                entry.event.asset,
+                entry.event.check if isinstance(entry.event, Evaluation) else "",
+                entry.run_id,
+                entry.at,
+                to_json(entry.event),
             )
-            for each in events
+            for entry in events
         ]
         with self.transaction() as connection:
             connection.executemany(
@@ -301,7 +301,7 @@ class RunLedger(SqliteStore):
         with self.transaction() as connection:
             connection.executemany(
                 "DELETE FROM unreported WHERE partition = ? AND run_id = ? AND at = ?",
-                {(partition, each.run_id, each.at) for each in events},
+                {(partition, event.run_id, event.at) for event in events},
             )
 
     def note_sizes(self, day: str, sizes: Mapping[str, int]) -> None:

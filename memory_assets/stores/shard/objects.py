@@ -113,7 +113,7 @@ class DirectoryObjects:
         with self._errors(prefix):
             try:
                 with os.scandir(self._root / prefix) as entries:
-                    return sorted(each.name for each in entries if each.is_dir())
+                    return sorted(entry.name for entry in entries if entry.is_dir())
             except FileNotFoundError:
                 return []
 
@@ -208,13 +208,13 @@ class S3Objects:
         """Return the keys below a prefix."""
         with self._errors(prefix):
             chunks = self._obstore.list(self._store, prefix)
-            return sorted(each["path"] for chunk in chunks for each in chunk)
+            return sorted(entry["path"] for chunk in chunks for entry in chunk)
 
     def folders(self, prefix: str) -> list[str]:
         """Return the common prefixes."""
         with self._errors(prefix):
-            found = self._obstore.list_with_delimiter(self._store, prefix or None)
-            return sorted(path.rpartition("/")[2] for path in found["common_prefixes"])
+            listing = self._obstore.list_with_delimiter(self._store, prefix or None)
+            return sorted(path.rpartition("/")[2] for path in listing["common_prefixes"])
 
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects, a thousand a request."""

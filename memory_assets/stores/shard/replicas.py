@@ -60,7 +60,10 @@ def replicas_of(data_dir: Path, below: str = "") -> list[Replica]:
     """Return the replicas in a data directory, by address; of the shards below an address."""
     notes = (data_dir / FOLDER).glob(f"*/{REPLICA_FILE}")
     known = filter(None, (replica_in(path.parent) for path in notes))
-    return sorted((each for each in known if is_below(each.url, below)), key=lambda each: each.url)
+    return sorted(
+        (replica for replica in known if is_below(replica.url, below)),
+        key=lambda replica: replica.url,
+    )
 
 
 def notes_of(data_dir: Path) -> tuple[tuple[str, int], ...]:

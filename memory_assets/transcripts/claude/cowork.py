@@ -34,15 +34,17 @@ class CoworkReader(ClaudeCodeReader):
         """Yield the sessions below `local-agent-mode-sessions`, each with the project of the folder
         that the user chose."""
         walk = Walk(self.agent, note)
-        found = walk.root(root)
-        for home in _homes(walk, found, _DEPTH) if found else ():
+        base = walk.root(root)
+        for home in _homes(walk, base, _DEPTH) if base else ():
             folder = _folder(_about(home))
             for source in super().discover(home / ".claude", known, note):
                 yield replace(source, project=project_of(folder)) if folder else source
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
         """Return the state of reading a transcript."""
-        home = next((each for each in source.path.parents if each.name.startswith(_HOME)), None)
+        home = next(
+            (parent for parent in source.path.parents if parent.name.startswith(_HOME)), None
+        )
         about = _about(home) if home else {}
         report.see_cwd(_folder(about))
         report.see_time(parse_time(about.get("createdAt")))
@@ -58,14 +60,14 @@ class CoworkSession(ClaudeSession):
 
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this object gives."""
-        made = super().take(record, start, end)
+        records = super().take(record, start, end)
         title, self._title_beside = self._title_beside, ""
-        if not title or not made:
+        if not title or not records:
             self._title_beside = title
-            return made
+            return records
         uuid = derived_id(self._source.agent, self._source.session_id, title)
-        frame = Frame(start, end, uuid, made[0].timestamp, content=title)
-        return made + self._one(frame, "title", title, "session-name")
+        frame = Frame(start, end, uuid, records[0].timestamp, content=title)
+        return records + self._one(frame, "title", title, "session-name")
 
 
 def _homes(walk: Walk, folder: Path, depth: int) -> Iterator[Path]:

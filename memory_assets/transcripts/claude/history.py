@@ -99,11 +99,11 @@ class HistorySession(Session):
             moment,
             cwd=text_field(entry, "project"),
         )
-        made: list[Record] = []
+        records: list[Record] = []
         if not self._begun:
             self._begun = True
-            made += self._one(frame, "title", TITLE, "custom-title")
-        return [*made, self._record(frame, "prompt", text, subtype="history")]
+            records += self._one(frame, "title", TITLE, "custom-title")
+        return [*records, self._record(frame, "prompt", text, subtype="history")]
 
 
 def lost_sessions(path: Path, present: Container[str], agent: str) -> Iterator[Source]:
@@ -139,14 +139,14 @@ def unnamed_prompts_ms(source: Source) -> list[int]:
         return []
     status = source.path.stat()
     sessions = _sessions_of(source.path, status.st_size, status.st_mtime_ns)
-    found = (extent for (_, name), extent in sessions.items() if name == source.session_id)
-    return next((extent.times_ms for extent in found), [])
+    matching = (extent for (_, name), extent in sessions.items() if name == source.session_id)
+    return next((extent.times_ms for extent in matching), [])
 
 
 @lru_cache(maxsize=4)
 def _sessions_of(path: Path, size: int, mtime_ns: int) -> dict[tuple[str, str], _Extent]:
     """Return the sessions of a history as it is now; read once for each state of the file."""
-    found: dict[tuple[str, str], _Extent] = {}
+    extents: dict[tuple[str, str], _Extent] = {}
     sessions = _Sessions()
     for _, end, entry in read_objects(path, ReadReport()):
         key = sessions.of(entry)
@@ -154,10 +154,10 @@ def _sessions_of(path: Path, size: int, mtime_ns: int) -> dict[tuple[str, str], 
             continue
         when = _milliseconds(entry)
         directory = clean_text(text_field(entry, "project"))
-        extent = found.setdefault(key, _Extent(end, [], directory))
+        extent = extents.setdefault(key, _Extent(end, [], directory))
         extent.end = end + 1
         extent.times_ms.append(when)
-    return found
+    return extents
 
 
 def _milliseconds(entry: JsonObject) -> int:

@@ -136,5 +136,5 @@ def _command_line(text: str) -> str:
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:
-    found = next(enclosed(text, pattern), None)
-    return text[found.opening.end() : found.end].strip() if found else ""
+    element = next(enclosed(text, pattern), None)
+    return text[element.opening.end() : element.end].strip() if element else ""

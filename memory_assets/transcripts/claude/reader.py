@@ -186,20 +186,20 @@ class ClaudeCodeReader(Reader):
         then sessions of which only `history.jsonl` is left. The history is skipped while a
         directory cannot be listed, because transcripts of its sessions may be in there."""
         walk = Walk(self.agent, note)
-        found = walk.root(root / "projects", root)
-        if found is None:
+        base = walk.root(root / "projects", root)
+        if base is None:
             return
 
         present: set[str] = set()
-        for project, has_usable_name in walk.projects(found):
+        for project, has_usable_name in walk.projects(base):
             identify = partial(_identified, project.name)
             for source in walk.sources(_files(walk, project.path), known, identify):
                 if source.agent_id is None:
                     present.add(source.session_id)
                 if has_usable_name:
                     yield source
-        if found.name == "projects" and walk.complete:
-            history = found.parent / HISTORY_FILE
+        if base.name == "projects" and walk.complete:
+            history = base.parent / HISTORY_FILE
             try:
                 yield from lost_sessions(history, present, self.agent)
             except (OSError, TranscriptError) as error:
@@ -255,9 +255,9 @@ def _identified(folder: str, path: Path) -> Identified:
 def _directory(folder: str, head: bytes) -> str:
     """Return the directory of a session, which its folder is called after, unless it was moved."""
     known = []
-    for found in _CWD.findall(head):
+    for cwd in _CWD.findall(head):
         with suppress(ValueError):  # of an escape that is none
-            known.append(clean_text(str(json.loads(found))))
+            known.append(clean_text(str(json.loads(cwd))))
     return directory_of_folder(folder, known)
 
 
@@ -304,17 +304,17 @@ class SideQuestion(ClaudeSession):
         asked = [at for at, text in enumerate(texts) if without_reminders(text)]
         named = [at for at in asked if _SAYS_SO in texts[at].partition("</system-reminder>")[0]]
         question = (named or asked[-1:] or [0])[0]
-        made: list[Record] = []
+        records: list[Record] = []
         for at, (start, end, record) in enumerate(self._held):
             if at < question:
                 self._report.see_type(type_name(record.get("type")))
-                made += self._resolve(COPIED)
+                records += self._resolve(COPIED)
                 if self._report.account is not None:
                     self._report.account.drop(record, COPIED)
             else:
-                made += super().take(record, start, end)
+                records += super().take(record, start, end)
         self._held.clear()
-        return made + super().end()
+        return records + super().end()
 
     def _said(self, frame: Frame, said: Said) -> list[Record]:
         if said.kind == "prompt":

@@ -233,12 +233,12 @@ class ClaudeSession(Session):
         self._origin = session_origin(record)
         uuid = frame.record_uuid
         if frame.is_sidechain and self._is_warm_up(name, record):
-            made = self._resolve("warm-up")
+            records = self._resolve("warm-up")
         else:
-            made = self._by_type(name, record, frame)
-        if not any(block.record_uuid == uuid for block in made):
+            records = self._by_type(name, record, frame)
+        if not any(block.record_uuid == uuid for block in records):
             self._report.pass_over(uuid, frame.content)
-        return made
+        return records
 
     def _is_warm_up(self, name: str, record: JsonObject) -> bool:
         """Whether an agent was only asked to be ready, until it is asked for work."""
@@ -250,11 +250,11 @@ class ClaudeSession(Session):
     def _by_type(self, name: str, record: JsonObject, frame: Frame) -> list[Record]:
         if name == "assistant":
             released = self._agent_spoke(record, frame)
-            made = self._assistant(record, frame)
+            records = self._assistant(record, frame)
             if not self._is_told:
                 tokens = self._tokens.new(record, is_sidechain=frame.is_sidechain)
-                made = self._with_tokens(made, frame, tokens)
-            return released + self._resolve(made)
+                records = self._with_tokens(records, frame, tokens)
+            return released + self._resolve(records)
         if name == "user":
             return self._user(record, frame)
         if name == "system":
@@ -291,7 +291,7 @@ class ClaudeSession(Session):
         if not isinstance(content, list):
             return EMPTY
         blocks = (block for block in content if isinstance(block, dict))
-        return [made for block in blocks for made in self._assistant_block(block, frame)]
+        return [entry for block in blocks for entry in self._assistant_block(block, frame)]
 
     def _assistant_block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind = text_field(block, "type")
@@ -322,9 +322,9 @@ class ClaudeSession(Session):
         released, told = self._sent(said, frame)
         if told:
             return released + self._resolve(DUPLICATE)
-        made = self._rewound(frame) if said.kind == "prompt" else []
-        made += self._said(frame, said) + self._documents(frame, documents)
-        return released + self._resolve(made)
+        records = self._rewound(frame) if said.kind == "prompt" else []
+        records += self._said(frame, said) + self._documents(frame, documents)
+        return released + self._resolve(records)
 
     def _rewound(self, frame: Frame) -> list[Record]:
         """Return a note before a prompt that stands in the place of an earlier one: the human went
@@ -360,7 +360,9 @@ class ClaudeSession(Session):
     def _documents(self, frame: Frame, documents: list[str]) -> list[Record]:
         """Return the documents that the human attached to a prompt, titles and texts."""
         return [
-            made for text in documents for made in self._one(frame, "attachment", text, ATTACHED)
+            record
+            for text in documents
+            for record in self._one(frame, "attachment", text, ATTACHED)
         ]
 
     def _tool_results(
@@ -369,7 +371,7 @@ class ClaudeSession(Session):
         """Return the tool results and the texts in the same record: some 2.0.x and 2.1.x
         versions put a prompt typed while the tool ran there, and nowhere else."""
         spawned = safe_id(object_field(record, "toolUseResult").get("agentId"))
-        made = [self._tool_result(block, frame, spawned) for block in results]
+        records = [self._tool_result(block, frame, spawned) for block in results]
         typed, documents = _typed([block for block in content if not _is_tool_result(block)])
         said = classify_record(record, typed, self._origin_of(record))
         released: list[Record] = []
@@ -377,8 +379,8 @@ class ClaudeSession(Session):
             resolved, emitted = self._queue.delivered(said)
             released = self._release(resolved)
             said = Said("system", "", "") if emitted else _queued(said)
-        made += self._said(frame, said) + self._documents(frame, documents)
-        return released + self._resolve(made)
+        records += self._said(frame, said) + self._documents(frame, documents)
+        return released + self._resolve(records)
 
     def _tool_result(self, block: JsonObject, frame: Frame, spawned: str) -> Record:
         content = block.get("content")
@@ -455,10 +457,10 @@ class ClaudeSession(Session):
         frame.record_uuid = derived_id("summary", frame.parent_uuid or "", text)
         if self._met(frame.record_uuid):
             return "repeated"
-        made = self._one(frame, "summary", text, "leaf-summary")
-        if not made:
+        records = self._one(frame, "summary", text, "leaf-summary")
+        if not records:
             self._report.pass_over(frame.record_uuid)
-        return made
+        return records
 
     def _repeated(self, frame: Frame, kind: Kind, subtype: str, text: str) -> Outcome:
         """Session metadata, written again and again: only its changes are kept."""
@@ -487,7 +489,7 @@ class ClaudeSession(Session):
         return self._resolve(dropped) + self._release(resolved)
 
     def _release(self, resolved: list[Resolved]) -> list[Record]:
-        made: list[Record] = []
+        records: list[Record] = []
         for queued, reason in resolved:
             said = queued.said
             if said.kind == "prompt" and said.subtype not in NOT_TYPED:
@@ -495,8 +497,8 @@ class ClaudeSession(Session):
             # Nobody types a text twice in one millisecond: a record with its time is a copy.
             if not reason and self._met(queued.frame.record_uuid):
                 reason = DUPLICATE
-            made += self._resolve(reason or self._said(queued.frame, said))
-        return made
+            records += self._resolve(reason or self._said(queued.frame, said))
+        return records
 
 
 def _queued(said: Said) -> Said:

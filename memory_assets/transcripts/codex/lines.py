@@ -292,8 +292,8 @@ def parse_output(value: Any) -> Output:
 
 
 def _exit_code(text: str) -> int | None:
-    found = _EXIT_CODE.search(text, 0, _EXIT_CODE_WITHIN)
-    return int(found.group(1)[:9]) if found else None
+    match = _EXIT_CODE.search(text, 0, _EXIT_CODE_WITHIN)
+    return int(match.group(1)[:9]) if match else None
 
 
 def _pieces(block: Any) -> list[Piece]:
@@ -304,9 +304,9 @@ def _pieces(block: Any) -> list[Piece]:
     text = block_text(block)
     ended = _ended(_json(text)) if text.lstrip()[:1] in ("{", "[") else []
     if ended:
-        return [_piece(each) for each in ended]
-    found = _EXIT_CODE.match(text)
-    return [Piece(text, int(found.group(1)[:9]) if found else None, found is not None)]
+        return [_piece(entry) for entry in ended]
+    code = _EXIT_CODE.match(text)
+    return [Piece(text, int(code.group(1)[:9]) if code else None, code is not None)]
 
 
 def _ended(value: Any) -> list[JsonObject]:

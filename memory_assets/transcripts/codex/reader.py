@@ -177,19 +177,19 @@ def _threads(files: Sequence[Source]) -> list[Source]:
     for file in sorted(files, key=lambda file: is_compressed(file.path)):
         segments = threads.setdefault(file.agent_id or file.session_id, {})
         segments.setdefault(_named(file.path)[1], file)
-    made = {}
+    by_thread = {}
     for thread, segments in threads.items():
         first, *others = (segments[name] for name in sorted(segments))
-        made[thread] = first
+        by_thread[thread] = first
         if others:
-            made[thread] = replace(
+            by_thread[thread] = replace(
                 first,
                 size=sum(file.size for file in segments.values()),
                 mtime_ns=max(file.mtime_ns for file in segments.values()),
                 parts=tuple(file.path for file in others),
             )
     order = dict.fromkeys(file.agent_id or file.session_id for file in files)
-    return [made[thread] for thread in order]
+    return [by_thread[thread] for thread in order]
 
 
 def _named(path: Path) -> tuple[str, str]:
@@ -241,13 +241,13 @@ def _first_meta(head: bytes) -> JsonObject:
     first = head.partition(b"\n")[0]
     if not _ENVELOPE.match(first):
         return context
-    found: JsonObject = dict(context)
+    fields: JsonObject = dict(context)
     for name in (b"id", b"cwd", b"parent_thread_id", b"forked_from_id"):
         if match := re.search(_META_STRING % name, first):
-            found[name.decode()] = match.group(1).decode("utf-8", "replace")
+            fields[name.decode()] = match.group(1).decode("utf-8", "replace")
     if re.search(rb'"source":\s*\{"subagent":', first):
-        found["source"] = {"subagent": "unknown"}
-    return found
+        fields["source"] = {"subagent": "unknown"}
+    return fields
 
 
 def _is_codex(line: JsonObject) -> bool:

@@ -124,8 +124,8 @@ class CodexSession(Session):
             return released + self._resolve("session-state")
         if kind == "compacted":
             text = text_field(payload, "message")
-            made = self._one(frame, "summary", text, "compact-summary")
-            return released + self._resolve(made or "replacement-history")
+            records = self._one(frame, "summary", text, "compact-summary")
+            return released + self._resolve(records or "replacement-history")
         return released + self._resolve(self._unknown(name))
 
     def end(self) -> list[Record]:
@@ -186,8 +186,8 @@ class CodexSession(Session):
             self._report.dropped[DOUBLED] += doubled
             if not keep:
                 return released + self._resolve(DOUBLED)
-            made = self._one(frame, "assistant_text", text)
-            return released + self._resolve(made)
+            records = self._one(frame, "assistant_text", text)
+            return released + self._resolve(records)
         released = self._release()
         if role == "user":
             text = item_text(item.get("content"))
@@ -241,26 +241,26 @@ class CodexSession(Session):
 
     def _script_ended(self, script: Script, output: Output, frame: Frame) -> list[Record]:
         """Return the results of a script's patches and commands."""
-        made = self._patched(script, output)
+        records = self._patched(script, output)
         unknown = self._calls.close(script.call_id) or script.call
         for command, text, failed in ends_by_command(script, output):
             call = replace(unknown, command=command)
-            made.append(self._answered(frame, script.call_id, text, call, is_error=failed))
-        return made
+            records.append(self._answered(frame, script.call_id, text, call, is_error=failed))
+        return records
 
     def _patched(self, script: Script, output: Output | None = None) -> list[Record]:
         """Return the calls of a script's patches whose end no event told, and their results if the
         script has ended: it stops at a patch that fails."""
-        made: list[Record] = []
+        records: list[Record] = []
         for patch in script.patches:
             uuid = derived_id("codex", "", "script", script.call_id, patch)
             frame = replace(script.frame, record_uuid=uuid, content={"input": patch})
-            made.append(self._called(frame, uuid, Call(PATCH, patch_paths(patch)), patch))
+            records.append(self._called(frame, uuid, Call(PATCH, patch_paths(patch)), patch))
             if output is not None:
                 failed = output.text.startswith("Script failed")
-                made.append(self._answered(frame, uuid, "", is_error=failed))
+                records.append(self._answered(frame, uuid, "", is_error=failed))
         script.patches.clear()
-        return made
+        return records
 
     def _ends_in_script(self, event: str, payload: JsonObject) -> bool:
         """Return whether an event tells the end of a call that only a script's text may have."""
@@ -330,8 +330,8 @@ class CodexSession(Session):
         if not keep:
             return self._resolve(DOUBLED)
         self._named = mentioned_files(text)
-        made = self._said(frame, said)
-        return self._release() + self._resolve(made)
+        records = self._said(frame, said)
+        return self._release() + self._resolve(records)
 
     def _agent_event(self, text: str, frame: Frame) -> list[Record]:
         if not text.strip():
@@ -377,10 +377,10 @@ class CodexSession(Session):
         return self._emit_held(self._doubles.release_user())
 
     def _emit_held(self, released: list[Held]) -> list[Record]:
-        made: list[Record] = []
+        records: list[Record] = []
         for said, frame in released:
-            made += self._resolve(self._said(frame, said))
-        return made
+            records += self._resolve(self._said(frame, said))
+        return records
 
     def _said(self, frame: Frame, said: Said) -> list[Record]:
         if said.kind == "assistant_text":
@@ -388,10 +388,10 @@ class CodexSession(Session):
         if said.kind == "prompt" and not frame.is_sidechain:
             number = str(self._report.prompts)
             frame.record_uuid = derived_id("codex", self._envelopes.thread, number, said.text)
-        made = super()._said(frame, said)
+        records = super()._said(frame, said)
         (listed, paths), self._named = self._named, _NO_FILES
         if listed and said.kind == "prompt":
             uuid = derived_id("codex", "", "files", frame.record_uuid)
             beside = replace(frame, record_uuid=uuid, content={"files": listed})
-            made += self._one(beside, "attachment", listed, "file", paths=tuple(paths))
-        return made
+            records += self._one(beside, "attachment", listed, "file", paths=tuple(paths))
+        return records

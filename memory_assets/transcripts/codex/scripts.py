@@ -130,15 +130,15 @@ def _lexed(text: str, at: int, depth: int) -> tuple[_Code, int]:
         elif text[at] == "/" and last in _BEFORE_REGEX | {""} and (m := _REGEX.match(text, at)):
             token, at = _Token("regex", m.group()), m.end()
         else:
-            found = _TOKEN.match(text, at)
-            if found is None:
+            lexeme = _TOKEN.match(text, at)
+            if lexeme is None:
                 break
-            at, kind = found.end(), found.lastgroup or ""
+            at, kind = lexeme.end(), lexeme.lastgroup or ""
             if kind == "space":
                 continue
-            token = _Token(kind, found.group())
+            token = _Token(kind, lexeme.group())
             if kind == "string":
-                token = _Token(kind, _unescaped(found.group()[1:-1]))
+                token = _Token(kind, _unescaped(lexeme.group()[1:-1]))
         if token.kind == "mark" and token.text in _PAIRS:
             opened.append(len(tokens))
         elif token.kind == "mark" and token.text in ")]}":
@@ -269,15 +269,15 @@ class _Reading:
         """Return the names of each parameter of a function whose parameters begin at `at`."""
         if code.mark(at) != "(":
             return [[code.name(at)]]
-        end, found = code.partner.get(at, at), list[list[str]]()
+        end, parameters = code.partner.get(at, at), list[list[str]]()
         at += 1
         while at < end:
             names, at = self._pattern(code, at)
-            found.append(names)
+            parameters.append(names)
             while at < end and code.mark(at) != ",":
                 at = code.partner.get(at, at) + 1 if code.mark(at) in _PAIRS else at + 1
             at += 1
-        return found
+        return parameters
 
     def _pattern(self, code: _Code, at: int) -> tuple[list[str], int]:
         """Return the names of a parameter, in an array's with "[" before, in an object's with
@@ -394,12 +394,12 @@ class _Reading:
         return self._value(code, opening + 1)[0]
 
     def _arguments(self, code: _Code, opening: int) -> list[Value]:
-        end, at, found = code.partner.get(opening, opening), opening + 1, list[Value]()
-        while at < end and len(found) < _DEEPEST:
+        end, at, values = code.partner.get(opening, opening), opening + 1, list[Value]()
+        while at < end and len(values) < _DEEPEST:
             value, at = self._value(code, at)
-            found.append(value)
+            values.append(value)
             at = self._after_comma(code, at, end)
-        return found
+        return values
 
     def _after_comma(self, code: _Code, at: int, end: int) -> int:
         """Return where the next item of a list begins; what stands before its comma is skipped."""
@@ -421,7 +421,7 @@ class _Reading:
         self._depth -= 1
         if len(joined) == 1:
             return joined[0], at
-        if all(isinstance(each, Opaque | list | dict) for each in joined):
+        if all(isinstance(part, Opaque | list | dict) for part in joined):
             return Opaque(code.source(start, at)), at
         return _joined("", joined), at
 
@@ -506,27 +506,27 @@ class _Reading:
         return _joined("", parts)
 
     def _list(self, code: _Code, at: int, end: int) -> list[Value]:
-        found, at = list[Value](), at + 1
-        while at < end and len(found) < _MOST_ITEMS:
+        elements, at = list[Value](), at + 1
+        while at < end and len(elements) < _MOST_ITEMS:
             spread = code.mark(at) == "..."
             value, at = self._value(code, at + spread)
-            found += value if spread and isinstance(value, list) else [value]
+            elements += value if spread and isinstance(value, list) else [value]
             at = self._after_comma(code, at, end)
-        return found[:_MOST_ITEMS]
+        return elements[:_MOST_ITEMS]
 
     def _object(self, code: _Code, at: int, end: int) -> dict[str, Value]:
-        found, at = dict[str, Value](), at + 1
+        members, at = dict[str, Value](), at + 1
         while at < end:
             key = code.tokens[at]
             if code.mark(at) == "...":
                 value, at = self._value(code, at + 1)
-                found |= value if isinstance(value, dict) else {}
+                members |= value if isinstance(value, dict) else {}
             elif code.mark(at + 1) == ":":
-                found[key.text], at = self._value(code, at + 2)
+                members[key.text], at = self._value(code, at + 2)
             elif key.kind == "name":
-                found[key.text] = self._named(key.text)
+                members[key.text] = self._named(key.text)
             at = self._after_comma(code, at, end)
-        return found
+        return members
 
 
 def _parts(value: Value, of: str) -> Value:

@@ -21,9 +21,9 @@ class OpenClawReader(PiReader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the sessions of each agent below `~/.openclaw`, or a directory of sessions."""
-        found = walk.root(root / "agents", root)
-        for file in walk.transcripts(found, _DEPTH) if found else ():
+        base = walk.root(root / "agents", root)
+        for file in walk.transcripts(base, _DEPTH) if base else ():
             path = Path(file[0].path)
             is_copy = any(copy in path.name for copy in _COPIES)
-            if not is_copy and (path.parent.name == "sessions" or found == root):
+            if not is_copy and (path.parent.name == "sessions" or base == root):
                 yield file

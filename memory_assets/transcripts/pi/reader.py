@@ -86,14 +86,14 @@ class PiReader(Reader):
             header = first_object(head, _is_header)
             own = safe_id(header.get("id")) or own
         above = (_NAMED_AFTER_SESSION.fullmatch(folder.name) for folder in path.parents[:_DEPTH])
-        session = next((found[1] for found in above if found), "")
+        session = next((match[1] for match in above if match), "")
         return (session, own) if session and session != own else (own, None)
 
     def files(self, walk: Walk, root: Path) -> Iterable[File]:
         """Return sessions under `~/.pi`, its `agent` folder, its `sessions`, or a directory of
         sessions."""
-        found = walk.root(*(root / folder for folder in _FOLDERS), root)
-        return walk.transcripts(found, _DEPTH) if found else ()
+        base = walk.root(*(root / folder for folder in _FOLDERS), root)
+        return walk.transcripts(base, _DEPTH) if base else ()
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions. A subagent's run has the project of its session."""

@@ -119,8 +119,8 @@ class PiSession(Session):
         report.see_version(self._version)
         origin = text_field(header, "parentSession") or text_field(header, "branchedFrom")
         if origin:
-            found = _SESSION_IN_PATH.search(origin)
-            report.see_parent(safe_id(found.group(1) if found else origin))
+            match = _SESSION_IN_PATH.search(origin)
+            report.see_parent(safe_id(match.group(1) if match else origin))
         return "session-header"
 
     def _frame_of(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
@@ -163,15 +163,15 @@ class PiSession(Session):
         return self._unknown(f"message/{type_name(role)}")
 
     def _assistant(self, message: JsonObject, content: Any, frame: Frame) -> Outcome:
-        made: list[Record] = []
+        records: list[Record] = []
         for block in blocks_of(content):
-            made += self._assistant_block(block, frame)
+            records += self._assistant_block(block, frame)
         error = text_field(message, "errorMessage")
         if error:
             aborted = message.get("stopReason") == "aborted"
             subtype = "interrupt" if aborted else "api-error"
-            made += self._one(frame, "system", error, subtype, is_error=not aborted)
-        return self._with_tokens(made, frame, tokens_in(object_field(message, "usage"), _COUNTS))
+            records += self._one(frame, "system", error, subtype, is_error=not aborted)
+        return self._with_tokens(records, frame, tokens_in(object_field(message, "usage"), _COUNTS))
 
     def _assistant_block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind = block.get("type")
@@ -234,7 +234,7 @@ def _with_details(text: str, details: Any) -> str:
         if isinstance(value, list):
             waiting += value
         elif isinstance(value, dict):
-            waiting += [each for key, each in value.items() if key not in _SHOWN_ELSEWHERE]
+            waiting += [nested for key, nested in value.items() if key not in _SHOWN_ELSEWHERE]
         elif isinstance(value, str) and len(value) >= MIN_LEAF and value not in text:
             told.append(value)
     return "\n".join(filter(None, [text, *dict.fromkeys(told)]))

@@ -104,24 +104,24 @@ class AiderSession(StoredSession):
         if text.startswith("!"):
             call = Call("shell", (), text[1:].strip())
             return [self._called(frame, "", call, text, role="user", subtype="user-shell")]
-        made: list[Record] = []
+        records: list[Record] = []
         if marked := _MARKED.match(text):
-            made = self._said(frame, authored(marked.group().strip(), Origin("machine")))
+            records = self._said(frame, authored(marked.group().strip(), Origin("machine")))
             text = text[marked.end() :]
-        return made + self._said(frame, authored(text, PERSON))
+        return records + self._said(frame, authored(text, PERSON))
 
     def _output(self, text: str, frame: Frame) -> list[Record]:
         """Return what the program printed: the files that it changed, and all of it."""
         if model := _MODEL.search(text):
             self._model = model.group(1)
-        made: list[Record] = []
-        for path in dict.fromkeys(each.strip() for each in _EDITED.findall(text)):
-            made.append(self._called(frame, "", Call("edit", (path,)), f"path: {path}"))
-        made += self._one(frame, "system", text, "local-command-output")
-        counts = [tuple(map(_count, each)) for each in _TOKENS.findall(text)]
-        sent, received = (sum(each[at] for each in counts) for at in (0, 1))
-        told = self._with_tokens(made, frame, Tokens(sent, received))
-        return told if isinstance(told, list) else made
+        records: list[Record] = []
+        for path in dict.fromkeys(name.strip() for name in _EDITED.findall(text)):
+            records.append(self._called(frame, "", Call("edit", (path,)), f"path: {path}"))
+        records += self._one(frame, "system", text, "local-command-output")
+        counts = [tuple(map(_count, count)) for count in _TOKENS.findall(text)]
+        sent, received = (sum(count[at] for count in counts) for at in (0, 1))
+        told = self._with_tokens(records, frame, Tokens(sent, received))
+        return told if isinstance(told, list) else records
 
 
 class AiderReader(ContainerReader):
@@ -151,7 +151,7 @@ class AiderReader(ContainerReader):
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield a run."""
-        run = next((each for each in _runs(source.path) if each.id == source.member), None)
+        run = next((run for run in _runs(source.path) if run.id == source.member), None)
         if run is None:
             raise deleted(source.path)
         yield {"type": "run", "id": run.id, "start": run.start, "cwd": str(source.path.parent)}
@@ -236,7 +236,7 @@ def _with_the_programs_own(blocks: list[_Block]) -> Iterator[_Block]:
 
 
 def _lines(text: str) -> list[str]:
-    return [line for each in text.split("\n") if (line := each.lstrip("> ").strip())] or [text]
+    return [line for part in text.split("\n") if (line := part.lstrip("> ").strip())] or [text]
 
 
 def _moment(start: str) -> datetime | None:

@@ -60,7 +60,7 @@ class AtifSession(Session):
     def _header(self, document: JsonObject) -> str:
         self._report.see_type("header")
         agent, extra = object_field(document, "agent"), object_field(document, "extra")
-        named = [text_field(each, name) for each in (extra, agent) for name in _DIRECTORIES]
+        named = [text_field(place, name) for place in (extra, agent) for name in _DIRECTORIES]
         return self._begin(
             session=document.get("session_id"),
             cwd=next(filter(None, named), ""),
@@ -70,26 +70,26 @@ class AtifSession(Session):
 
     def _step(self, source: str, row: JsonObject, frame: Frame) -> Outcome:
         text = content_text(row.get("message"))
-        made: list[Record] = []
+        records: list[Record] = []
         if source == "user":
-            made += self._said(frame, authored(text))
+            records += self._said(frame, authored(text))
         elif source == "system":
-            made += self._one(frame, "system", text, "injected")
+            records += self._one(frame, "system", text, "injected")
         elif source == "agent":
             thought = text_field(row, "reasoning_content")
-            made += self._one(frame, "thinking", thought)
-            made += self._one(frame, "assistant_text", text)
+            records += self._one(frame, "thinking", thought)
+            records += self._one(frame, "assistant_text", text)
         else:
             return self._unknown(source)
-        made += [self._call(call, frame) for call in objects_in(row.get("tool_calls"))]
+        records += [self._call(call, frame) for call in objects_in(row.get("tool_calls"))]
         results = object_field(row, "observation").get("results")
-        made += [self._result(result, frame) for result in objects_in(results)]
-        return self._with_tokens(made, frame, _tokens(object_field(row, "metrics")))
+        records += [self._result(result, frame) for result in objects_in(results)]
+        return self._with_tokens(records, frame, _tokens(object_field(row, "metrics")))
 
     def _call(self, call: JsonObject, frame: Frame) -> Record:
         arguments, call_id = call.get("arguments"), safe_id(call.get("tool_call_id"))
-        made = call_of(text_field(call, "function_name"), arguments)
-        return self._called(frame, call_id, made, render_input(arguments))
+        tool_call = call_of(text_field(call, "function_name"), arguments)
+        return self._called(frame, call_id, tool_call, render_input(arguments))
 
     def _result(self, result: JsonObject, frame: Frame) -> Record:
         call_id = safe_id(result.get("source_call_id"))
@@ -119,9 +119,9 @@ class AtifReader(RenderingReader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the documents below a directory."""
-        found = walk.root(root)
-        files = walk.transcripts(found, _DEPTH, (".json",)) if found else ()
-        return (each for each in files if self.sniff(read_head(Path(each[0].path))))
+        base = walk.root(root)
+        files = walk.transcripts(base, _DEPTH, (".json",)) if base else ()
+        return (file for file in files if self.sniff(read_head(Path(file[0].path))))
 
     def directory(self, path: Path, head: bytes) -> str:
         """Return the directory that a document names, else the one that it is in."""

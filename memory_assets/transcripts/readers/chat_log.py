@@ -62,19 +62,19 @@ def replayed(lines: Iterable[bytes]) -> tuple[Any, dict[int, list[JsonObject]], 
     if torn and bad:
         bad.pop()
     present = (
-        {_id(each) for each in objects_in(state.get("requests"))}
+        {_id(request) for request in objects_in(state.get("requests"))}
         if isinstance(state, dict)
         else set()
     )
     kept = {
         place: [
-            {"type": "request", **each, "undone": True}
-            for each in found
-            if _id(each) not in present
+            {"type": "request", **request, "undone": True}
+            for request in requests
+            if _id(request) not in present
         ]
-        for place, found in removed.items()
+        for place, requests in removed.items()
     }
-    return state, {place: found for place, found in kept.items() if found}, bad
+    return state, {place: requests for place, requests in kept.items() if requests}, bad
 
 
 def _applied(state: Any, operation: Any, removed: dict[int, list[JsonObject]]) -> Any:

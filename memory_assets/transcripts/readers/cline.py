@@ -98,23 +98,23 @@ class TaskSession(ScreenSession):
         is_summary = row.get("isSummary") is True
         if role == "user" and not is_summary:
             return self._from_user(blocks, frame)
-        made = [record for block in blocks for record in self._block(block, frame, is_summary)]
-        return self._with_tokens(made, frame, tokens_in(object_field(row, "metrics"), _METRICS))
+        outcome = [record for block in blocks for record in self._block(block, frame, is_summary)]
+        return self._with_tokens(outcome, frame, tokens_in(object_field(row, "metrics"), _METRICS))
 
     def _from_user(self, blocks: Sequence[JsonObject], frame: Frame) -> list[Record]:
         texts: list[str] = []
-        made: list[Record] = []
+        records: list[Record] = []
         for block in blocks:
             if block.get("type") == "text":
                 texts.append(text_field(block, "text"))
             else:
-                made += self._block(block, frame, False)
+                records += self._block(block, frame, False)
         typed, inserted = typed_in(texts, is_first=self._is_first or self._is_of_program)
         self._is_first = False
-        made += self._said(frame, authored("\n".join(typed))) if typed else []
+        records += self._said(frame, authored("\n".join(typed))) if typed else []
         for text in inserted:
-            made += self._said(frame, authored(text, Origin("machine", "injected")))
-        return made
+            records += self._said(frame, authored(text, Origin("machine", "injected")))
+        return records
 
     @property
     def _is_of_program(self) -> bool:
@@ -179,11 +179,11 @@ class ClineReader(RenderingReader):
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the tasks in an extension's storage, and the sessions of Cline's own program."""
         walk = Walk(self.agent, note)
-        found = walk.root(root)
-        if found is None:
+        base = walk.root(root)
+        if base is None:
             return
-        inside = [found / name for name in _FOLDERS if (found / name).is_dir()]
-        for folder in inside or ([found] if found.name in _FOLDERS else []):
+        inside = [base / name for name in _FOLDERS if (base / name).is_dir()]
+        for folder in inside or ([base] if base.name in _FOLDERS else []):
             for entry in walk.entries(folder):
                 if walk.is_directory(entry):
                     yield from self._of_folder(Path(entry.path), known)
@@ -254,7 +254,7 @@ def _screen_rows(messages: Sequence[JsonObject]) -> Iterator[JsonObject | None]:
         row: JsonObject = {"type": "row", "row": message}
         if message.get("partial") and message.get("say") != "reasoning":
             opening = text_field(message, "text").strip()
-            later = (text_field(each, "text").strip() for each in messages[place + 1 :])
+            later = (text_field(message, "text").strip() for message in messages[place + 1 :])
             calls = message.get("say") == "tool" or message.get("ask") in ("tool", "command")
             if calls or any(text.startswith(opening) for text in later):
                 row[SUPERSEDED] = True
@@ -270,12 +270,12 @@ def _is_prompt(row: JsonObject) -> bool:
 
 
 def _messages(path: Path) -> list[JsonObject]:
-    found = from_json(text_of(path))
-    if isinstance(found, dict):
-        found = found.get("messages")
-    if not isinstance(found, list):
+    parsed = from_json(text_of(path))
+    if isinstance(parsed, dict):
+        parsed = parsed.get("messages")
+    if not isinstance(parsed, list):
         raise DamagedTranscript(f"{printable(path)}: {_NO_TASK}", _NO_TASK, _RESTORE)
-    return objects_in(found)
+    return objects_in(parsed)
 
 
 def _facts(path: Path) -> tuple[str, str, JsonObject]:
@@ -300,10 +300,10 @@ def _directory_in(path: Path) -> str:
     """Return the directory that the first requests to the model name."""
     try:
         with path.open("rb") as file:
-            found = _DIRECTORY.search(file.read(_HEAD))
+            match = _DIRECTORY.search(file.read(_HEAD))
     except OSError:
         return ""
-    return found.group(1).decode("utf-8", "replace").replace("\\\\", "\\") if found else ""
+    return match.group(1).decode("utf-8", "replace").replace("\\\\", "\\") if match else ""
 
 
 def _answer(content: Any) -> str:
@@ -311,14 +311,14 @@ def _answer(content: Any) -> str:
     if not isinstance(content, list):
         return render_value(content or "")
     texts = []
-    for each in content:
-        if isinstance(each, dict) and "query" in each and "result" in each:
-            texts.append(f"{render_value(each['query'])}\n{render_value(each['result'])}")
-        elif isinstance(each, dict):
-            image = IMAGE if each.get("type") == "image" else ""
-            texts.append(text_field(each, "text") or image or render_value(each))
+    for block in content:
+        if isinstance(block, dict) and "query" in block and "result" in block:
+            texts.append(f"{render_value(block['query'])}\n{render_value(block['result'])}")
+        elif isinstance(block, dict):
+            image = IMAGE if block.get("type") == "image" else ""
+            texts.append(text_field(block, "text") or image or render_value(block))
         else:
-            texts.append(render_value(each))
+            texts.append(render_value(block))
     return "\n".join(texts)
 
 

@@ -95,8 +95,8 @@ class ScreenSession(StoredSession):
         if kind in _SAID:
             subtype = PARTIAL if message.get("partial") else ""
             thought = text_field(message, "reasoning")
-            made = self._one(frame, "thinking", thought)
-            return made + self._one(frame, "assistant_text", text, subtype)
+            records = self._one(frame, "thinking", thought)
+            return records + self._one(frame, "assistant_text", text, subtype)
         if kind == "reasoning":
             text = text or text_field(message, "reasoning")
             return self._one(frame, "thinking", text)
@@ -131,8 +131,10 @@ class ScreenSession(StoredSession):
             parts = [text_field(asked, "question") or text_field(asked, "response")]
             if isinstance(options, list):
                 parts += [
-                    text_field(each, "answer") if isinstance(each, dict) else render_value(each)
-                    for each in options
+                    text_field(option, "answer")
+                    if isinstance(option, dict)
+                    else render_value(option)
+                    for option in options
                 ]
             text = "\n".join(filter(None, parts)) or text
         return self._one(frame, "assistant_text", text, "question")
@@ -153,11 +155,11 @@ class ScreenSession(StoredSession):
         else:
             name = text_field(given, "tool") or kind
             arguments = {key: value for key, value in given.items() if key != "tool"}
-        made = self._call(frame, frame.record_uuid, name, arguments)
-        self._open = frame.record_uuid, Call(made.tool_name, made.paths, made.command)
+        record = self._call(frame, frame.record_uuid, name, arguments)
+        self._open = frame.record_uuid, Call(record.tool_name, record.paths, record.command)
         if kind in ("tool", "browser_action", "browser_action_launch"):
-            return [made, self._answered(frame, frame.record_uuid, "")]
-        return [made]
+            return [record, self._answered(frame, frame.record_uuid, "")]
+        return [record]
 
     def _result(self, text: str, frame: Frame) -> Record:
         call_id, call = self._open

@@ -103,8 +103,10 @@ class CopilotSession(Session):
         if name == "user.message":
             return self._from_user(data, frame)
         if name == "assistant.message":
-            made = self._from_assistant(data, frame)
-            return self._with_tokens(made, frame, Tokens(output=count_field(data, "outputTokens")))
+            records = self._from_assistant(data, frame)
+            return self._with_tokens(
+                records, frame, Tokens(output=count_field(data, "outputTokens"))
+            )
         if name == "session.shutdown":
             return self._given_tokens(data, frame) or _STATE
         if name == "assistant.reasoning":
@@ -151,24 +153,24 @@ class CopilotSession(Session):
     def _from_user(self, data: JsonObject, frame: Frame) -> Outcome:
         by_skill = text_field(data, "source").startswith("skill-")
         origin = Origin("machine", "meta") if by_skill else UNSAID
-        made = self._said(frame, authored(text_field(data, "content"), origin))
-        for each in objects_in(data.get("attachments")):
-            made += self._attached(frame, text_field(each, "path"))
-        return made
+        records = self._said(frame, authored(text_field(data, "content"), origin))
+        for attachment in objects_in(data.get("attachments")):
+            records += self._attached(frame, text_field(attachment, "path"))
+        return records
 
     def _from_assistant(self, data: JsonObject, frame: Frame) -> list[Record]:
-        made = self._thought(text_field(data, "reasoningText"), frame)
+        records = self._thought(text_field(data, "reasoningText"), frame)
         content = text_field(data, "content")
         self._told = mark(content.strip()) if content.strip() else self._told
-        made += self._one(frame, "assistant_text", content)
+        records += self._one(frame, "assistant_text", content)
         for request in objects_in(data.get("toolRequests")):
-            made += self._call(request, "name", frame)
-        return made
+            records += self._call(request, "name", frame)
+        return records
 
     def _given_tokens(self, data: JsonObject, frame: Frame) -> list[Record]:
         """Return what the models were given since the program was last ended, which only its end
         says; what they made stands at each message."""
-        made: list[Record] = []
+        records: list[Record] = []
         for name, metrics in object_field(data, "modelMetrics").items():
             usage = object_field(metrics, "usage") if isinstance(metrics, dict) else {}
             given, cached = count_field(usage, "inputTokens"), count_field(usage, "cacheReadTokens")
@@ -178,8 +180,8 @@ class CopilotSession(Session):
             before, self._totals[model] = self._totals.get(model, Tokens()), total
             new = Tokens(*(max(now - then, 0) for now, then in zip(total, before, strict=True)))
             one = self._with_tokens([], replace(frame, model=model), new)
-            made += [] if isinstance(one, str) else one
-        return made
+            records += [] if isinstance(one, str) else one
+        return records
 
     def _thought(self, text: str, frame: Frame) -> list[Record]:
         """Return a thought, which may come as an event of its own and with its message."""
@@ -194,8 +196,8 @@ class CopilotSession(Session):
             return []
         given = call.get("arguments")
         arguments = from_json(given) if isinstance(given, str) else given
-        made = Call.of_block({"name": call.get(named), "arguments": arguments}, "arguments")
-        return [self._called(frame, call_id, made, render_input(arguments or given))]
+        tool_call = Call.of_block({"name": call.get(named), "arguments": arguments}, "arguments")
+        return [self._called(frame, call_id, tool_call, render_input(arguments or given))]
 
     def _tool_result(self, data: JsonObject, frame: Frame) -> Record:
         result, error = object_field(data, "result"), object_field(data, "error")
@@ -245,7 +247,7 @@ class CopilotCliReader(Reader):
         home = walk.root(root)
         folders = [home / name for name in _FOLDERS if (home / name).is_dir()] if home else []
         for folder in folders or filter(None, [home]):
-            files = sorted(walk.transcripts(folder, 1), key=lambda each: each[0].name != _EVENTS)
+            files = sorted(walk.transcripts(folder, 1), key=lambda entry: entry[0].name != _EVENTS)
             for file in files:
                 path = Path(file[0].path)
                 if path.name == _EVENTS or path.parent == folder:
@@ -279,5 +281,5 @@ def _title_beside(path: Path) -> str:
     """Return the title in the file beside a session's events, "" if there is none."""
     if path.name != _EVENTS:
         return ""
-    found = _TITLE.search(text_beside(path.with_name("workspace.yaml")))
-    return found.group(1).strip("\"'") if found else ""
+    match = _TITLE.search(text_beside(path.with_name("workspace.yaml")))
+    return match.group(1).strip("\"'") if match else ""

@@ -64,14 +64,14 @@ class CrushSession(StoredSession):
             return self._from_user(_parts(row), frame)
         if role not in ("assistant", "tool"):
             return self._unknown(f"message/{type_name(role)}")
-        made: list[Record] = []
+        records: list[Record] = []
         for part in _parts(row):
-            made += self._part(part, frame, is_summary=bool(row.get("is_summary_message")))
-        return made
+            records += self._part(part, frame, is_summary=bool(row.get("is_summary_message")))
+        return records
 
     def _from_user(self, parts: list[JsonObject], frame: Frame) -> list[Record]:
         texts: list[str] = []
-        made: list[Record] = []
+        records: list[Record] = []
         for part in parts:
             kind, data = part["type"], object_field(part, "data")
             if kind == "text":
@@ -79,14 +79,14 @@ class CrushSession(StoredSession):
             elif kind in ("binary", "image_url"):
                 path = text_field(data, "Path") or IMAGE
                 paths = (path,) if path != IMAGE else ()
-                made += self._one(frame, "attachment", path, "file", paths=paths)
+                records += self._one(frame, "attachment", path, "file", paths=paths)
             else:
-                made += self._part(part, frame, is_summary=False)
+                records += self._part(part, frame, is_summary=False)
         text = "\n".join(texts)
         is_init = text.lstrip("`").startswith(_INIT)
         return (
             self._said(frame, authored(text, Origin("machine", "meta") if is_init else UNSAID))
-            + made
+            + records
         )
 
     def _part(self, part: JsonObject, frame: Frame, *, is_summary: bool) -> list[Record]:
@@ -204,13 +204,13 @@ class CrushReader(DatabaseReader):
 
 def _listed(path: Path) -> Iterator[Path]:
     """Yield the data directories of the projects that the program lists."""
-    found = beside(path)
-    projects = found.get("projects", found) if isinstance(found, dict) else found
+    parsed = beside(path)
+    projects = parsed.get("projects", parsed) if isinstance(parsed, dict) else parsed
     if isinstance(projects, dict):
         projects = list(projects.values())
-    for each in projects if isinstance(projects, list) else []:
-        if isinstance(each, dict) and (project := text_field(each, "path")):
-            yield Path(project) / (text_field(each, "data_dir") or _FOLDER)
+    for entry in projects if isinstance(projects, list) else []:
+        if isinstance(entry, dict) and (project := text_field(entry, "path")):
+            yield Path(project) / (text_field(entry, "data_dir") or _FOLDER)
 
 
 def _is_finished(row: JsonObject) -> bool:

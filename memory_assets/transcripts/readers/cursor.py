@@ -101,32 +101,32 @@ class CursorSession(StoredSession):
         text = text_field(bubble, "text") or text_field(bubble, "rawText")
         if kind in _PERSON:
             text = text or _plain(bubble.get("initText"))
-            made = self._said(frame, authored(text))
+            records = self._said(frame, authored(text))
             for path in _selected(bubble):
-                made += self._attached(frame, path)
-            return made
+                records += self._attached(frame, path)
+            return records
         if kind not in (2, "ai"):
             return self._unknown(f"bubble/{type_name(str(kind))}")
         thought = text_field(object_field(bubble, "thinking"), "text")
-        made = self._one(frame, "thinking", thought)
-        made += self._one(frame, "assistant_text", text)
+        records = self._one(frame, "thinking", thought)
+        records += self._one(frame, "assistant_text", text)
         if tool := object_field(bubble, "toolFormerData"):
-            made += self._tool(tool, frame)
+            records += self._tool(tool, frame)
         counts = object_field(bubble, "tokenCount")
         tokens = tokens_in(counts, ("inputTokens", "outputTokens"))
-        return self._with_tokens(made, frame, tokens)
+        return self._with_tokens(records, frame, tokens)
 
     def _tool(self, tool: JsonObject, frame: Frame) -> list[Record]:
         name, call_id = text_field(tool, "name"), safe_id(tool.get("toolCallId"))
         given = tool.get("rawArgs") or tool.get("params")
-        made = [self._call(frame, call_id, name, given)]
+        records = [self._call(frame, call_id, name, given)]
         status = text_field(tool, "status")
         if status in ("completed", "error", "cancelled", "rejected") or tool.get("result"):
             texts = (_result(tool.get("result")), render_value(tool.get("error") or ""))
             text = "\n".join(filter(None, texts))
             failed = status in ("error", "cancelled", "rejected")
-            made.append(self._answered(frame, call_id, text, is_error=failed))
-        return made
+            records.append(self._answered(frame, call_id, text, is_error=failed))
+        return records
 
 
 class CursorReader(DatabaseReader):
@@ -204,10 +204,10 @@ class CursorReader(DatabaseReader):
     def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
         """Yield a conversation."""
         if source.path.parent.name != "globalStorage":
-            found = self._old(database, source.path).get(source.member)
-            if found is not None:
-                messages = objects_in(found.get("bubbles")) or _inline(found)
-                yield from _rendered(found, messages, _folder_of(source.path))
+            conversation = self._old(database, source.path).get(source.member)
+            if conversation is not None:
+                messages = objects_in(conversation.get("bubbles")) or _inline(conversation)
+                yield from _rendered(conversation, messages, _folder_of(source.path))
             return
         sql = "SELECT CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE key = ?"
         row = next(database.rows(sql, f"composerData:{source.member}"), None)
@@ -215,9 +215,9 @@ class CursorReader(DatabaseReader):
         if not isinstance(data, dict):
             return
         bounds = (f"bubbleId:{source.member}:", f"bubbleId:{source.member};")
-        by_id = {each["id"]: from_json(each["value"]) for each in database.rows(_BUBBLE, *bounds)}
+        by_id = {row["id"]: from_json(row["value"]) for row in database.rows(_BUBBLE, *bounds)}
         bubbles = [by_id.get(text_field(header, "bubbleId")) for header in _headers(data)]
-        found_bubbles = [each for each in bubbles if isinstance(each, dict)] or _inline(data)
+        found_bubbles = [bubble for bubble in bubbles if isinstance(bubble, dict)] or _inline(data)
         yield from _rendered(data, found_bubbles, _directory(data, source.path))
 
     def _old(self, database: Database, path: Path) -> dict[str, JsonObject]:
@@ -235,10 +235,10 @@ def _headers(data: JsonObject) -> list[JsonObject]:
 
 def _inline(data: JsonObject) -> list[JsonObject]:
     """Return the messages of a conversation that holds them itself."""
-    found = objects_in(data.get("conversation"))
+    bubbles = objects_in(data.get("conversation"))
     by_id = object_field(data, "conversationMap")
     ordered = (by_id.get(text_field(header, "bubbleId")) for header in _headers(data))
-    return found or [each for each in ordered if isinstance(each, dict)]
+    return bubbles or [message for message in ordered if isinstance(message, dict)]
 
 
 def _updated(data: JsonObject) -> Any:
@@ -249,8 +249,8 @@ def _directory(data: JsonObject, path: Path) -> str:
     """Return the directory that a conversation names, or that its workspace has."""
     named = object_field(data, "workspaceIdentifier")
     uri = object_field(named, "uri")
-    if found := text_field(uri, "fsPath") or text_field(uri, "path"):
-        return found
+    if directory := text_field(uri, "fsPath") or text_field(uri, "path"):
+        return directory
     own = text_field(named, "id")
     storage = path.parent.parent / "workspaceStorage"
     return directory_of(storage / own / "workspace.json") if own and "/" not in own else ""
@@ -262,7 +262,7 @@ def _folder_of(path: Path) -> str:
 
 def _workspaces(path: Path) -> dict[str, str]:
     """Return the directories of the workspaces by the conversations that their databases name."""
-    found: dict[str, str] = {}
+    cwds: dict[str, str] = {}
     storage = path.parent.parent / "workspaceStorage"
     for other in sorted(storage.glob(f"*/{_DATABASE}")):
         cwd = _folder_of(other)
@@ -273,28 +273,32 @@ def _workspaces(path: Path) -> dict[str, str]:
                 data = _item(database, _COMPOSERS)
         except TranscriptError:
             continue
-        named = [text_field(each, "composerId") for each in objects_in(data.get("allComposers"))]
+        named = [
+            text_field(composer, "composerId") for composer in objects_in(data.get("allComposers"))
+        ]
         selected = data.get("selectedComposerIds")
         named += selected if isinstance(selected, list) else []
-        found |= {own: cwd for own in named if isinstance(own, str) and own}
-    return found
+        cwds |= {own: cwd for own in named if isinstance(own, str) and own}
+    return cwds
 
 
 def _item(database: Database, key: str) -> JsonObject:
     if not database.columns("ItemTable"):
         return {}
     row = next(database.rows(_ITEM, key), None)
-    found = from_json(row["value"]) if row else None
-    return found if isinstance(found, dict) else {}
+    parsed = from_json(row["value"]) if row else None
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _old_conversations(database: Database) -> dict[str, JsonObject]:
     """Return the conversations that a workspace's database holds whole, by their ids."""
     composers = objects_in(_item(database, _COMPOSERS).get("allComposers"))
     tabs = objects_in(_item(database, _CHATS).get("tabs"))
-    named = {text_field(each, "composerId"): each for each in composers if _inline(each)}
-    named |= {text_field(each, "tabId"): each for each in tabs if objects_in(each.get("bubbles"))}
-    return {own: each for own, each in named.items() if own}
+    named = {
+        text_field(composer, "composerId"): composer for composer in composers if _inline(composer)
+    }
+    named |= {text_field(tab, "tabId"): tab for tab in tabs if objects_in(tab.get("bubbles"))}
+    return {own: entry for own, entry in named.items() if own}
 
 
 def _old_members(database: Database, path: Path) -> Iterator[Member]:
@@ -327,10 +331,10 @@ def _is_prompt(row: JsonObject) -> bool:
 
 def _result(result: Any) -> str:
     """Return the text of a tool's result, which is JSON: its output or contents, else all."""
-    found = from_json(result) if isinstance(result, str) else result
-    if isinstance(found, dict):
+    answer = from_json(result) if isinstance(result, str) else result
+    if isinstance(answer, dict):
         for name in _ANSWERS:
-            if text := text_field(found, name):
+            if text := text_field(answer, name):
                 return text
     return render_value(result or "")
 
@@ -339,9 +343,9 @@ def _selected(bubble: JsonObject) -> list[str]:
     """Return the files that a person attached to a prompt."""
     context = object_field(bubble, "context")
     named = objects_in(context.get("fileSelections")) + objects_in(bubble.get("fileSelections"))
-    uris = (object_field(each, "uri") for each in named)
-    found = (text_field(uri, "fsPath") or path_of(text_field(uri, "external")) for uri in uris)
-    return list(dict.fromkeys(filter(None, found)))
+    uris = (object_field(selection, "uri") for selection in named)
+    paths = (text_field(uri, "fsPath") or path_of(text_field(uri, "external")) for uri in uris)
+    return list(dict.fromkeys(filter(None, paths)))
 
 
 def _plain(rich: Any) -> str:
@@ -356,7 +360,7 @@ def _plain(rich: Any) -> str:
         if isinstance(node, dict):
             texts += [node["text"]] if isinstance(node.get("text"), str) else []
             texts += ["\n"] if node.get("type") == "linebreak" else []
-            stack += reversed([each for each in node.values() if isinstance(each, dict | list)])
+            stack += reversed([child for child in node.values() if isinstance(child, dict | list)])
         elif isinstance(node, list):
             stack += reversed(node)
     return "".join(texts)

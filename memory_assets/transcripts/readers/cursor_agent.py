@@ -79,10 +79,10 @@ class CursorSession(BlockSession):
     def _from_user_frame(self, content: object, frame: Frame) -> list[Record]:
         """Return what was typed as a prompt, and what stands around it as the program's."""
         results = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
-        made = self._from_user(results, frame)
+        records = self._from_user(results, frame)
         typed, around = framed(content_text(content), "user_query")
-        made += self._one(frame, "system", around, "injected")
-        return made + (self._said(frame, authored(typed, PERSON)) if typed else [])
+        records += self._one(frame, "system", around, "injected")
+        return records + (self._said(frame, authored(typed, PERSON)) if typed else [])
 
 
 class CursorAgentReader(Reader):
@@ -105,8 +105,8 @@ class CursorAgentReader(Reader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the transcripts of each project below `~/.cursor` or its `projects`."""
-        found = walk.root(root / "projects", root)
-        for project, has_usable_name in walk.projects(found) if found else ():
+        base = walk.root(root / "projects", root)
+        for project, has_usable_name in walk.projects(base) if base else ():
             folder = Path(project.path, _FOLDER)
             if has_usable_name and folder.is_dir():
                 yield from walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))

@@ -73,11 +73,11 @@ class CursorCliSession(StoredSession):
             return self._one(frame, "system", content_text(content), "instructions")
         if role == "user":
             typed, around = framed(content_text(content), "user_query")
-            made = self._one(frame, "system", around, "injected")
-            return made + (self._said(frame, authored(typed, PERSON)) if typed else [])
+            records = self._one(frame, "system", around, "injected")
+            return records + (self._said(frame, authored(typed, PERSON)) if typed else [])
         if role not in ("assistant", "tool"):
             return self._unknown(f"message/{type_name(role)}")
-        return [made for block in blocks_of(content) for made in self._block(block, frame)]
+        return [record for block in blocks_of(content) for record in self._block(block, frame)]
 
     def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind, call_id = type_name(block.get("type")), safe_id(block.get("toolCallId"))
@@ -150,10 +150,10 @@ def _facts(database: Database) -> JsonObject:
     """Return the facts of the chat, which the first row has."""
     row = next(database.rows("SELECT value FROM meta WHERE key = '0'"), None)
     try:
-        found = from_json(bytes.fromhex(row["value"])) if row else None
+        facts = from_json(bytes.fromhex(row["value"])) if row else None
     except (TypeError, ValueError):
-        found = None
-    return found if isinstance(found, dict) else {}
+        facts = None
+    return facts if isinstance(facts, dict) else {}
 
 
 def _messages(database: Database, facts: JsonObject) -> Iterator[JsonObject]:
@@ -210,8 +210,10 @@ def _directory(opening: list[JsonObject], path: Path) -> str:
     """Return the directory of a chat: the one that its opening names and whose hash its folder is
     named after; "" if there is none."""
     texts = (content_text(message.get("content")) for message in opening)
-    named = (each.rstrip() for text in texts for each in _DIRECTORY.findall(text))
-    return next((each for each in named if _digest(each) == path.parent.parent.name), "")
+    named = (directory.rstrip() for text in texts for directory in _DIRECTORY.findall(text))
+    return next(
+        (directory for directory in named if _digest(directory) == path.parent.parent.name), ""
+    )
 
 
 def _digest(directory: str) -> str:

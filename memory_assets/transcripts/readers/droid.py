@@ -115,8 +115,8 @@ class DroidReader(Reader):
 
     def files(self, walk: Walk, root: Path) -> Iterable[File]:
         """Return the sessions below `~/.factory`, or a directory of sessions."""
-        found = walk.root(root / "sessions", root)
-        return walk.transcripts(found, 1) if found else ()
+        base = walk.root(root / "sessions", root)
+        return walk.transcripts(base, 1) if base else ()
 
     def directory(self, path: Path, head: bytes) -> str:
         """Return the directory that the header names."""

@@ -108,16 +108,16 @@ class GeminiReader(Reader):
         """Yield the chats of each project, from `~/.gemini` or its `tmp`. A project is named after
         its directory as soon as that is known."""
         walk = Walk(self.agent, note)
-        found = walk.root(root / "tmp", root)
-        for project, has_usable_name in walk.projects(found) if found else ():
+        base = walk.root(root / "tmp", root)
+        for project, has_usable_name in walk.projects(base) if base else ():
             folder = Path(project.path, _CHATS)
             if not has_usable_name or not folder.is_dir():
                 continue
             directory = directory_of(Path(project.path))
             named = project_of(directory or project.name)
             files = list(walk.transcripts(folder, 1, (".jsonl", _DOCUMENT)))
-            logs = {each[0].path for each in files}
-            own = (each for each in files if _is_session(each[0].path, logs))
+            logs = {file[0].path for file in files}
+            own = (file for file in files if _is_session(file[0].path, logs))
             for source in walk.sources(own, known, self.identified):
                 yield replace(source, project=named, directory=directory)
 
@@ -144,7 +144,7 @@ class GeminiSession(Session):
         super().__init__(source, report)
         self._replay = replay
         self._title = ""
-        chats = next((each for each in source.path.parents if each.name == _CHATS), None)
+        chats = next((parent for parent in source.path.parents if parent.name == _CHATS), None)
         self._cwd = directory_of(chats.parent) if chats else ""
         report.see_cwd(self._cwd)
 
@@ -162,15 +162,15 @@ class GeminiSession(Session):
 
     def _changed(self, fields: JsonObject, start: int, end: int) -> Outcome:
         self._report.see_type("set")
-        made = self._titled(fields, start, end)
+        records = self._titled(fields, start, end)
         messages, reasons = fields.get("messages"), {"session-state"}
         for message in messages if isinstance(messages, list) else []:
             outcome = self._message(message, start, end) if isinstance(message, dict) else []
             if isinstance(outcome, str):
                 reasons.add(outcome)
             else:
-                made += outcome
-        return made or (_SUPERSEDED if _SUPERSEDED in reasons else "session-state")
+                records += outcome
+        return records or (_SUPERSEDED if _SUPERSEDED in reasons else "session-state")
 
     def _header(self, header: JsonObject, start: int, end: int) -> Outcome:
         reason = self._begin(session=header.get("sessionId"), cwd=self._cwd)
@@ -202,8 +202,8 @@ class GeminiSession(Session):
         if name == "user":
             return self._from_user(message.get("content"), frame)
         if name == "gemini":
-            made = self._from_model(message, frame)
-            return self._with_tokens(made, frame, _tokens(object_field(message, "tokens")))
+            records = self._from_model(message, frame)
+            return self._with_tokens(records, frame, _tokens(object_field(message, "tokens")))
         if name in _NOTICES:
             text = spoken(message.get("content"))
             return self._one(frame, "system", text, "notice", is_error=name == "error")
@@ -213,30 +213,30 @@ class GeminiSession(Session):
         text = spoken(content).strip()
         is_command = text.startswith(_COMMANDS)
         origin = Origin("machine", "local-command") if is_command else UNSAID
-        made = self._said(frame, authored(text, origin))
+        records = self._said(frame, authored(text, origin))
         for part in parts_of(content):
             if answered := object_field(part, "functionResponse"):
                 answer, failed = answer_text(part)
                 call_id = safe_id(answered.get("id"))
                 call = Call(text_field(answered, "name"))
-                made.append(self._answered(frame, call_id, answer, call, is_error=failed))
-        return made
+                records.append(self._answered(frame, call_id, answer, call, is_error=failed))
+        return records
 
     def _from_model(self, message: JsonObject, frame: Frame) -> list[Record]:
-        made: list[Record] = []
+        records: list[Record] = []
         for thought in objects_in(message.get("thoughts")):
             parts = (text_field(thought, "subject"), text_field(thought, "description"))
-            made += self._one(frame, "thinking", "\n".join(filter(None, parts)))
+            records += self._one(frame, "thinking", "\n".join(filter(None, parts)))
         said = spoken(message.get("content"))
-        made += self._one(frame, "assistant_text", said)
+        records += self._one(frame, "assistant_text", said)
         for call in objects_in(message.get("toolCalls")):
-            made += self._call(call, frame)
-        return made
+            records += self._call(call, frame)
+        return records
 
     def _call(self, call: JsonObject, frame: Frame) -> Iterator[Record]:
         call_id, status = safe_id(call.get("id")), text_field(call, "status")
-        made = Call.of_block(call, "args")
-        yield self._called(frame, call_id, made, render_input(call.get("args")))
+        tool_call = Call.of_block(call, "args")
+        yield self._called(frame, call_id, tool_call, render_input(call.get("args")))
         if status in _RUNNING:
             return
         answers = [answer_text(part) for part in parts_of(call.get("result"))]
@@ -246,7 +246,9 @@ class GeminiSession(Session):
             text = render_value(display)
         failed = status not in ("", "success") or any(failed for _, failed in answers)
         agent = safe_id(call.get("agentId"))
-        yield self._answered(frame, call_id, text, made, is_error=failed, spawned_agent_id=agent)
+        yield self._answered(
+            frame, call_id, text, tool_call, is_error=failed, spawned_agent_id=agent
+        )
 
 
 def _tokens(usage: JsonObject) -> Tokens:
@@ -295,8 +297,8 @@ def directory_of(folder: Path) -> str:
     home = folder.parent.parent
     named = object_beside(home / "projects.json").get("projects")
     projects = named if isinstance(named, dict) else {}
-    if found := next((path for path, slug in projects.items() if slug == folder.name), ""):
-        return str(found)
+    if known := next((path for path, slug in projects.items() if slug == folder.name), ""):
+        return str(known)
     for path in (*projects, *object_beside(home / "trustedFolders.json")):
         if hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest() == folder.name:
             return str(path)

@@ -82,27 +82,27 @@ class GooseSession(StoredSession):
             )
             if not name:
                 return self._resolve(header)
-        made = self._one(frame, "title", name, "ai-title")
+        records = self._one(frame, "title", name, "ai-title")
         frame.timestamp = parse_time(row.get("created"))
-        return self._resolve(self._with_tokens(made, frame, _tokens(row)))
+        return self._resolve(self._with_tokens(records, frame, _tokens(row)))
 
     def _said_in(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
         if role not in ("user", "assistant"):
             return self._unknown(f"message/{type_name(role)}")
-        made: list[Record] = []
+        records: list[Record] = []
         texts: list[str] = []
         for block in objects_in(row.get("content")):
             if role == "user" and block.get("type") in ("text", "image"):
                 texts.append(text_field(block, "text") or IMAGE)
             else:
-                made += self._block(block, frame)
+                records += self._block(block, frame)
         if not texts:
-            return made
+            return records
         hidden = object_field(row, "metadata").get("userVisible") is False
         origin = Origin("machine", "injected") if hidden else UNSAID
         if not self._by_person:
             origin = Origin("machine", MACHINE_PROMPT)
-        return made + self._said(frame, authored("\n".join(texts), origin))
+        return records + self._said(frame, authored("\n".join(texts), origin))
 
     def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind = block.get("type")
@@ -229,9 +229,9 @@ class GooseReader(DatabaseReader):
             seen.add(source.member)
             yield source
         walk = Walk(self.agent, note)
-        found = walk.root(root / _FOLDER, root)
-        files = walk.transcripts(found, 0) if found else ()
-        own = (each for each in files if each[0].name.removesuffix(SUFFIX) not in seen)
+        base = walk.root(root / _FOLDER, root)
+        files = walk.transcripts(base, 0) if base else ()
+        own = (file for file in files if file[0].name.removesuffix(SUFFIX) not in seen)
         yield from walk.sources(own, known, self.identified)
 
     def directory(self, path: Path, head: bytes) -> str:

@@ -67,13 +67,13 @@ class HermesSession(StoredSession):
             )
         if role == "assistant":
             thought = text_field(row, "reasoning")
-            made = self._one(frame, "thinking", thought)
-            made += self._one(frame, "assistant_text", text)
+            records = self._one(frame, "thinking", thought)
+            records += self._one(frame, "assistant_text", text)
             for call in objects_in(row.get("tool_calls")):
                 function = object_field(call, "function")
                 name, call_id = text_field(function, "name"), safe_id(call.get("id"))
-                made.append(self._call(frame, call_id, name, function.get("arguments")))
-            return made
+                records.append(self._call(frame, call_id, name, function.get("arguments")))
+            return records
         if role == "tool":
             unknown, call_id = Call(text_field(row, "tool_name")), safe_id(row.get("tool_call_id"))
             return [self._answered(frame, call_id, text, unknown)]
@@ -105,7 +105,9 @@ class HermesReader(DatabaseReader):
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory, and those of its profiles."""
         profiles = root / "profiles"
-        folders = [Path(each.path) for each in walk.entries(profiles)] if profiles.is_dir() else []
+        folders = (
+            [Path(entry.path) for entry in walk.entries(profiles)] if profiles.is_dir() else []
+        )
         for path in (root / _DATABASE, *(folder / _DATABASE for folder in folders)):
             if path.is_file():
                 yield path

@@ -92,32 +92,32 @@ class OpenCodeSession(StoredSession):
             return self._from_user(parts, frame)
         if role != "assistant":
             return self._unknown(f"message/{type_name(role)}")
-        made: list[Record] = []
+        records: list[Record] = []
         for part in parts:
-            made += self._part(part, frame, info)
-        made += self._error(object_field(info, "error"), frame)
-        return self._with_tokens(made, frame, _tokens(object_field(info, "tokens")))
+            records += self._part(part, frame, info)
+        records += self._error(object_field(info, "error"), frame)
+        return self._with_tokens(records, frame, _tokens(object_field(info, "tokens")))
 
     def _from_user(self, parts: Sequence[JsonObject], frame: Frame) -> list[Record]:
         typed: list[str] = []
-        made: list[Record] = []
+        records: list[Record] = []
         for part in parts:
             kind, text = part.get("type"), text_field(part, "text")
             if kind == "text" and not (part.get("synthetic") or part.get("ignored")):
                 typed.append(text)
             elif kind == "text":
-                made += self._one(frame, "system", text, "injected")
+                records += self._one(frame, "system", text, "injected")
             elif kind == "file":
-                made += self._attached(frame, _file_of(part))
+                records += self._attached(frame, _file_of(part))
             elif kind == "subtask":
                 text = text_field(part, "prompt")
-                made += self._one(frame, "system", text, "agent-prompt")
+                records += self._one(frame, "system", text, "agent-prompt")
             elif kind not in _SILENT:
                 self._report.see_unknown(f"user/{type_name(kind)}")
         text = "\n".join(typed)
         if any(part.get("type") == "compaction" for part in parts):
-            return made + self._one(frame, "system", text, "injected")
-        return self._said(frame, authored(text)) + made
+            return records + self._one(frame, "system", text, "injected")
+        return self._said(frame, authored(text)) + records
 
     def _part(self, part: JsonObject, frame: Frame, info: JsonObject) -> list[Record]:
         kind, text = part.get("type"), text_field(part, "text")
@@ -143,16 +143,16 @@ class OpenCodeSession(StoredSession):
         times, call_id = object_field(state, "time"), safe_id(part.get("callID"))
         began, ended = parse_time(times.get("start")), parse_time(times.get("end"))
         called = replace(frame, timestamp=began or frame.timestamp)
-        made = [self._call(called, call_id, name, state.get("input"))]
+        records = [self._call(called, call_id, name, state.get("input"))]
         status = state.get("status")
         if status not in ("completed", "error"):
-            return made
+            return records
         answered = replace(frame, timestamp=ended or called.timestamp)
         failed = status == "error" or name == "invalid"
         text = render_value(state.get("error") or state.get("output") or "")
         child = safe_id(object_field(state, "metadata").get("sessionId"))
         result = self._answered(answered, call_id, text, is_error=failed, spawned_agent_id=child)
-        return [*made, result]
+        return [*records, result]
 
     def _error(self, error: JsonObject, frame: Frame) -> list[Record]:
         if not error:
@@ -262,8 +262,8 @@ class OpenCodeReader(DatabaseReader):
             seen.add(source.member)
             yield source
         walk = Walk(self.agent, note)
-        found = walk.root(root)
-        for path in session_files(walk, found) if found else ():
+        base = walk.root(root)
+        for path in session_files(walk, base) if base else ():
             try:
                 found_here = self._of_file(path, known) if path.stem not in seen else None
             except TranscriptError as error:

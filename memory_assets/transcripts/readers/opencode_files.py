@@ -52,9 +52,9 @@ def tree_messages(session: Path) -> Iterator[JsonObject]:
     a part that is none, stands for itself as `unreadable`."""
     for message, parts in _tree_files(session):
         info = _readable(message, {"id": message.stem, "role": _UNREADABLE})
-        found = (_readable(part, {"id": part.stem, "type": _UNREADABLE}) for part in parts)
+        readable = (_readable(part, {"id": part.stem, "type": _UNREADABLE}) for part in parts)
         if info is not None:
-            yield {"info": info, "parts": [part for part in found if part is not None]}
+            yield {"info": info, "parts": [part for part in readable if part is not None]}
 
 
 def _readable(path: Path, otherwise: JsonObject) -> JsonObject | None:

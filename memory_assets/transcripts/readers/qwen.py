@@ -83,8 +83,8 @@ class QwenReader(Reader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the chats of each project, from `~/.qwen` or its `projects`."""
-        found = walk.root(root / "projects", root)
-        for project, has_usable_name in walk.projects(found) if found else ():
+        base = walk.root(root / "projects", root)
+        for project, has_usable_name in walk.projects(base) if base else ():
             folder = Path(project.path, _FOLDER)
             if has_usable_name and folder.is_dir():
                 yield from walk.transcripts(folder, 1)
@@ -127,9 +127,9 @@ class QwenSession(Session):
         elif name == "user" or subtype == _HUMAN:
             outcome = self._from_user(record, subtype, frame)
         elif name == "assistant":
-            made = self._from_model(object_field(record, "message").get("parts"), frame)
+            records = self._from_model(object_field(record, "message").get("parts"), frame)
             tokens = _tokens(object_field(record, "usageMetadata"))
-            outcome = self._with_tokens(made, frame, tokens)
+            outcome = self._with_tokens(records, frame, tokens)
         elif name == "tool_result":
             outcome = self._tool_results(record, frame)
         elif name == "system":
@@ -169,18 +169,18 @@ class QwenSession(Session):
         return said + self._answers(parts, frame, failed=False)
 
     def _from_model(self, parts: Any, frame: Frame) -> list[Record]:
-        made: list[Record] = []
+        records: list[Record] = []
         for part in parts_of(parts):
             if called := object_field(part, "functionCall"):
                 call = Call.of_block(called, "args")
                 text = render_input(called.get("args"))
-                made.append(self._called(frame, safe_id(called.get("id")), call, text))
+                records.append(self._called(frame, safe_id(called.get("id")), call, text))
             elif part.get("thought") is True:
                 text = text_field(part, "text")
-                made += self._one(frame, "thinking", text)
+                records += self._one(frame, "thinking", text)
             else:
-                made += self._one(frame, "assistant_text", spoken([part]))
-        return made
+                records += self._one(frame, "assistant_text", spoken([part]))
+        return records
 
     def _tool_results(self, record: JsonObject, frame: Frame) -> Outcome:
         status = text_field(object_field(record, "toolCallResult"), "status")
@@ -188,14 +188,14 @@ class QwenSession(Session):
         return self._answers(object_field(record, "message").get("parts"), frame, failed=failed)
 
     def _answers(self, parts: Any, frame: Frame, *, failed: bool) -> list[Record]:
-        made: list[Record] = []
+        records: list[Record] = []
         for part in parts_of(parts):
             if answered := object_field(part, "functionResponse"):
                 text, has_error = answer_text(part)
                 call_id, unknown = safe_id(answered.get("id")), Call(text_field(answered, "name"))
                 is_error = failed or has_error
-                made.append(self._answered(frame, call_id, text, unknown, is_error=is_error))
-        return made
+                records.append(self._answered(frame, call_id, text, unknown, is_error=is_error))
+        return records
 
     def _system(self, subtype: str, record: JsonObject, frame: Frame) -> Outcome:
         payload = object_field(record, "systemPayload")
@@ -222,9 +222,11 @@ def _tokens(usage: JsonObject) -> Tokens:
         count_field(usage, "promptTokenCount"),
         count_field(usage, "cachedContentTokenCount"),
     )
-    made = count_field(usage, "candidatesTokenCount") + count_field(usage, "thoughtsTokenCount")
+    generated = count_field(usage, "candidatesTokenCount") + count_field(
+        usage, "thoughtsTokenCount"
+    )
     total = count_field(usage, "totalTokenCount")
-    output = total - given if total > given else made
+    output = total - given if total > given else generated
     return tokens_with_cached(given, output, cached)
 
 

@@ -97,10 +97,10 @@ class SpecStorySession(StoredSession):
             return self._said(frame, authored(text, origin))
         if name not in ("agent", "assistant"):
             return self._unknown(name)
-        made: list[Record] = []
+        records: list[Record] = []
         for part in row.get("parts") or []:
-            made += self._part(part, frame)
-        return made
+            records += self._part(part, frame)
+        return records
 
     def _part(self, part: Any, frame: Frame) -> list[Record]:
         text = text_field(part, "text")
@@ -114,8 +114,8 @@ class SpecStorySession(StoredSession):
         paths = () if command else tuple(dict.fromkeys(named))
         call_id = f"{frame.record_uuid[:32]}/{frame.byte_start}/{self._report.blocks}"
         call = Call(text_field(part, "name"), paths, command)
-        made = [self._called(frame, call_id, call, given)]
-        return [*made, self._answered(frame, call_id, result)] if result else made
+        records = [self._called(frame, call_id, call, given)]
+        return [*records, self._answered(frame, call_id, result)] if result else records
 
 
 class SpecStoryReader(RenderingReader):
@@ -141,11 +141,11 @@ class SpecStoryReader(RenderingReader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the texts of each project in a directory and below it."""
-        found = walk.root(root)
-        for folder in walk.folders(found) if found else ():
+        base = walk.root(root)
+        for folder in walk.folders(base) if base else ():
             history = folder if folder.parts[-2:] == _FOLDER.parts else folder / _FOLDER
             files = walk.transcripts(history, 0, (".md",)) if history.is_dir() else ()
-            yield from (each for each in files if self.sniff(read_head(Path(each[0].path))))
+            yield from (file for file in files if self.sniff(read_head(Path(file[0].path))))
 
     def directory(self, path: Path, head: bytes) -> str:
         """Return the project's directory, which the text is in."""
@@ -292,13 +292,13 @@ def _framed(text: str) -> JsonObject:
     given_kind = _KIND.search(text)
     kind = given_kind.group(1) if given_kind else _KINDS.get(tool, "")
     command = ""
-    asked = next((each for each in fences if each.language in _SHELLS), None)
+    asked = next((fence for fence in fences if fence.language in _SHELLS), None)
     if kind == "shell":
         inline = _INLINE.search(body)
         command = asked.text.strip() if asked else inline.group(1) if inline else ""
     told = _RESULT.search(body)
-    shown = (each for each in fences if each is not asked or kind != "shell")
-    answers = (each for each in shown if kind != "write" or each.language in _PLAIN)
+    shown = (fence for fence in fences if fence is not asked or kind != "shell")
+    answers = (fence for fence in shown if kind != "write" or fence.language in _PLAIN)
     answer = next(answers, None)
     cut = told.start() if told else answer.start if answer else len(body)
     given = {"given": body[:cut].strip(), "command": command}
@@ -307,8 +307,8 @@ def _framed(text: str) -> JsonObject:
 
 def _time(named: str) -> str:
     """Return a time of a heading or a file's name in ISO 8601; "" for none."""
-    found = _DATE.search(named)
-    if found is None:
+    match = _DATE.search(named)
+    if match is None:
         return ""
-    date, hour, minute, second = found.groups(default="00")
+    date, hour, minute, second = match.groups(default="00")
     return f"{date}T{hour}:{minute}:{second}Z"

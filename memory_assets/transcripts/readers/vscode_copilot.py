@@ -75,52 +75,52 @@ class ChatSession(StoredSession):
         by_program = row.get("isSystemInitiated") is True
         text = text_field(object_field(row, "message"), "text")
         said = authored(text, Origin("machine", "meta") if by_program else UNSAID)
-        made = self._said(frame, said)
+        records = self._said(frame, said)
         for variable in objects_in(object_field(row, "variableData").get("variables")):
             path = _path_in(variable.get("value")) or text_field(variable, "name")
-            made += self._attached(frame, path)
+            records += self._attached(frame, path)
         result = object_field(row, "result")
         elapsed = object_field(result, "timings").get("totalElapsed")
         if frame.timestamp and isinstance(elapsed, int | float) and 0 <= elapsed < 1e9:
             frame = replace(frame, timestamp=frame.timestamp + timedelta(milliseconds=elapsed))
         tokens = tokens_in(metadata, ("promptTokens", "outputTokens"))
         answered = self._with_tokens(self._answer(row, metadata, frame), frame, tokens)
-        made += answered if isinstance(answered, list) else []
+        records += answered if isinstance(answered, list) else []
         if error := text_field(object_field(result, "errorDetails"), "message"):
-            made += self._one(frame, "system", error, "api-error", is_error=True)
+            records += self._one(frame, "system", error, "api-error", is_error=True)
         elif row.get("isCanceled") is True:
-            made += self._one(frame, "system", "canceled", "interrupt")
-        return made
+            records += self._one(frame, "system", "canceled", "interrupt")
+        return records
 
     def _answer(self, row: JsonObject, metadata: JsonObject, frame: Frame) -> list[Record]:
         """Return what was thought, said and called. The rounds of a request have the calls whole,
         and what the model said; the parts that are shown count where they say more."""
         parts, rounds = objects_in(row.get("response")), objects_in(metadata.get("toolCallRounds"))
         results = object_field(metadata, "toolCallResults")
-        said = "".join(text_field(each, "response") for each in rounds)
+        said = "".join(text_field(round_, "response") for round_ in rounds)
         pieces = [_shown(part) for part in parts]
         whole = all(piece.strip() in said for piece in pieces if piece.strip())
-        made: list[Record] = []
+        records: list[Record] = []
         for part in parts:
             if part.get("kind") == "thinking":
                 text = _text_in(part.get("value"))
-                made += self._one(frame, "thinking", text)
-        for each in rounds:
-            thought = _text_in(object_field(each, "thinking").get("text"))
-            if not any(thought in record.text for record in made):
-                made += self._one(frame, "thinking", thought)
+                records += self._one(frame, "thinking", text)
+        for round_ in rounds:
+            thought = _text_in(object_field(round_, "thinking").get("text"))
+            if not any(thought in record.text for record in records):
+                records += self._one(frame, "thinking", thought)
             if whole:
-                text = text_field(each, "response")
-                made += self._one(frame, "assistant_text", text)
-            for call in objects_in(each.get("toolCalls")):
-                made += self._called_with_result(call, results, frame)
-        if not any(each.get("toolCalls") for each in rounds):
+                text = text_field(round_, "response")
+                records += self._one(frame, "assistant_text", text)
+            for call in objects_in(round_.get("toolCalls")):
+                records += self._called_with_result(call, results, frame)
+        if not any(round_.get("toolCalls") for round_ in rounds):
             for part in parts:
-                made += self._shown_call(part, frame)
+                records += self._shown_call(part, frame)
         if not whole:
             text = "".join(pieces)
-            made += self._one(frame, "assistant_text", text)
-        return made
+            records += self._one(frame, "assistant_text", text)
+        return records
 
     def _called_with_result(
         self, call: JsonObject, results: JsonObject, frame: Frame
@@ -128,7 +128,7 @@ class ChatSession(StoredSession):
         own, name = text_field(call, "id"), text_field(call, "name")
         yield self._call(frame, safe_id(own), name, call.get("arguments"))
         if isinstance(result := results.get(own), dict):
-            texts = [_text_in(each.get("value")) for each in objects_in(result.get("content"))]
+            texts = [_text_in(part.get("value")) for part in objects_in(result.get("content"))]
             yield self._answered(frame, safe_id(own), "\n".join(filter(None, texts)))
 
     def _shown_call(self, part: JsonObject, frame: Frame) -> Iterator[Record]:
@@ -191,9 +191,9 @@ class VsCodeCopilotReader(RenderingReader):
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions in the user data of an editor, each once."""
         walk = Walk(self.agent, note)
-        found = walk.root(root)
+        base = walk.root(root)
         best: dict[str, Source] = {}
-        for source in self._files(walk, found, known) if found else ():
+        for source in self._files(walk, base, known) if base else ():
             held = best.get(source.session_id)
             if held is None or _rank(source) > _rank(held):
                 best[source.session_id] = source
@@ -245,17 +245,17 @@ class VsCodeCopilotReader(RenderingReader):
 def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
     """Yield the directories with sessions, and the file that names the directory of each."""
     storage = root / "workspaceStorage"
-    found = False
+    has_sessions = False
     for entry in walk.entries(storage) if storage.is_dir() else ():
         folder = Path(entry.path) / "chatSessions"
         if folder.is_dir():
-            found = True
+            has_sessions = True
             yield folder, folder.parent / "workspace.json"
     for place in _OF_WINDOWS:
         if (root / place).is_dir():
-            found = True
+            has_sessions = True
             yield root / place, None
-    if not found and root.name in ("chatSessions", *(place.name for place in _OF_WINDOWS)):
+    if not has_sessions and root.name in ("chatSessions", *(place.name for place in _OF_WINDOWS)):
         yield root, root.parent / "workspace.json"
 
 
@@ -300,7 +300,7 @@ def _text_in(value: Any, depth: int = 0) -> str:
     if depth > _DEEPEST:
         return ""
     if isinstance(value, list):
-        return "".join(_text_in(each, depth + 1) for each in value)
+        return "".join(_text_in(part, depth + 1) for part in value)
     if not isinstance(value, dict):
         return ""
     if "node" in value or "children" in value:

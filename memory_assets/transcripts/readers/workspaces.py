@@ -14,10 +14,10 @@ _HASH = re.compile(r"[0-9a-f]{32}")
 
 def directory_of(workspace: Path) -> str:
     """Return the directory that a window was opened in; "" if nothing says it."""
-    found = object_beside(workspace)
-    if folder := text_field(found, "folder"):
+    document = object_beside(workspace)
+    if folder := text_field(document, "folder"):
         return path_of(folder)
-    named = path_of(text_field(found, "workspace"))
+    named = path_of(text_field(document, "workspace"))
     return named.rpartition("/")[0]
 
 

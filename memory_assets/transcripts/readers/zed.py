@@ -83,53 +83,55 @@ class ZedSession(StoredSession):
 
     def _from_user(self, content: list[JsonObject], frame: Frame) -> list[Record]:
         texts: list[str] = []
-        made: list[Record] = []
+        records: list[Record] = []
         for block in content:
             if "Text" in block:
                 texts.append(text_field(block, "Text"))
             elif "Image" in block:
                 texts.append(IMAGE)
             elif mention := object_field(block, "Mention"):
-                made += self._attached(frame, render_value(mention.get("uri") or ""))
-        return self._said(frame, authored("\n".join(texts))) + made
+                records += self._attached(frame, render_value(mention.get("uri") or ""))
+        return self._said(frame, authored("\n".join(texts))) + records
 
     def _from_agent(self, agent: JsonObject, frame: Frame) -> list[Record]:
-        made: list[Record] = []
+        records: list[Record] = []
         results = object_field(agent, "tool_results")
         for block in objects_in(agent.get("content")):
             if "Text" in block:
-                made += self._one(frame, "assistant_text", text_field(block, "Text"))
+                records += self._one(frame, "assistant_text", text_field(block, "Text"))
             elif thought := object_field(block, "Thinking"):
-                made += self._one(frame, "thinking", text_field(thought, "text"))
+                records += self._one(frame, "thinking", text_field(thought, "text"))
             elif use := object_field(block, "ToolUse"):
                 given = use.get("input") or text_field(use, "raw_input")
-                made.append(
+                records.append(
                     self._call(frame, safe_id(use.get("id")), text_field(use, "name"), given)
                 )
                 if isinstance(result := results.get(text_field(use, "id")), dict):
-                    made.append(self._result(safe_id(use.get("id")), result, frame))
-        return made
+                    records.append(self._result(safe_id(use.get("id")), result, frame))
+        return records
 
     def _segments(self, body: JsonObject, frame: Frame) -> Outcome:
         """Return the records of a message of versions 0.1 and 0.2."""
         role = text_field(body, "role")
         segments = objects_in(body.get("segments"))
-        said = "".join(text_field(each, "text") for each in segments if each.get("type") == "text")
+        said = "".join(
+            text_field(segment, "text") for segment in segments if segment.get("type") == "text"
+        )
         if role == "user":
             return self._said(frame, authored(said))
         if role != "assistant":
             return self._one(frame, "system", said, "injected")
-        made: list[Record] = []
-        for each in segments:
-            if each.get("type") == "thinking":
-                made += self._one(frame, "thinking", text_field(each, "text"))
-        made += self._one(frame, "assistant_text", said)
+        records: list[Record] = []
+        for segment in segments:
+            if segment.get("type") == "thinking":
+                records += self._one(frame, "thinking", text_field(segment, "text"))
+        records += self._one(frame, "assistant_text", said)
         for use in objects_in(body.get("tool_uses")):
             call_id = safe_id(use.get("id"))
-            made.append(self._call(frame, call_id, text_field(use, "name"), use.get("input")))
+            records.append(self._call(frame, call_id, text_field(use, "name"), use.get("input")))
         for result in objects_in(body.get("tool_results")):
-            made.append(self._result(safe_id(result.get("tool_use_id")), result, frame))
-        return made
+            records.append(self._result(safe_id(result.get("tool_use_id")), result, frame))
+        return records
 
     def _result(self, call_id: str, result: JsonObject, frame: Frame) -> Record:
         content: Any = result.get("content")

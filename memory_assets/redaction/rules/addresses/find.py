@@ -63,8 +63,8 @@ def find_in_address(text: str, position: int) -> tuple[Sequence[Found], int]:
     begin, stop = position - len(scheme_before(text, position)), end
     if text.startswith("://", end):  # the next address
         stop -= len(scheme_before(text, end))
-    found = _in_address(text[begin : min(stop, begin + LONGEST)])
-    return [(begin + first, begin + last, rule) for first, last, rule in found], end
+    spans = _in_address(text[begin : min(stop, begin + LONGEST)])
+    return [(begin + first, begin + last, rule) for first, last, rule in spans], end
 
 
 @lru_cache(maxsize=4_096)

@@ -126,11 +126,11 @@ def _piece_reaches(piece: str, bar: Bar) -> bool:
     rest = _UUID.sub("", piece)
     if rest != piece and bar.uuid:
         return True
-    for each in _HEXADECIMAL.findall(rest):
-        if len(each) >= bar.hexadecimal and len(set(each)) >= 6:
+    for digits in _HEXADECIMAL.findall(rest):
+        if len(digits) >= bar.hexadecimal and len(set(digits)) >= 6:
             return True
     rest = unquote(_HEXADECIMAL.sub("", rest))
-    return any(_is_drawn(each, bar) for each in (rest, *_JOINTS.split(rest)))
+    return any(_is_drawn(part, bar) for part in (rest, *_JOINTS.split(rest)))
 
 
 def _is_drawn(value: str, bar: Bar) -> bool:

@@ -188,7 +188,7 @@ def is_example(value: str) -> bool:
     (`dev-secret`, `test-key-12345`), which everybody would guess."""
     pieces = _EXAMPLE_PIECE.findall(value)
     return is_placeholder(value) or all(
-        each.lower() in STAND_IN_WORDS or (each.isdigit() and len(each) <= 5) for each in pieces
+        piece.lower() in STAND_IN_WORDS or (piece.isdigit() and len(piece) <= 5) for piece in pieces
     )
 
 

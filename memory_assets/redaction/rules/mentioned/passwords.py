@@ -168,12 +168,12 @@ def _near(text: str, keyword: re.Match[str]) -> Iterator[tuple[int, int]]:
     last = min(end + _AROUND, len(text)) if last < 0 else last
     if _MARKED.search(text, first, last) is None:
         return
-    for found in _NEAR.finditer(text, first, last):
-        at, to = found.span()
+    for candidate in _NEAR.finditer(text, first, last):
+        at, to = candidate.span()
         if to <= start and text[to:start].isspace():
             continue  # `the app01 password`
         signs = _SIGNS_AT_END.match(text, to)
-        value = found.group() + (signs.group() if signs else "")
+        value = candidate.group() + (signs.group() if signs else "")
         chosen = values.is_signed(value) or values.is_chosen(value) or _is_joined_by_sign(value)
         if not (keyword["strong"] or chosen or text[end:at].strip(" :\"'`")):
             continue  # a user
@@ -226,11 +226,11 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
             return below.span("value")
     stop = _STOP.search(text, start, start + REACH)
     end = stop.start() if stop else min(start + REACH, len(text))
-    for found in _VALUE.finditer(text, start, end + (stop is not None and text[end] != "\n")):
-        value = found.group().rstrip(".")
+    for candidate in _VALUE.finditer(text, start, end + (stop is not None and text[end] != "\n")):
+        value = candidate.group().rstrip(".")
         if _MARKED.search(value) is None or (score := _score(value)) + _MOST_BITS < _BITS:
             continue
-        link = _link(text[start : found.start()], bool(strong))
+        link = _link(text[start : candidate.start()], bool(strong))
         if (
             not values.is_joined(value)
             and _WORD_AND_NUMBER.match(value)
@@ -238,8 +238,8 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
         ):
             continue
         if score + strong + link >= _BITS:
-            rest = _AFTER_SIGN.match(text, found.start() + len(value))
-            return found.start(), rest.end() if rest else found.start() + len(value)
+            rest = _AFTER_SIGN.match(text, candidate.start() + len(value))
+            return candidate.start(), rest.end() if rest else candidate.start() + len(value)
     return None
 
 
