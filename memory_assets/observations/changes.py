@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.causes import cause, cause_of, is_about_checks
-from memory_assets.observations.findings import is_of_the_way
 from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import (
     Moment,
@@ -147,7 +146,7 @@ def work_done(
             changed = _uncommitted(session, turn, covered, said[turn.id], fault)
         if changed is not None:
             yield changed
-        elif fault is not None and not is_of_the_way(fault.text):
+        elif fault is not None:
             yield _discovery(turn, fault)
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
-from memory_assets.models import Observation, Turn
+from memory_assets.models import Observation
 from memory_assets.observations.changes import work_done
 from memory_assets.observations.decisions import decisions
-from memory_assets.observations.findings import (
-    Finding,
-    findings,
-    left_over,
-    words_of,
-)
-from memory_assets.observations.moments import TITLE_LIMIT, Moment, Type, narrative, stated
-from memory_assets.redacted_text import RedactedText, compose, content_hash, join
+from memory_assets.observations.moments import TITLE_LIMIT, Moment, narrative
+from memory_assets.redacted_text import RedactedText, content_hash, join
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.failures import all_runs
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
-from memory_assets.session_analysis.statements import alike, all_said, withdrawn
+from memory_assets.session_analysis.statements import all_said, withdrawn
 
 OBSERVER_ID = "observer-19"
 """Changes whenever the same session would give other observations."""
@@ -52,58 +45,13 @@ def observe(session: SessionTurns) -> tuple[Observation, ...]:
 def _moments(session: SessionTurns) -> Iterator[Moment]:
     """Yield every moment; of two with one anchor the first counts."""
     said = {turn.id: all_said([turn]) for turn in session.turns}
-    taken_back = withdrawn(session)
-    done = list(work_done(session, said, taken_back))
-    yield from done
-    yield from _found_by_the_way(session, taken_back, done)
+    yield from work_done(session, said, withdrawn(session))
     decided: set[RedactedText] = set()
     for before, turn in zip((None, *session.turns), session.turns, strict=False):
         for decision in decisions(turn, before):
             if decision.title not in decided:
                 yield decision
             decided.add(decision.title)
-
-
-def _found_by_the_way(
-    session: SessionTurns, taken_back: Set[str], done: Sequence[Moment]
-) -> Iterator[Moment]:
-    """Yield what the turns found by the way, one moment a message, but for what a commit of the
-    session tells, or what was done in its turn; then what the last message leaves open."""
-    failed = {id(run.record): run for run in all_runs(session) if run.failed}
-    told = [(moment, words_of(join(" ", [moment.title, *moment.narrative]))) for moment in done]
-    known: list[frozenset[str]] = []
-    for turn in session.turns:
-        by_message: dict[int, list[Finding]] = {}
-        for finding in findings(turn, failed) if turn.id not in taken_back else ():
-            words = words_of(finding.text)
-            if not any(alike(words, other) for other in known):
-                known.append(words)
-                by_message.setdefault(finding.record.seq, []).append(finding)
-        for of_message in by_message.values():
-            words = words_of(of_message[0].text)
-            if not any(
-                alike(words, other)
-                for moment, other in told
-                if moment.anchor.kind == "tool_result"
-                or turn in moment.turns
-                or (moment.type == "discovery" and moment.turns[-1].turn_index < turn.turn_index)
-            ):
-                yield _found(turn, of_message)
-    for turn in session.turns[-1:]:
-        if left := list(left_over(turn)):
-            yield _found(turn, left)
-
-
-def _found(turn: Turn, statements: Sequence[Finding]) -> Moment:
-    first = statements[0]
-    facts = [finding.text for finding in statements]
-    account = [*facts, first.then]
-    if first.run is not None:
-        facts.append(compose("Failed before: {}", first.run.text))
-    kinds = ["problem-solution"] if first.mended else ["how-it-works", "gotcha"]
-    kind: Type = "bugfix" if first.mended else "discovery"
-    concepts = [compose(name) for name in kinds]
-    return stated(kind, (turn,), first.record, first.text, account, facts, concepts)
 
 
 def _observation(session: SessionTurns, moment: Moment) -> Observation:
