@@ -33,6 +33,7 @@ from memory_assets.redaction.rules import blocks
 from memory_assets.redaction.rules.addresses.find import find_in_address
 from memory_assets.redaction.rules.anchored.table import (
     COMMAND_ENDS,
+    DATABASE,
     PASSWORD_COMMANDS,
     AnchoredRule,
 )
@@ -341,9 +342,11 @@ def _repeated(text: str, spans: list[Span]) -> list[Span]:
 
 
 def _is_password_command(text: str, position: int) -> bool:
-    """Return True if the simple command at this position names one of the programs before it."""
+    """Return True if the simple command at this position names one of the programs before it, and
+    what follows is no database."""
     start = max(text.rfind(end, 0, position) for end in COMMAND_ENDS)
-    return PASSWORD_COMMANDS.search(text, max(start + 1, position - 200), position + 1) is not None
+    program = PASSWORD_COMMANDS.search(text, max(start + 1, position - 200), position + 1)
+    return program is not None and not (program["asks"] and DATABASE.match(text, position))
 
 
 def _until(end: Deadline, places: Iterable[_Place]) -> Iterator[_Place]:

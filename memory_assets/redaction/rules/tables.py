@@ -92,8 +92,7 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
     _judge_pass(names, kinds)
     if max(kinds) < NameKind.TOKEN:
         return None
-    of_login = _are_logins(names, kinds)
-    spans = []
+    secrets = []
     for _ in range(_MOST_ROWS):
         start = end + 1
         end = _line_end(text, start)
@@ -109,10 +108,9 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
         for at, cell in enumerate(cells):
             number = at if in_order else _column(heads, cell)
             value = line[slice(*cell)].strip(" \t\r\"'`")
-            if 0 <= number < len(kinds) and _is_cell(value, kinds[number], of_login=of_login):
-                begin = text.index(value, start + cell[0])
-                spans.append((begin, begin + len(value)))
-    return spans, end
+            if 0 <= number < len(kinds) and kinds[number] >= NameKind.TOKEN and value:
+                secrets.append((number, text.index(value, start + cell[0]), value))
+    return _secret_cells(secrets, kinds, _are_logins(names, kinds)), end
 
 
 def _beside_name(text: str, start: int) -> tuple[list[tuple[int, int]], int] | None:
@@ -157,8 +155,7 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
     _judge_pass(names, kinds)
     if max(kinds) < NameKind.TOKEN:
         return [], ruler
-    of_login = _are_logins(names, kinds)
-    spans = []
+    cells = []
     for _ in range(_MOST_ROWS):
         start = end + 1
         end = _line_end(text, start)
@@ -168,11 +165,32 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
         at = start
         for number, cell in enumerate(line.split("|")):
             value = _undecorated(cell)
-            if number < len(kinds) and _is_cell(value, kinds[number], of_login=of_login):
-                begin = text.index(value, at)
-                spans.append((begin, begin + len(value)))
+            if number < len(kinds) and kinds[number] >= NameKind.TOKEN and value:
+                cells.append((number, text.index(value, at), value))
             at += len(cell) + 1
-    return spans, end
+    return _secret_cells(cells, kinds, _are_logins(names, kinds)), end
+
+
+def _secret_cells(
+    cells: list[tuple[int, int, str]], kinds: list[NameKind], of_logins: bool
+) -> list[tuple[int, int]]:
+    """Return the ranges of those cells, each with its column's number and where it begins, that are
+    secrets; in a table `of_logins` also of words, in a column in which another is a secret."""
+    certain = [_is_cell(value, kinds[number]) for number, _, value in cells]
+    of_secrets = {
+        number for (number, _, _), is_secret in zip(cells, certain, strict=True) if is_secret
+    }
+    return [
+        (begin, begin + len(value))
+        for (number, begin, value), is_secret in zip(cells, certain, strict=True)
+        if is_secret
+        or (
+            of_logins
+            and number in of_secrets
+            and kinds[number] is NameKind.PASSWORD
+            and is_one_word(value)
+        )
+    ]
 
 
 def _are_logins(names: list[str], kinds: list[NameKind]) -> bool:
@@ -212,15 +230,14 @@ def _kind(name: str) -> NameKind:
     return NameKind.PASSWORD if _FOREIGN.match(name) else name_kind(name.replace(" ", "_"))
 
 
-def _is_cell(value: str, kind: NameKind, *, of_login: bool = False) -> bool:
-    """Return True if `value` is a secret under a column of this kind; in a table `of_login`s also
-    a word."""
+def _is_cell(value: str, kind: NameKind) -> bool:
+    """Return True if `value` is a secret under a column of this kind."""
     if kind < NameKind.TOKEN or len(value) < 5 or any(map(str.isspace, value)):
         return False
     if values.is_hyphenated(value):
         return typed_password(value)
     if kind is NameKind.PASSWORD:
-        if is_words(value) or is_mixture(value) or (of_login and is_one_word(value)):
+        if is_words(value) or is_mixture(value):
             return True
         return spoken_password(value) and (
             values.is_joined(value)

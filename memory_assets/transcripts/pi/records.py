@@ -62,7 +62,7 @@ _SESSION_IN_PATH = re.compile(r"_([0-9A-Za-z-]+)\.jsonl$")
 _RUN = re.compile(r"run-\d+")
 """The directory of a subagent's run, which an extension may be told to put where no session is
 named (`defaultSessionDir` of pi-subagents): what it was asked, an agent wrote."""
-_SKILL = re.compile(r'<(skill) name="([^"\n]*)"[^>]*>')
+_SKILL = re.compile(r'<(skill) name="([^"\n]*)"[^<>]*>')
 _FILE = re.compile(r'<(file) name="([^"\n]*)">')
 
 

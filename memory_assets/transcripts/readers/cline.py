@@ -61,12 +61,12 @@ _METRICS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"
 _NO_TASK = "it is no list of messages"
 _RESTORE = "delete the task in the editor, or restore it; it is read again when it changes"
 _TYPED = re.compile(
-    r"[^<]{0,400}<(task|feedback|answer|user_message|user_input)\b[^>]*>\s*(.*?)\s*</\1>\s*",
+    r"[^<]{0,400}<(task|feedback|answer|user_message|user_input)\b[^<>]*>\s*(.*?)\s*</\1>\s*",
     re.DOTALL,
 )
 _INSERTED = re.compile(
     r"<(environment_details|explicit_instructions|file_content|folder_content|mode_notice"
-    r"|custom_instructions|SYSTEM_NOTICE)\b[^>]*>"
+    r"|custom_instructions|SYSTEM_NOTICE)\b[^<>]*>"
 )
 _RESULT = re.compile(r"\[[^\n]{1,400}\] Result:")
 _MACHINE = ("[TASK RESUMPTION]", "[ERROR]", "# task_progress")

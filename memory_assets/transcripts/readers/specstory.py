@@ -42,7 +42,7 @@ _NAME = re.compile(r'data-tool-name="([^"]{0,100})"|\*\*([^*\n]{1,100})\*\*')
 _KIND = re.compile(r'data-tool-type="([a-z]{1,20})"')
 _KINDS = {"Bash": "shell", "Edit": "write", "MultiEdit": "write", "Write": "write"}
 """What tools do, in texts of 2025, which do not say it."""
-_FRAME = re.compile(r"</?(?:think|tool-use|details|summary)\b[^>]*>")
+_FRAME = re.compile(r"</?(?:think|tool-use|details|summary)\b[^<>]*>")
 _ECHO = "<command-"
 """How the echo of a command begins."""
 _THOUGHT = "Thought Process"

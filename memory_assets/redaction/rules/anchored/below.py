@@ -18,8 +18,13 @@ from memory_assets.redaction.rules.anchored.rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.names import NameKind, name_kind
-from memory_assets.redaction.rules.judging.phrases import is_mixture, is_said, is_words
+from memory_assets.redaction.rules.judging.names import PASSWORDS, NameKind, name_kind
+from memory_assets.redaction.rules.judging.phrases import (
+    is_mixture,
+    is_said,
+    is_technical,
+    is_words,
+)
 from memory_assets.redaction.rules.mentioned.tokens import is_something_else
 
 _LONGEST_LINE = 500
@@ -27,6 +32,8 @@ _SHORTEST = 8
 _LONGEST_COMMENT = 100
 _OF_OTHERS = re.compile(r"(?i)publi|example|\bids?\b|hash|name|sample|fake|dummy")
 _MOST_LINES = 200
+_FILE_OF_USERS = 5
+"""So many colons are in a line of `/etc/passwd`."""
 _MOST_OTHERS = 4
 """So many lines in a row without a secret end a list."""
 _ITEM = re.compile(
@@ -35,7 +42,10 @@ _ITEM = re.compile(
     r"(?:[bru]|[|>][+-]?$)?[\[({]?(?:[\w.@-]{1,40}:(?=\S))?[\"'`]?(?P<value>[^\s\"'`,;<>{}\[\]()]{4,400})[\"'`]?[\])},;]{0,2}"
     r"[ \t]*\\?\r?"
 )
-_LAST_NAME = re.compile(r"[\w.-]{0,40}\Z")
+_USER = re.compile(r"[\w.-]+:(?=.)")
+_IDENTIFIER = re.compile(r"(?:[a-z]+_)+[a-z]*\d{0,3}")
+_LONGEST_NAME = 40
+_LAST_NAME = re.compile(r"[\w.-]*\Z")
 _QUOTED = re.compile(r"[\"'](?P<value>[^\s\"'\\]{4,400})[\"']")
 _OF_VALUE = re.compile(
     r"(?i)(?:\w*_)?(?:value|secret|password|pass|pw|token|key|data|content|default)"
@@ -53,14 +63,18 @@ _OPENS = (
     r"|[ \t]{0,2}[|>][+-]?[ \t]{0,4}\r?\n)"
 )
 _DELIMITER = r"<<-?[ ]?\\?[\"']?(?P<end>\w{1,20})[\"']?[^\n]{0,100}\r?\n"
+_HEAD = re.compile(rf"(?i){_NAME}[\"'`*\])]{{0,3}}{_OPENS}")
+_SETTING = re.compile(r"[A-Z_]{2,40}=.|[{\[<\"'].|.*[{;,(]$|\$")
+"""Lines of here-documents with a name of their own, and such of code."""
 _FED = (
     r"(?:--?pass(?:word|phrase|wd)?-?(?:stdin|file[= ]-|fd[= ]\d)|--with-token|--token-stdin"
     r"|(?:secrets?|credentials?|token|env|password) (?:set|put|add|create|store|insert|update"
     r"|versions)\b"
-    r"|\b(?:ch|smb|ht|vnc|ldap|k|mosquitto_)?passwd|\bkinit|\bcryptsetup|\bkubeseal|\bpass insert"
+    r"|(?<![>/])(?<!> )\b(?:ch|smb|ht|vnc|ldap|k|mosquitto_)?passwd|\bkinit|\bcryptsetup"
+    r"|\bkubeseal|\bpass insert"
     r"|\bvault login|\bsecret-tool|\bsudo -S|\bauth login|\blogin -"
-    r"|(?:passw(?:or)?d|passphrase|secret|token|credential|\.pass|\.pw"
-    r"|_pass)s?(?:\.\w{1,5})?(?=[\"']? <<|\n))"
+    r"|(?P<file>passw(?:or)?d|passphrase|secret|token|credential|\.pass|\.pw|_pass)s?"
+    r"(?:\.(?:txt|pass|pw|key|secret|token|conf))?(?=[\"']? <<))"
 )
 
 
@@ -76,46 +90,61 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
         start = end + 1
 
 
-def _is_listed(value: str, of_password: bool) -> bool:
-    """Return True if `value`, in a list under a name for secrets, is one."""
-    if of_password and (likely_password(value) or is_mixture(value) or is_words(value)):
-        return True
-    return len(value) >= _SHORTEST and (
+def _is_listed(value: str, name: str) -> bool:
+    """Return True if `value`, in a list under the last words `name` of a name for secrets, is
+    one."""
+    if is_technical(value):
+        return False
+    if name == "pass":  # also a step of a compiler, or of what draws
+        return drawn_value(value)
+    if name.startswith(("pa", "pw")):
+        return (
+            likely_password(value)
+            or is_mixture(value)
+            or is_words(value)
+            or (len(value) >= _SHORTEST and drawn_value(value))
+        )
+    if len(value) < _SHORTEST or _IDENTIFIER.fullmatch(value) is not None:
+        return False
+    return (
         drawn_value(value)
         or (likely_password(value) and values.has_digit(value))
-        or (values.is_uuid(value) and not of_password)
+        or values.is_uuid(value)
     )
 
 
 def _listed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the secrets in the lines that belong to a name."""
-    of_password = head.group()[:2].lower() in ("pa", "pw")
-    begins = text.rfind("\n", max(head.start() - _LONGEST_LINE, 0), head.start()) + 1
-    line = text[begins : head.start()]
-    qualifier = _LAST_NAME.search(line)
-    stem = "password" if of_password else head["name"].removesuffix("s")
-    if name_kind((qualifier[0] if qualifier else "") + stem) is NameKind.PLAIN:
+    """Yield the secrets in the lines that belong to a name, up to one that names others."""
+    name = head["name"].lower()
+    line = text[max(head.start() - _LONGEST_LINE, 0) : head.start()].rpartition("\n")[2]
+    qualifier = _LAST_NAME.findall(line[-_LONGEST_NAME:])[0]
+    if name == "pass" and (not qualifier or qualifier.strip("_-").lower() + name in PASSWORDS):
+        name = "password"
+    stem = "password" if name.startswith(("pa", "pw")) else name.removesuffix("s")
+    if name_kind(qualifier + stem) is NameKind.PLAIN:
         return
     indent = len(line) - len(line.lstrip(" \t"))
     others = 0
+    is_apart = False
     for number, (start, end) in enumerate(_lines(text, head.end())):
         line = text[start:end]
+        if number and _HEAD.search(text, start, end + 1) is not None:
+            return
         if head.group()[-1] != "\n" and number == 0:
             for quoted in _QUOTED.finditer(line):
-                if _is_listed(quoted["value"], of_password):
+                if _is_listed(quoted["value"], name):
                     yield start + quoted.start("value"), start + quoted.end("value")
             if "]" in line or ")" in line:
                 return
             continue
         if not line.strip() or line.lstrip().startswith(("#", ";", "//")):
-            if number > 0:
-                return
+            is_apart = is_apart or number > 0
             continue
         item = _ITEM.fullmatch(line)
         deeper = len(line) - len(line.lstrip(" \t")) > indent
-        if not (deeper or (item is not None and item["mark"]) or number == 0):
+        if not (deeper or (not is_apart and ((item is not None and item["mark"]) or number == 0))):
             return
-        if item is None or not _is_item(item, of_password):
+        if item is None or not _is_item(item, name):
             others += 1
             if others > _MOST_OTHERS:
                 return
@@ -126,52 +155,70 @@ def _listed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
             return
 
 
-def _is_item(item: re.Match[str], of_password: bool) -> bool:
-    """Return True if a line of a list under a name for secrets has one."""
-    key = item["key"]
-    if key and not _OF_VALUE.fullmatch(key) and is_something_else(key):
+def _is_item(item: re.Match[str], name: str) -> bool:
+    """Return True if a line of a list under a name for secrets has one. What is below a name for
+    one secret says how it is, unless it looks drawn."""
+    key, value = item["key"], item["value"]
+    is_named = key and not _OF_VALUE.fullmatch(key)
+    if is_named and (is_something_else(key) or not (name.endswith("s") or drawn_value(value))):
         return False
-    return _is_listed(item["value"], of_password)
+    return _is_listed(value, name)
 
 
 def _fed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of a here-document that are secrets, without the user before a colon."""
+    """Yield the lines of a here-document that are secrets, without the user before a colon; of one
+    that is written to a file, the only line."""
+    of_users = "passwd" in head.group().lower() or head["file"]
+    spans = []
     for start, end in _lines(text, head.end()):
         line = text[start:end].strip()
-        if line == head["end"] or not line:
+        if line == head["end"] or not line or "<<" in line:
+            break
+        user = _USER.match(line) if of_users else None
+        value = line[user.end() :] if user else line
+        if (
+            not any(map(str.isspace, line))
+            and _SETTING.match(line) is None
+            and line.count(":") < _FILE_OF_USERS
+            and typed_password(value)
+            and not is_said(value)
+        ):
+            begin = text.index(line, start) + len(line) - len(value)
+            spans.append((begin, begin + len(value)))
+        elif head["file"]:
             return
-        if any(map(str.isspace, line)):
-            continue
-        user, colon, password = line.partition(":")
-        value = password if colon and user.isalnum() else line
-        if typed_password(value) and not is_said(value):
-            begin = text.index(value, start)
-            yield begin, begin + len(value)
+    if len(spans) == 1 or not head["file"]:
+        yield from spans
 
 
 def _typed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Yield the line that was typed after a command that reads a secret: where another prompt
     follows, any that is one value; else one that looks like a password."""
-    for start, end in _lines(text, head.end()):
-        line = text[start:end].strip()
-        value = line.rpartition(": ")[2] if ": " in line else line
-        if any(map(str.isspace, value)) or not login_password(value) or value[0] in "$#%>":
-            return
-        prompted = re.match(r"\s*(?:[\w@:~/.-]{0,60}[$#%>][ ]|$)", text[end : end + 80])
-        if likely_password(value) or drawn_value(value) or (prompted and typed_password(value)):
-            yield end - len(line) + len(line) - len(value), end
+    start, end = next(_lines(text, head.end()), (0, 0))
+    line = text[start:end].strip()
+    value = line.rpartition(": ")[2] if ": " in line else line
+    if any(map(str.isspace, value)) or not login_password(value) or value[0] in "$#%>":
         return
+    prompted = re.match(r"\s*(?:[\w@:~/.-]{0,60}[$#%>][ ]|$)", text[end : end + 80])
+    if likely_password(value) or drawn_value(value) or (prompted and typed_password(value)):
+        begin = text.rindex(value, start, end)
+        yield begin, begin + len(value)
 
 
 def _before_comment(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Yield the literal that a comment at the end of its line calls a secret."""
-    begins = text.rfind("\n", max(head.start() - _LONGEST_LINE, 0), head.start()) + 1
+    name = head["name"].lower()
+    if name == "key" or name_kind(name.replace(" ", "_")) < NameKind.TOKEN:
+        return
     comment = text[head.start() : head.end() + _LONGEST_COMMENT].partition("\n")[0]
     if _OF_OTHERS.search(comment) is not None:
         return
-    literals = list(_QUOTED.finditer(text, begins, head.start()))
-    if literals and drawn_value(literals[-1]["value"]):
-        yield literals[-1].span("value")
+    begins = max(head.start() - _LONGEST_LINE, 0)
+    ends = max(text.rfind(quote, begins, head.start()) for quote in "\"'")
+    opens = text.rfind(text[ends], begins, ends) if ends > begins else -1
+    literal = _QUOTED.match(text, opens) if opens >= 0 else None
+    if literal and "\n" not in text[ends : head.start()] and drawn_value(literal["value"]):
+        yield literal.span("value")
 
 
 def _row(name: str, anchor: str, inside: Inside, pattern: str, sample: str) -> AnchoredRule:
@@ -195,7 +242,7 @@ BELOW: tuple[AnchoredRule, ...] = (
                              ("kinit", "kinit app"), (".pass", "cat > app.pass"),
                              ("token", "cat > app-token"), ("kubeseal", "kubeseal --raw"))),
     *(_row("named-secret", mark, _before_comment,
-           rf"(?i){mark} (?:\w{{1,20}} ){{0,3}}(?:token|secret|key|password)(?!\w)",
+           rf"(?i){mark} (?P<name>(?:\w{{1,20}} ){{0,3}}(?:token|secret|key|password))(?!\w)",
            f'f("{FILL[:20]}") {mark} api token, part 1')
       for mark in ("//", "#", "--")),
     _row("command-secret", "read -", _typed,

@@ -43,7 +43,7 @@ CONNECTIONS: tuple[AnchoredRule, ...] = (
            f"{anchor}app password=" + FILL[:12])
       for anchor in ("user=", "host=", "dbname=")),
     *(rule("command-secret", anchor, login_password,
-           rf"(?i){pattern}[\"']?\w[\w.$]{{0,60}}/[\"']?(?P<secret>[^\s\"'@/]{{3,100}}(?=[\"']?@)|(?<=[\"'])[^\s\"']{{4,100}}(?=[\"'](?:[@\s]|$)))",
+           rf"(?i){pattern}[\"']?\w[\w.$]{{0,60}}/\\?[\"']?(?P<secret>(?<=[\"'])[^\s\"']{{4,100}}?(?=\\?[\"'](?:[@\s]|$))|[^\s\"'@/]{{3,100}}(?=[\"']?@))",
            f"{sample}app/{FILL[:12]}@orcl")
       for anchor, pattern, sample in (
           *((f"{program} ", rf"\b{program} (?:-\w{{1,8}} |userid=|target ){{0,3}}", f"{program} ")

@@ -78,10 +78,12 @@ def _is_certain_credential(value: str) -> bool:
 
 CALLS: tuple[AnchoredRule, ...] = (
     *(rule("set-password", anchor, quoted_password,
-           rf"(?i){anchor}\(\s{{0,24}}(?:{_QUOTED},\s{{0,24}}){{0,3}}?"
-           rf"{_SECRET}\s{{0,4}},?\s{{0,24}}\)",
-           f"x.{anchor}(" + '"' + FILL[:12] + '")')
-      for anchor in ("setpassword", "set_password", "setpasswd", "withpassword", "setsecret")),
+           rf"(?i){anchor}\({arguments}", f"x.{anchor}(" + sample + '"' + FILL[:12] + '")')
+      for anchor in ("setpassword", "set_password", "setpasswd", "withpassword", "setsecret")
+      for arguments, sample in (
+          (rf"\s{{0,24}}{_SECRET}", ""),
+          (rf"\s{{0,24}}(?:{_QUOTED},\s{{0,24}}){{1,3}}{_SECRET}\s{{0,4}},?\s{{0,24}}\)",
+           '"app", '))),
     *(rule("default-password", f"password{quote},", quoted_password,
            rf"(?i)password{quote},[^\n]{{0,100}}?\bdefault\s?=\s?{_SECRET}",
            f"add_argument({quote}--password{quote}, default={quote}{FILL[:12]}{quote})")
@@ -136,8 +138,7 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
          r"(?P<secret>[^\s\"'\\:]{1,80}:(?:'[^'\n]{3,200}'|\"[^\"\n]{3,200}\")|\"[^\"\n]{3,200}\"|'[^'\n]{3,200}'|[^\s\"'\\]{3,200})",
          "curl -s -u admin:" + FILL[:12] + " https://example.invalid"),
     rule("command-password", " -p ", lambda value: not values.is_reference(value.strip("'\"")),
-         r" -p (?![a-z]{1,30} [<>])(?P<secret>[^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\""
-         r"|'[^'\n]{4,200}')",
+         r" -p (?P<secret>[^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')",
          "sshpass -p " + FILL[:12] + " ssh host"),
     rule("azure-account-key", "accountkey", values.is_mixed,
          r"(?i:accountkey)\s{0,4}[=:]\s{0,4}[\"']?(?P<secret>[A-Za-z0-9+/]{20,120}={0,2})",
@@ -217,11 +218,15 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
 """Tried in order at every place where the anchor stands; all that match are reported."""
 
 PASSWORD_COMMANDS = re.compile(
-    r"(?<![^\s;&|(/`$])(?:sshpass|login|mkpasswd|snowsql|psexec(?:\.exe)?|plink|pscp|mysql\w*|mariadb|mongo\w*|cqlsh|cypher-shell|useradd|usermod|clickhouse-client)\s",
+    r"(?<![^\s;&|(/`$])(?:sshpass|login|mkpasswd|snowsql|psexec(?:\.exe)?|plink|pscp|(?P<asks>mysql\w*|mariadb)|mongo\w*|cqlsh|cypher-shell|useradd|usermod|clickhouse-client)\s",
     re.IGNORECASE,
 )
 """Programs, as words of a command, whose `-p` takes a password (that of mkdir does not)."""
 
+DATABASE = re.compile(r" -p [a-z]{1,30} [<>]")
+"""What follows those of them that ask for the password (`asks`), with the database to dump or
+load."""
+
 COMMAND_ENDS = ("\n", ";", "&&", "|", ", ")
 
-__all__ = ["ANCHORED_RULES", "COMMAND_ENDS", "PASSWORD_COMMANDS", "AnchoredRule"]
+__all__ = ["ANCHORED_RULES", "COMMAND_ENDS", "DATABASE", "PASSWORD_COMMANDS", "AnchoredRule"]

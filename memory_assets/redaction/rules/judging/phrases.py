@@ -49,6 +49,18 @@ _FORM = re.compile(
     r"|ful|ance|ence|ency|ates|ert|isch|lich)"
 )
 """Forms of words that describe what a password is or does."""
+_TECHNICAL = word_set(
+    "varchar nvarchar char text string integer int bigint smallint decimal float double boolean"
+    " bool blob json jsonb uuid date datetime timestamp bytea enum varbinary clob"
+    " bcrypt scrypt argon pbkdf sha md base utf hmac aes rsa ecdsa ed blowfish crypt yescrypt totp"
+    " hotp kerberos ldap saml oauth oidc openid openidconnect ntlm radius pam scram passport vault"
+    " keyvault keychain keyring secretsmanager secretmanager parameterstore ssm kms bitwarden"
+    " lastpass onepassword keepass keepassxc hashicorp okta cognito sops doppler dotenv"
+    " chrome chromium firefox safari edge opera windows linux macos ubuntu debian fedora android"
+    " office networkmanager apt python node java docker build release version server"
+)
+"""Names of types, algorithms, protocols, stores and programs, which no password begins with."""
+_LETTERS = re.compile(r"[^\W\d_]+")
 _JOINING = word_set(
     "a about after again all also am an and any are as at be been before but by can cannot could"
     " did do"
@@ -80,6 +92,13 @@ def is_said(word: str) -> bool:
     )
 
 
+def is_technical(value: str) -> bool:
+    """Return True if `value` is the name of a type, an algorithm, a store or a program, also with a
+    number: `varchar255`, `Chrome90`, `PBKDF2WithHmac`."""
+    letters = _LETTERS.match(value)
+    return letters is not None and letters[0].lower() in _TECHNICAL
+
+
 def phrase_length(text: str, least: int) -> int:
     """Return how many characters of `text`, words with one blank between them, are a passphrase
     from its beginning: `least` words or more that no sentence about passwords is made of; else
@@ -97,7 +116,12 @@ def phrase_length(text: str, least: int) -> int:
 def is_one_word(value: str) -> bool:
     """Return True if `value`, where only a password or what is said of it can stand, is a word of
     letters that is not said of passwords."""
-    return value.isalpha() and len(value) >= _SHORTEST_WORD and not is_said(value)
+    return (
+        value.isalpha()
+        and len(value) >= _SHORTEST_WORD
+        and not is_said(value)
+        and not is_technical(value)
+    )
 
 
 _JOINTS = re.compile(r"[-_./&@+!#$*%~^?]+")
@@ -125,6 +149,7 @@ def is_words(value: str) -> bool:
         and not values.is_placeholder(value)
         and not values.is_reference(value)
         and not is_said(letters[-1])
+        and not all(map(is_technical, letters))
         and not (value.islower() and values.STAND_IN_WORDS.intersection(letters))
     )
 
@@ -134,6 +159,7 @@ def is_mixture(value: str) -> bool:
     `kupferkessel9`, `M0nkeyBars`, `Himbeere3.14`."""
     return (
         _MIXED.fullmatch(value) is not None
+        and not is_technical(value)
         and not values.is_hex(value)
         and not values.is_placeholder(value)
         and not values.is_reference(value)

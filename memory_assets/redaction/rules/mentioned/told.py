@@ -12,12 +12,16 @@ from collections.abc import Iterator
 
 from memory_assets.redaction.rules.anchored.rule import likely_password
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 from memory_assets.redaction.rules.judging.phrases import (
     is_mixture,
+    is_one_word,
     is_said,
+    is_technical,
     is_words,
     phrase_length,
 )
+from memory_assets.redaction.rules.wordlist import word_set
 
 REACH = 180
 KEYWORDS = tuple(
@@ -38,6 +42,10 @@ _STRONG = re.compile(
 )
 """Words for passwords. Others say that somebody logs in."""
 _WEAK = re.compile(f"(?i)(?:{'|'.join(word.decode() for word in KEYWORDS)})(?![a-z])")
+_NEXT = re.compile(r"[ ]([a-z]{4,})(?=[ :])")
+_ABOUT = word_set("rule rules backend driver strategy engine protocol requirements scheme library")
+"""Words behind one for passwords, besides those that end names, which make it that of a thing."""
+_GIVING = word_set("change changed reset code line lines entry down")
 _LINK = re.compile(
     r"(?i)(?:(?<![\w-])(?:is|was|are|be|becomes|became|lautet|ist|war|hei(?:ß|ss)t|est|es|è|é|reads|wants"
     r"|takes|expects|answer(?:s|ed)?|type|enter|give it|use|try|with|mit|avec|con|to|c['’]est"
@@ -65,10 +73,12 @@ _PROSE = re.compile(r"[^\n:={}()<>\[\]|]{0,60}")
 _OF_OTHERS = re.compile(
     r"(?i)(?<![a-z])(?:users?|username|account|host|server|versions?|id|named|called|of|line|port|file"
     r"|via|see|than|since|until|commit|branch|node|section|page|room|ticket|issue|table|database|db"
-    r"|package|install|import|ids?:?|hash|email|address|url|name|role|group|project)"
+    r"|package|install|import|ids?:?|hash|type|class|method|function|email|address|url|name|role|group|project)"
     r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
 )
 _IN_OTHERS = re.compile(r"(?i)\b(?:for|on|at|in|from|as|by|of|via) [\"'`]?$")
+_NUMBERED = re.compile(r"[^\W\d_]{4,20}\d{3,8}[!?]?")
+_LEET = re.compile(r"[^\W\d_][01345][a-z]{2}")
 _OTHER_THINGS = re.compile(
     r"(?i)(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|oauth|aes|rsa|http|ed\d|ascii|x509|web\d|risc|arm\d)\w*"
 )
@@ -94,6 +104,8 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
         start = word.end()
     else:
         return
+    if word is not None and _is_of_thing(text, start):
+        return
     stop = _ENDS.search(text, start, end)
     end = stop.start() + (text[stop.start()] in "=>") if stop else end
     for link in _LINK.finditer(text, start, min(end + 4, len(text))):
@@ -110,13 +122,23 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
             length = len(value) if _is_password(value, word is not None) else 0
         if not length and word and _NOUN_GIVEN.search(text, link.start(), at) is not None:
             noun = _NOUN.match(text, at)
-            length = len(noun.group()) if noun and not is_said(noun.group()) else 0
+            length = len(noun.group()) if noun and is_one_word(noun.group()) else 0
         if length:
             yield at, at + length
-    yield from _beside(text, start, end)
+    yield from _beside(text, start, end, word is not None)
 
 
-def _beside(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _is_of_thing(text: str, start: int) -> bool:
+    """Return True if the word for passwords before `start` is part of a name for something else:
+    `password policy`."""
+    following = _NEXT.match(text, start)
+    return following is not None and (
+        following[1] in _ABOUT
+        or (following[1] not in _GIVING and name_kind(f"password_{following[1]}") is NameKind.PLAIN)
+    )
+
+
+def _beside(text: str, start: int, end: int, strong: bool) -> Iterator[tuple[int, int]]:
     """Yield the values of a sentence about a password that can be nothing else, whatever verb gives
     them."""
     for token in _APART.finditer(text, start, end):
@@ -124,6 +146,7 @@ def _beside(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         if (
             is_mixture(value)
             and _CERTAIN.search(value) is not None
+            and (strong or _is_certain(value))
             and _OTHER_THINGS.match(value) is None
             and not value.isupper()
             and text[start : token.start()].strip() != ""
@@ -144,8 +167,18 @@ def _is_password(value: str, strong: bool) -> bool:
         return False
     if strong:
         return likely_password(value) or is_mixture(value) or is_words(value)
-    return (
+    return _is_certain(value)
+
+
+def _is_certain(value: str) -> bool:
+    """Return True if `value`, told by one who logs in, is neither a user nor a program."""
+    return not is_technical(value) and (
         values.is_chosen(value)
-        or (likely_password(value) and values.is_worded(value, quoted=False))
-        or (is_mixture(value) and value.lower() != value and "-" not in value)
+        or _NUMBERED.fullmatch(value) is not None
+        or (
+            is_mixture(value)
+            and (
+                not value.isascii() or (value.lower() != value and _LEET.search(value) is not None)
+            )
+        )
     )
