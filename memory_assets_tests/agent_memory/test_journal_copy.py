@@ -25,6 +25,7 @@ from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets.stores.agents.journal_file import (
     COMPLETE,
     copy_of,
+    recover_damaged,
 )
 from memory_assets.stores.lake.parquet_files import write_file
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
@@ -159,8 +160,11 @@ def test_a_byte_that_changed_in_the_schema_is_damage(wordy: Agents, damaged: byt
     assert found(wordy).ok and said(wordy) == [0]
 
 
-def test_a_journal_whose_log_lost_its_end_is_begun_again_with_its_copy(wordy: Agents) -> None:
-    """SQLite ignores the frames of a log from the first on that is damaged, and says nothing."""
+def test_a_journal_whose_log_lost_its_end_is_begun_again_with_its_copy(
+    wordy: Agents, caplog: pytest.LogCaptureFixture
+) -> None:
+    """SQLite ignores the frames of a log from the first on that is damaged, and says nothing. What
+    it is kept as is said: agents may have written to it since."""
     wordy.components.journal.cut_log()
     path = wordy.data_dir / FILE_NAME
     older = path.read_bytes()
@@ -173,6 +177,32 @@ def test_a_journal_whose_log_lost_its_end_is_begun_again_with_its_copy(wordy: Ag
     assert "lacks changes" in found(wordy).found
     ingest(wordy)
     assert found(wordy).ok and said(wordy) == [0, 1]
+    (aside,) = wordy.data_dir.glob(f"{FILE_NAME}.broken-*Z")
+    assert str(aside) in caplog.text
+
+
+@pytest.mark.parametrize("damaged", ["", ".copy"])
+@pytest.mark.parametrize("harm", ["DELETE FROM changes", "UPDATE changes SET number = x'FF'"])
+def test_a_whole_journal_of_which_no_last_change_is_known_is_not_set_aside(
+    wordy: Agents, damaged: str, harm: str
+) -> None:
+    """Nor one whose copy has none: only two numbers tell that one is older."""
+    path = closed(wordy)
+    with closing(sqlite3.connect(path.with_name(f"{path.name}{damaged}"))) as file, file:
+        file.execute(harm)
+    assert found(wordy).ok and not recover_damaged(path)
+
+
+def test_a_whole_journal_is_not_set_aside_for_a_damaged_copy(wordy: Agents) -> None:
+    """Though the copy says that it has more changes."""
+    path = closed(wordy)
+    copy = copy_of(path)
+    with closing(sqlite3.connect(copy)) as file, file:
+        file.execute("UPDATE changes SET number = number + 100")
+    assert "lacks changes" in found(wordy).found
+    whole = copy.read_bytes()
+    copy.write_bytes(whole[:-4_096] + os.urandom(4_096))
+    assert found(wordy).ok and not recover_damaged(path)
 
 
 def test_what_is_forgotten_is_in_no_copy(wordy: Agents) -> None:
@@ -256,7 +286,7 @@ def test_rows_are_taken_in_without_waiting_for_the_lock_of_another_partition(
     own = lake.partition_dir(AGENT_HISTORY, PLAIN) / "c2.parquet"
     write_file(own, rows_of_c1.schema, [rows_of_c1], {})
     with FileLock(lake.lock_path(PLAIN)):
-        with pytest.raises(StoreBusy, match=PLAIN):
+        with pytest.raises(StoreBusy, match=f"is writing project {PLAIN}"):
             complete_journal(wordy.components)
         own.unlink()
         complete_journal(wordy.components)

@@ -77,6 +77,28 @@ def test_rows_are_found_by_their_terms_with_text_metadata_and_vector(path: Path)
         assert embedder_id == "embedder" and stored.argmax() == 77
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "UPDATE digests SET digest = CAST(x'FFFE' AS TEXT)",
+        "UPDATE digests SET digest = x''",
+        "UPDATE blocks SET columns = 7",
+        "UPDATE blocks SET columns = CAST(x'FFFE' AS TEXT)",
+        "UPDATE vectors SET data = 'text'",
+        "UPDATE rows SET text = CAST(x'FFFE' AS TEXT)",
+    ],
+)
+def test_a_block_with_a_value_of_another_kind_or_digest_is_changed(path: Path, harm: str) -> None:
+    """Which is no error: SQLite keeps any value in any column."""
+    with closing(open_for_writing(path)) as index:
+        _write(index, [_row(number) for number in range(3)])
+        (block,) = (block.block for block in index.blocks("sessions"))
+        assert index.changed([block]) == set()
+        with closing(sqlite3.connect(path)) as file, file:
+            file.execute(harm)
+        assert index.changed([block]) == {block}
+
+
 def test_a_session_that_grew_has_only_its_end_written(path: Path) -> None:
     """Full blocks stay as they are; the last one and what follows are written."""
     with closing(open_for_writing(path)) as index:

@@ -4,6 +4,7 @@ the next writer moves both into a segment."""
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from functools import partial
 from hashlib import blake2b
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 from memory_assets.errors import DamagedFile
+from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.parquet_files import write_file
 from memory_assets.stores.lake.rows import OUTPUT_HASH, arrow_rows
@@ -114,6 +116,31 @@ def test_a_damaged_file_hides_no_other_session(lake: Lake, rows: Rows) -> None:
     assert len(lake.read(USER_PROMPTS, *KEY)) == 3
     damaged.unlink()
     assert _ids(lake) == ["a", "b", "new"]
+
+
+def test_a_file_that_nobody_moved_is_read_for_damage_once(
+    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not at each listing, until it changes: then the damage of a page is told, too."""
+    own = _write(lake, "a", _prompts(rows, "x"))
+    reads: list[Path] = []
+    read = segments.own_session
+
+    def counted(path: Path, stamp: str) -> Any:
+        reads.append(path)
+        return read(path, stamp)
+
+    monkeypatch.setattr(segments, "own_session", counted)
+    for _ in range(3):
+        lake.sessions(USER_PROMPTS, "p")
+    assert reads.count(own) == 1
+    damaged = bytearray(own.read_bytes())
+    damaged[len(damaged) // 8] ^= 0xFF
+    own.write_bytes(damaged)
+    os.utime(own, ns=(0, 0))
+    for _ in range(2):
+        with pytest.raises(DamagedFile, match=r"a\.parquet is damaged"):
+            lake.sessions(USER_PROMPTS, "p")
 
 
 def _read(lake: Lake, project: str) -> pa.Table:

@@ -222,9 +222,10 @@ class Components(Engines):
             try:
                 lock.acquire(timeout=seconds)
             except Timeout:
+                writes = f"has been writing project {project} for {seconds:.0f} s"
                 raise StoreBusy(
-                    f"another process has been writing project {project} for {seconds:.0f} s; see "
-                    "`memory status`, then try again"
+                    f"another process {writes if seconds else f'is writing project {project}'}; "
+                    "see `memory status`, then try again"
                 ) from None
         except OSError as error:
             raise cannot_write(path, error) from error

@@ -8,6 +8,7 @@ aside for it by `recover_damaged`.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import time
@@ -26,6 +27,7 @@ is 0."""
 COPIED = 2
 """The `user_version` of a copy, so that a journal that was one is known until it is exported."""
 _LOCK_SECONDS = 30.0
+_LOG = logging.getLogger(__name__)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS turns (
     message_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, turn_index INTEGER NOT NULL,
@@ -135,8 +137,8 @@ def remove_copies(path: Path) -> None:
 
 def damage_of(path: Path) -> str:
     """Return what is wrong with the file of a journal, "" where nothing is or it is not there. That
-    it is older than its copy is wrong, too: its last changes were in a log that SQLite did not take
-    in, as a byte of it changed."""
+    it is older than a whole copy is wrong, too: its last changes were in a log that SQLite did not
+    take in, as a byte of it changed. Where either's last change is unknown, that is not said."""
     if not path.exists():
         return ""
     copied = _changes(copy_of(path))  # first: the journal may be written meanwhile
@@ -148,29 +150,41 @@ def damage_of(path: Path) -> str:
         return ""
     except sqlite3.DatabaseError as error:
         return str(error)
-    if first == "ok" and _changes(path) < copied:
-        return "it lacks changes that its copy has"
-    return "" if first == "ok" else first.replace("\n", " ")
+    if first != "ok":
+        return first.replace("\n", " ")
+    last = _changes(path)
+    is_older = last is not None and copied is not None and last < copied
+    return "it lacks changes that its copy has" if is_older and not damage_of(copy_of(path)) else ""
 
 
-def _changes(path: Path) -> int:
-    """Return the number of the last change of a journal, or of its copy; 0 where none is known."""
-    with suppress(sqlite3.Error), closing(connect(path, mode="ro")) as connection:
+def _changes(path: Path) -> int | None:
+    """Return the number of the last change of a journal, or of its copy; None where it cannot be
+    read."""
+    with (
+        suppress(sqlite3.Error, TypeError, ValueError),
+        closing(connect(path, mode="ro")) as connection,
+    ):
         return int(connection.execute("SELECT number FROM changes").fetchone()[0])
-    return 0
+    return None
 
 
 def recover_damaged(path: Path) -> bool:
     """Set a damaged journal aside and begin again with its copy, if there is one; return True if
-    that was done. Processes that have the damaged file open must be started again."""
+    that was done, which a warning says: what was written after the copy is in the file that was set
+    aside only. Processes that have the damaged file open must be started again."""
     if not damage_of(path) or not copy_of(path).exists():
         return False
     with _being_replaced(path):
-        if damage_of(path):
+        if wrong := damage_of(path):
             moment = datetime.fromtimestamp(time.time(), UTC).strftime("%Y%m%dT%H%M%SZ")
+            aside = path.with_name(f"{path.name}.broken-{moment}")
             for end in ("-wal", "-shm", ""):
                 if (part := path.with_name(f"{path.name}{end}")).exists():
-                    part.replace(path.with_name(f"{path.name}.broken-{moment}{end}"))
+                    part.replace(aside.with_name(f"{aside.name}{end}"))
+            said = (
+                "%s is damaged (%s), and begun again with its copy; the damaged one is kept as %s"
+            )
+            _LOG.warning(said, path, wrong, aside)
     _begin_with_copy(path)
     return True
 

@@ -215,7 +215,10 @@ class KeywordIndex:
             json.dumps(list(blocks)),
         )
         connection = self._file.connection
-        return {block for block, digest in noted if _digest(connection, block) != digest.decode()}
+        with self._file.lock, sqlite_errors(self.path, REMEDY):
+            return {
+                block for block, digest in noted if _digest(connection, block).encode() != digest
+            }
 
     def places(self, kind: str, project: str) -> dict[str, list[int]]:
         """Return the blocks of each session of a project. A block is never changed, and its
@@ -396,13 +399,13 @@ def _digest(connection: sqlite3.Connection, block: int) -> str:
     """Return the hash of a block's columns, rows and vectors as they lie in the file."""
     digest = blake2b(digest_size=12)
     for sql in (
-        "SELECT columns FROM blocks WHERE block = ?1",
+        "SELECT CAST(columns AS BLOB) FROM blocks WHERE block = ?1",
         "SELECT CAST(id AS BLOB), CAST(row_hash AS BLOB), CAST(text AS BLOB),"
         f" CAST(metadata AS BLOB) FROM rows WHERE row >= ?1 * {BLOCK_ROWS}"
         f" AND row < (?1 + 1) * {BLOCK_ROWS} ORDER BY row",
-        "SELECT data FROM vectors WHERE block = ?1",
+        "SELECT CAST(data AS BLOB) FROM vectors WHERE block = ?1",
     ):
         for values in connection.execute(sql, (block,)):
             for value in values:
-                digest.update(b"%d:" % len(value) + value)
+                digest.update(b"-" if value is None else b"%d:" % len(value) + value)
     return digest.hexdigest()

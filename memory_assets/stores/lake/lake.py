@@ -271,8 +271,9 @@ class Lake:
         with ExitStack() as locks:
             for project in self.all_projects():
                 busy = (
-                    f"another process is at work on project {project} in {self.root}, of a version "
-                    "before this one; wait for it, or end it, then try again"
+                    f"another process is at work on project {project} in {self.root}, whose "
+                    "catalogue is missing or of an earlier version, and can be made or moved over "
+                    "only alone; wait for it, or end it, then try again"
                 )
                 locks.enter_context(locked(self.lock_path(project), seconds, busy))
             yield

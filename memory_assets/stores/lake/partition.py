@@ -240,7 +240,7 @@ class Partition:
         """Raise `DamagedFile` for a file that nobody moved because it cannot be read."""
         for own in self.unmoved():
             with suppress(FileNotFoundError), reading(own, self._project):
-                segments.own_session(own, "")
+                segments.require_readable(own)
 
     def _tidy(self) -> None:
         damaged: DamagedFile | None = None

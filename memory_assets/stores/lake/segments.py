@@ -27,7 +27,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -357,7 +357,7 @@ def own_session(path: Path, stamp: str) -> tuple[pa.Schema, Packed]:
     """
     rows, footer = _whole(path)
     session_id = footer.pop(_SESSION_OF_FILE, "") or unquote(path.name.removesuffix(_SUFFIX))
-    tail = path.with_name(path.name.removesuffix(_SUFFIX) + TAIL_SUFFIX)
+    tail = _tail_of(path)
     if tail.exists():
         added, of_tail = _whole(tail)
         if of_tail.get(_TAIL_OF) == (footer.get(_GENERATION) or footer.get(OUTPUT_HASH)):
@@ -365,6 +365,22 @@ def own_session(path: Path, stamp: str) -> tuple[pa.Schema, Packed]:
             footer = of_tail
     own = {key: value for key, value in footer.items() if key not in _OF_THE_FILE}
     return rows.schema, Packed(session_id, stamp, own, [rows])
+
+
+def require_readable(path: Path) -> None:
+    """Raise as `own_session` does if such a file cannot be read. One that could be is not read
+    again while it and its tail stay as they are."""
+    files = [file for file in (path, _tail_of(path)) if file.exists()]
+    _read_once(path, *(_identity(file.stat()) for file in files))
+
+
+@lru_cache(maxsize=1024)  # of an error nothing is kept
+def _read_once(path: Path, *states: Identity) -> None:
+    own_session(path, "")
+
+
+def _tail_of(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(_SUFFIX) + TAIL_SUFFIX)
 
 
 def _whole(path: Path) -> tuple[pa.Table, dict[str, str]]:
