@@ -25,6 +25,9 @@ from memory_assets.session_analysis.statements import POINTS_BACK
 from memory_assets.writing_systems import IDEOGRAPHIC
 
 SHORTEST, LONGEST = 28, 260
+_LONGEST_AROUND = 2 * LONGEST
+"""Characters of a sentence with what announces it and what is done thereupon. A longer one is
+pasted: no pattern is tried on it, some of which would try each place in a run of punctuation."""
 _COLON = re.compile(r":\Z")
 _LOOKED_AT = 6
 """Sentences at the beginning of a message: what was found stands there, what was done after it."""
@@ -164,7 +167,7 @@ def _by_the_way(
     said = sentences(record.text)[:_LOOKED_AT]
     for number, sentence in enumerate(said):
         text = EMPTY if sentence.item else _statement(sentence.text)
-        is_cause = CAUSE.search(sentence.text) is not None
+        is_cause = bool(text) and CAUSE.search(sentence.text) is not None
         if text and (is_cause or writes or (has_failed and _REASON.search(text))):
             is_fault = is_cause or has_failed or len(text) < len(sentence.text)
             after = said[number + 1].text if number + 1 < len(said) else EMPTY
@@ -190,7 +193,7 @@ def _told_at_the_end(
     elif changed and (causes := [text for text in reasoned if _WAS_SO.search(text)]):
         yield Finding(causes[0], record, mended=True)
     for sentence in said:
-        if changed and _GRAVE.match(sentence.heading):
+        if len(sentence.text) > _LONGEST_AROUND or (changed and _GRAVE.match(sentence.heading)):
             continue
         labelled = next((m for p in (_GRAVE, _NOTE, _CAUSE) if (m := p.match(sentence.text))), None)
         above = sentence.lead if sentence.item else sentence.heading
@@ -247,6 +250,8 @@ def _failed(record: RedactedRecord) -> bool:
 def _statement(text: RedactedText) -> RedactedText:
     """Return what a sentence says to be so, without its announcement; "" if it says nothing that
     lasts."""
+    if len(text) > _LONGEST_AROUND:
+        return EMPTY
     if announced := _ANNOUNCES.match(text):
         text = text.cut(announced.end())
     text = text.sub(_AND_SO, "")
