@@ -32,7 +32,7 @@ _LISTED = re.compile(
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
-_REVERT = re.compile(r'Revert "(?P<subject>.+)"')
+REVERT = re.compile(r"[Rr]evert:? [\"“](?P<subject>.+)[\"”]")
 _COUNTED = re.compile(
     r"(?:\n|\\n|\"|: )\["
     r"| \d+ files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?"
@@ -314,11 +314,11 @@ def by_weight(calls: Sequence[CommitCall]) -> list[CommitCall]:
     """Return commits by how much they tell, the most telling first: routine and what was reverted
     last, then those whose subject needs the rest of the message, of the others the largest
     first."""
-    reverted = {back["subject"] for call in calls if (back := _REVERT.match(call.made.subject))}
+    reverted = {back["subject"] for call in calls if (back := REVERT.match(call.made.subject))}
 
     def order(call: CommitCall) -> tuple[int, float]:
         subject = call.made.subject
-        undone = subject in reverted or _REVERT.match(subject)
+        undone = subject in reverted or REVERT.match(subject)
         little = says_little(subject) or is_beside(subject)
         rank = 2 if undone or is_routine(subject) else 1 if little else 0
         return rank, -math.log2(1 + call.made.lines)
