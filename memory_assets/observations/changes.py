@@ -22,6 +22,7 @@ from memory_assets.observations.moments import (
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.commits import (
+    REVERT,
     CommitCall,
     commits_that_stayed,
     is_routine,
@@ -66,7 +67,6 @@ _LONGEST_REPORT = 280
 _OUTSIDE = ("/", "~", "..")
 """How paths begin of files that are not the project's."""
 _CAUSE_LIMIT = 100
-_SHORTEST_ITEM = 50
 _ENDING = re.compile(r"[.:; ]+\Z")
 _BODY = re.compile(
     r"\n\s*\n(?P<body>\S.*?)"
@@ -74,7 +74,6 @@ _BODY = re.compile(
     r"|[\"']\s*(?:&&|;|\||$)|\Z)",
     re.DOTALL,
 )
-_REVERTS = re.compile(r"[Rr]evert:? [\"“](?P<subject>.+)[\"”]\W*$")
 _TRIED = Phrase(
     r"\b(?:deliberate(?:ly)? (?:\w+ )?(?:fail\w*|broken|violati\w+)|fault.injection|"
     r"(?:now )?expected to (?:be refused|fail|turn \w+ red))\b"
@@ -199,7 +198,7 @@ def _lasting(calls: Sequence[CommitCall]) -> list[CommitCall]:
     subjects: dict[str, int] = {call.made.subject: place for place, call in enumerate(calls)}
     gone: set[int] = set()
     for place, call in enumerate(calls):
-        reverted = _REVERTS.match(call.made.subject)
+        reverted = REVERT.match(call.made.subject)
         if reverted and (first := subjects.get(reverted["subject"], place)) < place:
             gone |= {first, place}
         elif _TRIED.search(call.made.subject):

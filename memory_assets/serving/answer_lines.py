@@ -7,6 +7,7 @@ The lines hold recalled text as it was recorded: who prints or sends them makes 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -55,8 +56,9 @@ def project_name(row: Mapping[str, Any]) -> str:
 def told_apart(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the name of each row's project, with its directory where others have that name."""
     names = [project_name(row) for row in rows]
+    times = Counter(names)
     return [
-        f"{name}  {row['project_root']}" if names.count(name) > 1 else name
+        f"{name}  {row['project_root']}" if times[name] > 1 else name
         for name, row in zip(names, rows, strict=True)
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memory_assets.models import RedactedRecord, Turn
@@ -32,15 +32,18 @@ _LISTED = re.compile(
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
-_REVERT = re.compile(r'Revert "(?P<subject>.+)"')
+REVERT = re.compile(r"[Rr]evert:? [\"“](?P<subject>.+)[\"”]")
 _COUNTED = re.compile(
-    r" \d+ files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?"
+    r"(?:\n|\\n|\"|: )\["
+    r"| \d+ files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?"
 )
+"""What ends what git says of a commit, the next one's line, or what it says of its size."""
 _BESIDE_THE_PRODUCT = Phrase(r"(?:docs?|tests?|chore|ci|build|style|rules)\b")
 _REBASES = re.compile(
     r"\bgit\b[^\n;&|]* (?:rebase|pull\b[^\n;&|]*--rebase)\b|\bgt (?:sync|restack|modify|submit)\b"
 )
 """What gives earlier commits other SHAs."""
+_SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
 _SHORTEST_SHA = 7
 _LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
 RESET, AMENDED = "reset", "amended"
@@ -77,11 +80,12 @@ _SHOWING = VIEWERS | SEARCHERS | names("git gh awk jq echo ls find strings diff"
 @dataclass(frozen=True, slots=True)
 class MadeCommit:
     """A commit as its maker's output names it: `sha` is as long as git printed it, or ""
-    where git was quiet."""
+    where git was quiet; `lines` is how many lines it changed, if git said so."""
 
     sha: str
     subject: RedactedText
     branch: RedactedText = EMPTY
+    lines: int = 0
 
     def sha_in(self, text: RedactedText) -> RedactedText:
         """Return the SHA, cut from the text that names it."""
@@ -92,15 +96,13 @@ class MadeCommit:
 @dataclass(frozen=True, slots=True)
 class CommitCall:
     """A commit, the turn and the record that it ended with, the text that names its SHA (a later
-    listing, of one that was rebased), the command with its message, and how many lines it changed,
-    if git said so."""
+    listing, of one that was rebased), and the command with its message."""
 
     made: MadeCommit
     turn: Turn
     record: RedactedRecord
     named_in: RedactedText
     message: RedactedText
-    lines: int = 0
 
     @property
     def sha(self) -> RedactedText:
@@ -158,8 +160,7 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
                 replaced = stayed.pop(one.subject, replaced)
                 told = _MESSAGE.search(command) or _HEREDOC.search(command)
                 message = replaced.message if replaced is not None and not told else command
-                lines = _lines_of(one, record)
-                stayed[one.subject] = CommitCall(one, turn, record, record.text, message, lines)
+                stayed[one.subject] = CommitCall(one, turn, record, record.text, message)
                 if replaced is not None:
                     gone[replaced.made.sha] = one.sha or AMENDED
     kept = {call.made.sha for call in stayed.values()}
@@ -170,14 +171,14 @@ def _rebased(stayed: dict[RedactedText, CommitCall], record: RedactedRecord) -> 
     """Give the commits that an output lists by another SHA that one, and return the new ones by the
     old; none of an output that has the old one, too."""
     gone: dict[str, str] = {}
-    for subject, call in stayed.items():
-        old = call.made.sha
-        if subject not in record.text or not old or old[:_SHORTEST_SHA] in record.text:
+    there = {sha[:_SHORTEST_SHA] for sha in _SHA.findall(record.text)}
+    for new, subject in _listing(record) if there else ():
+        call = stayed.get(subject)
+        if call is None or not call.made.sha or call.made.sha[:_SHORTEST_SHA] in there:
             continue
-        if new := _listed(subject, record):
-            gone[old] = new
-            renamed = replace(call.made, sha=new)
-            stayed[subject] = replace(call, made=renamed, named_in=record.text)
+        gone[call.made.sha] = new
+        renamed = replace(call.made, sha=new)
+        stayed[subject] = replace(call, made=renamed, named_in=record.text)
     return gone
 
 
@@ -193,12 +194,13 @@ def _amends_quietly(command: RedactedText) -> bool:
 
 def _listed(subject: RedactedText, record: RedactedRecord) -> str:
     """Return the SHA beside which an output lists a subject, "" if it does not."""
-    shas = (
-        line.group(1)
-        for line in _LISTED.finditer(record.text)
-        if _subject(record.text.cut(*line.span(2))) == subject
-    )
-    return next(shas, "")
+    return next((sha for sha, listed in _listing(record) if listed == subject), "")
+
+
+def _listing(record: RedactedRecord) -> Iterator[tuple[str, RedactedText]]:
+    """Yield the SHA and the subject of each line of an output that lists a commit."""
+    for line in _LISTED.finditer(record.text):
+        yield line.group(1), _subject(record.text.cut(*line.span(2)))
 
 
 def _reset_by(command: RedactedText) -> int:
@@ -232,7 +234,9 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     quiet = _quiet_subject(command)
     if quiet is None:
         return []
-    return [MadeCommit(_listed(quiet, record), quiet)]
+    sha = _listed(quiet, record)
+    lines = _lines_below(record.text, record.text.find(sha)) if sha else 0
+    return [MadeCommit(sha, quiet, lines=lines)]
 
 
 def _only_shows(command: RedactedText) -> bool:
@@ -246,7 +250,10 @@ def printed_in(text: RedactedText, *, counted: bool = False) -> list[MadeCommit]
     `counted`, only those below which the number of files stands."""
     return [
         MadeCommit(
-            match.group(2), _subject(text.cut(*match.span(3))), text.cut(*match.span(1)).squeezed()
+            match.group(2),
+            _subject(text.cut(*match.span(3))),
+            text.cut(*match.span(1)).squeezed(),
+            _lines_below(text, match.end(3)),
         )
         for match in _MADE.finditer(text)
         if match["counted"] or not counted
@@ -307,14 +314,14 @@ def by_weight(calls: Sequence[CommitCall]) -> list[CommitCall]:
     """Return commits by how much they tell, the most telling first: routine and what was reverted
     last, then those whose subject needs the rest of the message, of the others the largest
     first."""
-    reverted = {back["subject"] for call in calls if (back := _REVERT.match(call.made.subject))}
+    reverted = {back["subject"] for call in calls if (back := REVERT.match(call.made.subject))}
 
     def order(call: CommitCall) -> tuple[int, float]:
         subject = call.made.subject
-        undone = subject in reverted or _REVERT.match(subject)
+        undone = subject in reverted or REVERT.match(subject)
         little = says_little(subject) or is_beside(subject)
         rank = 2 if undone or is_routine(subject) else 1 if little else 0
-        return rank, -math.log2(1 + call.lines)
+        return rank, -math.log2(1 + call.made.lines)
 
     return sorted(calls, key=order)
 
@@ -324,9 +331,10 @@ def is_beside(subject: str) -> bool:
     return _BESIDE_THE_PRODUCT.match(subject) is not None
 
 
-def _lines_of(commit: MadeCommit, record: RedactedRecord) -> int:
-    """Return how many lines a commit changed, as git printed it; 0 where it did not."""
-    counted = _COUNTED.search(record.text, max(record.text.find(commit.sha), 0))
+def _lines_below(text: str, start: int) -> int:
+    """Return how many lines a commit changed, as git printed it below the commit's own line and
+    before the next commit's; 0 where it did not."""
+    counted = _COUNTED.search(text, start)
     return sum(int(count) for count in counted.groups() if count) if counted else 0
 
 

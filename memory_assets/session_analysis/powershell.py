@@ -20,7 +20,7 @@ _VERBS = (
     "|Rename|Resolve|Restart|Select|Set|Sort|Split|Start|Stop|Tee|Test|Update|Wait|Where|Write"
 )
 _POWERSHELL = re.compile(
-    rf"(?<![\w./\\-])(?:{_VERBS})-[A-Z]\w+|\$env:\w|\$_\.\w|\$PS\w|\$LASTEXITCODE|^\s*\$\w+\s*=\s|^\s*&\s+[\"'.\\$]",
+    rf"(?<![\w./\\-])(?:{_VERBS})-[A-Z]\w+|\$env:\w|\$_\.\w|\$PS\w|\$LASTEXITCODE|^[^\S\n]*\$\w+\s*=\s|^[^\S\n]*&\s+[\"'.\\$]",
     re.MULTILINE,
 )
 _STARTS_IT = re.compile(
@@ -29,7 +29,7 @@ _STARTS_IT = re.compile(
     re.IGNORECASE,
 )
 _STARTS_CMD = re.compile(r"\s*cmd(?:\.exe)?\s+/c\s+", re.IGNORECASE)
-_OF_OTHERS = re.compile(r"<<-?\s*[\"']?\w|[;\n]\s*(?:then|do)\s+(?!\{)|\besac\b|\$\{|\[\[")
+_OF_OTHERS = re.compile(r"<<-?\s*[\"']?\w|[;\n][^\S\n]*(?:then|do)\s+(?!\{)|\besac\b|\$\{|\[\[")
 """What only shells of Unix have."""
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r]++|`\r?\n)|(?P<here>@(?P<mark>[\"'])[ \t]*\r?\n.*?\n(?P=mark)@)"
@@ -47,7 +47,9 @@ _ASSIGNS = re.compile(r"(?:\[[\w.\[\]]+\])?\$[\w:.{}]+(?:\s*[+*/-]?=|$)")
 _COMMAND = re.compile(r"[A-Za-z_.~\\/][\w.:~\\/@+-]*")
 _VALUES = names("return throw break continue exit param using")
 _GOES_ON = re.compile(r"\s*\|(?!\|)")
-_CONTINUED = re.compile(r"[ \t]*(?<!\|)\|[ \t\r]*\n\s*|\s*\n\s*\|(?!\|)\s*")
+_CONTINUED = re.compile(
+    r"(?<![ \t])[ \t]*+(?<!\|)\|[ \t\r]*\n\s*|(?<!\s)[^\S\n]*+\n\s*+\|(?!\|)\s*"
+)
 """A pipe at the end of a line, or at the beginning of the next."""
 _DEEPEST = 12
 
@@ -109,7 +111,8 @@ def pipelines(command: RedactedText, depth: int = 0) -> Iterator[Pipeline]:
                 statement.parts.append([])
                 continue
             ends = statement.parts[1:] and not statement.parts[-1]
-            if token.group() == "\n" and (ends or _GOES_ON.match(command, at)):
+            goes_on = statement.parts[0] and _GOES_ON.match(command, at)
+            if token.group() == "\n" and (ends or goes_on):
                 continue
             yield from _told(command.cut(start, begin), statement, depth)
             statement, start = _Statement(), at

@@ -56,7 +56,9 @@ _SAYS_NOTHING = Phrase(
 )
 """Titles of agents and programs that name no work: to go on, an id, a word."""
 _CUT_OFF = ("…", "...")
-_TIMES = re.compile(r"\A\s*\[?\d\d?:\d\d:\d\d[\d.]*\]?:? +|\s*\(\d{4}-\d\d-\d\d[ T][\d:]+Z?\)\s*\Z")
+_TIMES = re.compile(
+    r"\A\s*\[?\d\d?:\d\d:\d\d[\d.]*\]?:? +|(?<!\s)\s*\(\d{4}-\d\d-\d\d[ T][\d:]+Z?\)\s*\Z"
+)
 """The time before a pasted line of a log, and after the title that SpecStory gives."""
 _LABEL = re.compile(r"\A\W*(?:[Cc]onversation |[Ss]ession )?[Tt]itle: *\"?(?P<title>.+?)\"?\Z")
 """What some agents write before a title."""

@@ -151,6 +151,14 @@ def test_what_another_passage_says_stands_beside_the_excerpt() -> None:
     assert excerpt("Sixty.", question, 100, 0, said) == f"Sixty. … {report}…"
 
 
+def test_what_has_no_blanks_is_cut_between_characters() -> None:
+    """As Chinese and Japanese, of which the last blank may leave nothing."""
+    said = "因为潮汐表没有更新所以港口的门一直关着" * 20
+    assert excerpt("Closed.", "gate", 160, 0, said) == f"Closed. … {said[:149]}…"
+    assert excerpt(f"Gate {said}", "gate", 80) == f"Gate {said[:73]}…"
+    assert said.startswith(beside([(said, 0)], said)) and beside([(said, 0)], said)
+
+
 def test_fences_and_rules_take_no_room() -> None:
     """They say nothing on one line; the code between them stays."""
     text = "So it is:\n\n---\n\n```sh\nproxy --timeout 60\n```\n"

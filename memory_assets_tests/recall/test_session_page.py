@@ -132,6 +132,9 @@ def test_a_text_is_found_in_all_turns_of_a_session(
     monkeypatch.undo()
     turn = client.get(link[1].replace("&amp;", "&")).text.partition('id="turn-3"')[2]
     assert "<mark>push</mark>" in turn
+    monkeypatch.setattr(session_page, "_PLACES", 1)
+    assert "The first 1 of them." in client.get(f"/page/session/{REPORTS}?find=t").text
+    assert "Found in 4 turns<" in client.get(f"/page/session/{REPORTS}?find=t").text
     hostile = client.get(f"/page/session/{REPORTS}", params={"find": '"><b>('}).text
     assert "Found in no turn" in hostile and "<b>" not in hostile
     assert "Found in" not in client.get(f"/page/session/{REPORTS}?find=%20").text

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memory_assets.redacted_text import seal
+from memory_assets.session_analysis.commits import made_in
+from memory_assets_tests.redacted_sessions import redacted
 from memory_assets_tests.summaries.conftest import Make
 
 
@@ -164,6 +166,28 @@ def test_a_rebased_commit_has_the_sha_that_is_listed_later(script: Make, rebase:
     assert session.summary().commits == ("4be91c7 Ring the bell",)
     session.run(log, "88beef0 (HEAD -> main) Ring the bell")
     assert session.summary().commits == ("88beef0 Ring the bell",)
+
+
+@pytest.mark.parametrize(
+    ("command", "printed", "lines"),
+    [
+        ("git commit -q -m 'Ring it'", " 2 files changed, 7 insertions(+)", [0]),
+        ("git commit -q -m 'Ring it'", "4be91c7 Ring it\n 1 file changed, 7 deletions(-)", [7]),
+        ("git commit -m x", "[main 4be91c7] A\n[main 4be91c8] B\n 1 file changed, 7 d", [0, 0]),
+        (
+            "git commit -m x",
+            "[a 4be91c7] A\n[a 4be91c8] B\n 1 file changed, 7 deletions(-)",
+            [0, 7],
+        ),
+        ("git commit -m x", " 1 file changed, 9 deletions(-)\n[main 4be91c7] A", [0]),
+    ],
+)
+def test_the_lines_of_a_commit_are_those_that_stand_below_it(
+    command: str, printed: str, lines: list[int]
+) -> None:
+    """Not above its own line, nor below the next commit's."""
+    record = redacted("tool", "tool_result", printed)
+    assert [one.lines for one in made_in(record, seal(command))] == lines
 
 
 def test_what_was_reverted_is_no_telling_commit(script: Make) -> None:

@@ -136,8 +136,7 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: st
     room = most - len(shown) - len(" … …")
     if not beside or room < _LEAST_BESIDE:
         return shown
-    also = beside if len(beside) <= room else beside[: room + 1].rpartition(" ")[0]
-    return f"{shown.removesuffix('…')} … {also}…"
+    return f"{shown.removesuffix('…')} … {_cut(beside, room)}…"
 
 
 def _excerpt(text: str, query: str, most: int, prompt_length: int) -> str:
@@ -156,8 +155,14 @@ def _excerpt(text: str, query: str, most: int, prompt_length: int) -> str:
     before = "…" if start or text[:skipped].strip() else ""
     if len(shown) <= room:
         return f"{before}{shown}{'…' if stop < len(sentences) else ''}"
-    shown = shown[: room + 1]
-    return f"{before}{shown[: shown.rfind(' ')] if ' ' in shown else shown[:room]}…"
+    return f"{before}{_cut(shown, room)}…"
+
+
+def _cut(text: str, room: int) -> str:
+    """Return a text, or as many of its words as fit; where those would fill less than half of the
+    room, as in a script without blanks, as many characters."""
+    blank = text.rfind(" ", 0, room + 1)
+    return text if len(text) <= room else text[: blank if 2 * blank > room else room]
 
 
 Passage = tuple[str, int]
@@ -191,9 +196,7 @@ def beside(passages: Sequence[Passage], query: str) -> str:
     of one that answers best, or nothing if none promises to."""
     stretches = [_best_stretch(passage, query, _BESIDE) for passage in passages]
     text, worth = max(stretches, key=operator.itemgetter(1), default=("", -math.inf))
-    if worth <= _PROMISING:
-        return ""
-    return text if len(text) <= _LONGEST_BESIDE else text[:_LONGEST_BESIDE].rpartition(" ")[0]
+    return _cut(text, _LONGEST_BESIDE) if worth > _PROMISING else ""
 
 
 def _best_stretch(passage: Passage, query: str, room: int) -> tuple[str, float]:

@@ -38,6 +38,7 @@ def session_page(memory: Memory, request: Request) -> Response:
     """Return a session around the turn that is asked for."""
     conversation = _window(memory, request, WINDOW)
     sought = request.query_params.get("find", "").strip()[:MOST_ASKED]
+    places = memory.conversations.with_text(conversation, sought)
     values: dict[str, Any] = {
         "title": session_title(conversation),
         "up": True,
@@ -45,7 +46,8 @@ def session_page(memory: Memory, request: Request) -> Response:
         "whole": False,
         "query": sought or request.query_params.get("q", "")[:MOST_ASKED],
         "sought": sought,
-        "places": memory.conversations.with_text(conversation, sought)[:_PLACES],
+        "places": places[:_PLACES],
+        "place_count": len(places),
     }
     from memory_assets.recall.names import short_id
 
