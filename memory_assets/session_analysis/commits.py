@@ -30,6 +30,8 @@ _MADE = re.compile(
 _LISTED = re.compile(
     r"^(?:\* |commit )?([0-9a-f]{7,40})(?:\s+\([^)\n]*\))?\s+(\S.*)$", re.MULTILINE
 )
+_ACKNOWLEDGED = re.compile(r"^ok(?: \W)? ([0-9a-f]{7,40})\b", re.MULTILINE)
+"""What programs print that shorten git's output for agents, such as rtk."""
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
 REVERT = re.compile(r"[Rr]evert:? [\"“](?P<subject>.+)[\"”]")
@@ -37,10 +39,11 @@ _COUNTED = re.compile(
     r"(?:\n|\\n|\"|: )\["
     r"| \d+ files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?"
 )
-"""What ends what git says of a commit, the next one's line, or what it says of its size."""
+"""The line of the next commit, or how many files and lines this one changed."""
 _BESIDE_THE_PRODUCT = Phrase(r"(?:docs?|tests?|chore|ci|build|style|rules)\b")
 _REBASES = re.compile(
-    r"\bgit\b[^\n;&|]* (?:rebase|pull\b[^\n;&|]*--rebase)\b|\bgt (?:sync|restack|modify|submit)\b"
+    r"\bgit\b[^\n;&|]* (?:rebase|filter-(?:repo|branch)|pull\b[^\n;&|]*--rebase)\b"
+    r"|\bgt (?:sync|restack|modify|submit)\b"
 )
 """What gives earlier commits other SHAs."""
 _SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
@@ -219,9 +222,10 @@ def _reset_by(command: RedactedText) -> int:
 def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     """Return the commits that a call made, `record` being its result and `command` what it ran.
 
-    Those that git printed; if it printed none, the one that `git commit --quiet` made, with its SHA
-    if a listing in the same output shows its subject. Of other programs than git, those that were
-    printed with the number of files changed: a script may commit, and a file may quote a commit.
+    Those that git printed; if it printed none, the one of which a wrapper printed the SHA, or that
+    `git commit --quiet` made, with its SHA if a listing in the same output shows its subject. Of
+    other programs than git, those that were printed with the number of files changed: a script may
+    commit, and a file may quote a commit.
     """
     if not command:
         return []
@@ -231,12 +235,13 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     printed = printed_in(record.text)
     if printed or record.is_error:
         return printed
-    quiet = _quiet_subject(command)
-    if quiet is None:
+    acknowledged = _ACKNOWLEDGED.search(record.text)
+    subject = _subject_given(command) if acknowledged or _is_quiet(command) else None
+    if subject is None:
         return []
-    sha = _listed(quiet, record)
+    sha = acknowledged.group(1) if acknowledged else _listed(subject, record)
     lines = _lines_below(record.text, record.text.find(sha)) if sha else 0
-    return [MadeCommit(sha, quiet, lines=lines)]
+    return [MadeCommit(sha, subject, lines=lines)]
 
 
 def _only_shows(command: RedactedText) -> bool:
@@ -276,13 +281,17 @@ def _git_verb(segment: Segment) -> str:
     return ""
 
 
-def _quiet_subject(command: RedactedText) -> RedactedText | None:
-    """Return the subject of `git commit -q -m`, which prints nothing if it succeeds."""
-    quiet = any(
+def _is_quiet(command: RedactedText) -> bool:
+    """Return True for `git commit -q`, which prints nothing if it succeeds."""
+    return any(
         segment.program == "git" and ("-q" in segment.words or "--quiet" in segment.words)
         for segment in segments(command)
     )
-    if not quiet or "git commit" not in command:
+
+
+def _subject_given(command: RedactedText) -> RedactedText | None:
+    """Return the subject that a command gives with `git commit -m`, or in a here-document."""
+    if "git commit" not in command:
         return None
     command = command.cut(max(command.find("git commit"), 0))
     heredoc = _HEREDOC.search(command)

@@ -25,7 +25,8 @@ _TOKEN = re.compile(
 )
 _ASSIGNMENT = re.compile(r"\w+=")
 _WRAPPERS = names(
-    "sudo time timeout nice env nohup command npx bunx pnpx xvfb-run exec stdbuf then do if while"
+    "sudo rtk time timeout nice env nohup command npx bunx pnpx xvfb-run exec stdbuf then do if "
+    "while"
 )
 _RUNNERS = (
     *("uv run", "poetry run", "pnpm exec", "mise exec", "mise x"),
@@ -99,7 +100,7 @@ class Segment:
         return [word for word in self.words[1:] if not word.startswith("-")]
 
 
-@lru_cache(maxsize=2_000)
+@lru_cache(maxsize=10_000)
 def segments(command: RedactedText) -> tuple[Segment, ...]:
     """Return the simple commands of a command line, wrappers and assignments taken off.
 

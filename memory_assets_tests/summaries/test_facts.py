@@ -70,6 +70,24 @@ def test_a_quiet_commit_gives_its_subject(script: Make) -> None:
     assert session.summary().commits == ("Add lock timeouts",)
 
 
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("git add -A && git commit -m 'Add a bell'", "ok a9a9ec1\n"),
+        ("rtk git commit -m 'Add a bell'", "ok ✓ a9a9ec1"),
+        ("git commit -F - <<'EOF'\nAdd a bell\n\nBody\nEOF", "2 files staged\nok a9a9ec1\nok main"),
+    ],
+)
+def test_a_commit_that_a_wrapper_acknowledges_is_found(
+    script: Make, command: str, output: str
+) -> None:
+    """Programs that shorten git's output print the SHA alone; the subject is in the command."""
+    session = script().prompt("commit").run(command, output)
+    assert session.summary().commits == ("a9a9ec1 Add a bell",)
+    session.run("git filter-repo --force && git log --oneline", "bb17ec2 Add a bell")
+    assert session.summary().commits == ("bb17ec2 Add a bell",)
+
+
 def test_bracketed_lines_of_other_commands_are_no_commits(script: Make) -> None:
     """Only the output of `git commit` counts."""
     session = script().prompt("look").run("cat log.txt", "[main 4be91c7] Add days about a commit")
