@@ -80,6 +80,8 @@ TOLD = (
     ('sqlplus app/"Harbor@11"@orcl', "@11"),
     ("sqlplus app/'Kettle@22'@//db:1521/x", "@22"),
     ('sqlplus app/\\"Copper@33\\"@orcl', "@33"),
+    ("| user | password |\n|---|---|\n| app | otterlamp |", "otterlamp"),
+    ("it lets me in with Lantern42, try it", "Lantern42"),
     ("db_pass:\n  - kupferkessel9", "kupferkessel9"),
 )
 SAID = (

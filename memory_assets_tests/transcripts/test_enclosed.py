@@ -10,7 +10,7 @@ from memory_assets.transcripts.authorship import without_reminders
 from memory_assets.transcripts.claude import prompts
 from memory_assets.transcripts.enclosed import enclosed, replaced
 from memory_assets.transcripts.pi.records import prompt_text
-from memory_assets.transcripts.readers import specstory
+from memory_assets.transcripts.readers import cline, specstory
 
 _OPENING = re.compile(r"<(a|b)(?: [^<>]*)?>")
 
@@ -35,6 +35,8 @@ def test_openings_that_nothing_closes_take_time_in_proportion() -> None:
     rows: tuple[tuple[Callable[[str], object], str], ...] = (
         (prompt_text, '<file name="a">'),
         (prompt_text, '<skill name="a">'),
+        (prompt_text, '<skill name=""'),
+        (lambda text: replaced(text, cline._INSERTED, lambda _: ""), "<file_content "),
         (without_reminders, "<system-reminder></a>"),
         (prompts._command_line, "<command-name>"),
         (lambda text: list(specstory._fences(text)), "```a\n"),

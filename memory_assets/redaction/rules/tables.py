@@ -48,6 +48,8 @@ _AMBIGUOUS = frozenset(("key", "keys", "auth", "pass"))
 """Columns of all kinds of tables."""
 _LOGINS = word_set("user username login account email name host server service system")
 """Columns beside which one called "pass" has passwords."""
+_USERS = word_set("user username login account email")
+"""Columns beside which a word in one for passwords is one."""
 _SECRET_TABLE = re.compile(r"(?i)user|account|credential|secret|token|login|member|admin|password")
 _OF_SECRETS = re.compile(r"(?i)credential|secret|token|password|api_?key")
 _LITERAL = re.compile(
@@ -110,7 +112,7 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
             value = line[slice(*cell)].strip(" \t\r\"'`")
             if 0 <= number < len(kinds) and kinds[number] >= NameKind.TOKEN and value:
                 secrets.append((number, text.index(value, start + cell[0]), value))
-    return _secret_cells(secrets, kinds, _are_logins(names, kinds)), end
+    return _secret_cells(secrets, kinds, names), end
 
 
 def _beside_name(text: str, start: int) -> tuple[list[tuple[int, int]], int] | None:
@@ -166,37 +168,31 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
         for number, cell in enumerate(line.split("|")):
             value = _undecorated(cell)
             if number < len(kinds) and kinds[number] >= NameKind.TOKEN and value:
-                cells.append((number, text.index(value, at), value))
+                cells.append((number, at + cell.index(value), value))
             at += len(cell) + 1
-    return _secret_cells(cells, kinds, _are_logins(names, kinds)), end
+    return _secret_cells(cells, kinds, names), end
 
 
 def _secret_cells(
-    cells: list[tuple[int, int, str]], kinds: list[NameKind], of_logins: bool
+    cells: list[tuple[int, int, str]], kinds: list[NameKind], names: list[str]
 ) -> list[tuple[int, int]]:
     """Return the ranges of those cells, each with its column's number and where it begins, that are
-    secrets; in a table `of_logins` also of words, in a column in which another is a secret."""
+    secrets: beside users, or among passwords in a table of logins, also words."""
+    heads = {name.lower() for name in names}
     certain = [_is_cell(value, kinds[number]) for number, _, value in cells]
-    of_secrets = {
-        number for (number, _, _), is_secret in zip(cells, certain, strict=True) if is_secret
-    }
+    with_words: set[int] = set()
+    if not _USERS.isdisjoint(heads):
+        with_words.update(range(len(kinds)))
+    elif not _LOGINS.isdisjoint(heads):
+        with_words.update(cell[0] for cell, secret in zip(cells, certain, strict=True) if secret)
+    if "type" in heads:
+        with_words.clear()
     return [
         (begin, begin + len(value))
-        for (number, begin, value), is_secret in zip(cells, certain, strict=True)
-        if is_secret
-        or (
-            of_logins
-            and number in of_secrets
-            and kinds[number] is NameKind.PASSWORD
-            and is_one_word(value)
-        )
+        for (number, begin, value), secret in zip(cells, certain, strict=True)
+        if secret
+        or (number in with_words and kinds[number] is NameKind.PASSWORD and is_one_word(value))
     ]
-
-
-def _are_logins(names: list[str], kinds: list[NameKind]) -> bool:
-    """Return True if a table is one of users and their passwords, whose cells may be words."""
-    users = _LOGINS.intersection(name.lower() for name in names)
-    return bool(users) and NameKind.PASSWORD in kinds and "type" not in map(str.lower, names)
 
 
 def _judge_pass(names: list[str], kinds: list[NameKind]) -> None:

@@ -42,7 +42,9 @@ _STRONG = re.compile(
 )
 """Words for passwords. Others say that somebody logs in."""
 _WEAK = re.compile(f"(?i)(?:{'|'.join(word.decode() for word in KEYWORDS)})(?![a-z])")
-_NEXT = re.compile(r"[ ]([a-z]{4,})(?=[ :])")
+_LETS_IN = re.compile(r"(?i)(?:me|you|get) in|root account|wi-?fi")
+"""Those of them that only a secret follows, or a way; others also a user or a program."""
+_NEXT = re.compile(r"[ ]([a-z]{4,})(?=:|[ ](?:is|are|was|uses?)\b)")
 _ABOUT = word_set("rule rules backend driver strategy engine protocol requirements scheme library")
 """Words behind one for passwords, besides those that end names, which make it that of a thing."""
 _GIVING = word_set("change changed reset code line lines entry down")
@@ -106,6 +108,7 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
         return
     if word is not None and _is_of_thing(text, start):
         return
+    lets_in = _LETS_IN.match(text, position) is not None
     stop = _ENDS.search(text, start, end)
     end = stop.start() + (text[stop.start()] in "=>") if stop else end
     for link in _LINK.finditer(text, start, min(end + 4, len(text))):
@@ -119,7 +122,7 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
         length = phrase_length(words.group(), 3 if quoted else 4) if words else 0
         if not length and (token := _TOKEN.match(text, at, min(at + 80, len(text)))) is not None:
             value = token.group().rstrip(".,;:!?")
-            length = len(value) if _is_password(value, word is not None) else 0
+            length = len(value) if _is_password(value, word is not None, lets_in) else 0
         if not length and word and _NOUN_GIVEN.search(text, link.start(), at) is not None:
             noun = _NOUN.match(text, at)
             length = len(noun.group()) if noun and is_one_word(noun.group()) else 0
@@ -156,7 +159,7 @@ def _beside(text: str, start: int, end: int, strong: bool) -> Iterator[tuple[int
             yield token.start(), token.start() + len(value)
 
 
-def _is_password(value: str, strong: bool) -> bool:
+def _is_password(value: str, strong: bool, lets_in: bool) -> bool:
     """Return True if `value`, told in a sentence, has the form of a password."""
     if (
         values.is_hex(value)
@@ -167,7 +170,9 @@ def _is_password(value: str, strong: bool) -> bool:
         return False
     if strong:
         return likely_password(value) or is_mixture(value) or is_words(value)
-    return _is_certain(value)
+    return _is_certain(value) or (
+        lets_in and values.is_worded(value, quoted=False) and not is_technical(value)
+    )
 
 
 def _is_certain(value: str) -> bool:
