@@ -56,7 +56,7 @@ def print_report(
     for name in report["checks_failed"]:
         console.print(f"[red]check failed[/red] {rendering.escaped(name)}")
     for name in report["warnings"]:
-        console.print(f"[yellow]warning[/yellow] {rendering.escaped(name)}")
+        console.print(f"[yellow]check warns[/yellow] {rendering.escaped(name)}")
     for line in overview.sample_note(current):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
     if not report["work"] and (current["quarantined"] or current["unlisted"]):
