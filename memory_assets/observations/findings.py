@@ -119,7 +119,6 @@ _OF_THE_STATE = Phrase(
     r"\b(?:untracked|untouched|restart|"
     r"(?:not|nothing|without) (?:\w+ )?(?:committed|pushed|staged))\b"
 )
-_FIRST_PERSON = Phrase(r"\W*(?:i|we)(?:'\w+)?\b")
 _WAS_SO = Phrase(
     r"\b(?:was|were|had|did(?:n't| not)|used) .*\b(?:so|because|since|due to|which|while)\b|"
     r"原因|なため|たため"
@@ -212,7 +211,7 @@ def _finding(text: RedactedText) -> RedactedText:
     plain = text.replace("’", "'")
     if not _is_whole(plain) or not _names_something(plain) or plain.count("[") != plain.count("]"):
         return EMPTY
-    if any(pattern.match(plain) for pattern in (_NO_FINDING, _FIRST_PERSON, POINTS_BACK)):
+    if any(pattern.match(plain) for pattern in (_NO_FINDING, POINTS_BACK)):
         return EMPTY
     passing = (PLANNING, _UNSURE, _OF_THE_STATE)
     return EMPTY if any(pattern.search(plain) for pattern in passing) else text
