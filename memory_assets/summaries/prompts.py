@@ -90,14 +90,8 @@ _LEAD_IN = re.compile(
 _DANGLING = re.compile(
     r"(?: (?:and|or|to|the|a|an|of|with|for|in|on|at|by|from|that|is|are|you|we|I|if|not))+(?=…?\Z)"
 )
-_POINTS_ON = Phrase(
-    r"\b(?:that|this|these|those) (?:\w+ ){0,2}\w+\W*$|:$"
-    r"|\b(?:this|that|it|these|those|following|below)\W*$"
-)
-"""How sentences end that need the next one."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LEADING_ADDRESS = re.compile(r"\Ahttps?://\S*?(?P<name>[\w.-]+)/?(?:[?#]\S*)? +")
-_ADDRESS = re.compile(r"https?://\S+")
 _PASTED = re.compile(r"\S+@\S+ .{0,60}[%$#] |[^\"\n]*\"\s*$|\W*~?/\S+/\S+\s*$")
 _IDLE = Phrase(
     r".{0,90}\b(?:pick up|continue|resume) (?:from )?where we\b|"
@@ -257,12 +251,12 @@ def _shared(stems: frozenset[str], bags: Sequence[frozenset[str]]) -> float:
 
 
 def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
-    """Return a sentence of a request as a title, with those after it where it is short or points
-    to them, without its lead-in and asides where it is long."""
+    """Return a sentence of a request as a title, with those after it where it is short, without its
+    lead-in and asides where it is long."""
     if len(sentence) > TITLE_LIMIT:
         bare = sentence.sub(_ASIDE, "").sub(_LEAD_IN, "").sub(_LEAD_IN, "")
         return _clause(bare if len(bare) >= _LONG_ENOUGH else sentence).sub(_DANGLING, "")
-    if len(sentence) >= _LONG_ENOUGH and not _POINTS_ON.search(sentence):
+    if len(sentence) >= _LONG_ENOUGH:
         return sentence
     texts = [one.text for one in told]
     return join(" ", leading(texts[texts.index(sentence) :], TITLE_LIMIT + 2))
@@ -270,7 +264,7 @@ def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
 
 def _says_little(text: str) -> tuple[bool, bool]:
     """Return how little a request tells as a title: of few words, or pasted, then answering."""
-    words = _WORD.findall(_ADDRESS.sub("", text[:_ENOUGH]))
+    words = _WORD.findall(text[:_ENOUGH])
     few = len(words) < _FEWEST_WORDS and len(vocabulary_of(text[:_ENOUGH])) < _TELLING_WORDS
     few = few or _PASTED.match(text) is not None or _IDLE.match(text) is not None
     return few, _ANSWERING.match(text) is not None
