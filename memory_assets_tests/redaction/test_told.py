@@ -174,6 +174,9 @@ SAID = (
     "the password policy is min-8-chars",
     "render_pass:\n  - shadow_map2\n  - depth_prepass1",
     "tokens:\n  - number_literal2\n  - string_literal3",
+    "read -s x\ndone",
+    "The secret to good coffee is Arabica.",
+    "let me in: it is Port8443",
     "password:\n  min: 8\n  encoder: PBKDF2WithHmac",
 )
 

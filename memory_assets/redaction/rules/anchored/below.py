@@ -199,7 +199,9 @@ def _typed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     value = line.rpartition(": ")[2] if ": " in line else line
     if any(map(str.isspace, value)) or not login_password(value) or value[0] in "$#%>":
         return
-    prompted = re.match(r"\s*(?:[\w@:~/.-]{0,60}[$#%>][ ]|$)", text[end : end + 80])
+    prompted = not is_said(value) and re.match(
+        r"\s*(?:[\w@:~/.-]{0,60}[$#%>][ ]|$)", text[end : end + 80]
+    )
     if likely_password(value) or drawn_value(value) or (prompted and typed_password(value)):
         begin = text.rindex(value, start, end)
         yield begin, begin + len(value)
