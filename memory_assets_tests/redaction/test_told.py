@@ -82,6 +82,9 @@ TOLD = (
     ('sqlplus app/\\"Copper@33\\"@orcl', "@33"),
     ("| user | password |\n|---|---|\n| app | otterlamp |", "otterlamp"),
     ("it lets me in with Lantern42, try it", "Lantern42"),
+    ("chpasswd <<EOF\napp:harborlamp\nroot:kettlelamp;\nEOF", "kettlelamp;"),
+    ("passwd app <<EOF\nab:harborlamp\nab:harborlamp\nEOF", "ab:harborlamp"),
+    ("tokens:\n- 8f3kd02mslq9\n# old\n- 93jf02kfl8f3kd02ms", "93jf02kfl8f3kd02ms"),
     ("db_pass:\n  - kupferkessel9", "kupferkessel9"),
 )
 SAID = (
