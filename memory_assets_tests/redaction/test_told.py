@@ -82,6 +82,9 @@ TOLD = (
     ('sqlplus app/\\"Copper@33\\"@orcl', "@33"),
     ("| user | password |\n|---|---|\n| app | otterlamp |", "otterlamp"),
     ("it lets me in with Lantern42, try it", "Lantern42"),
+    ("chpasswd <<EOF\napp:harborlamp\nroot:kettlelamp;\nEOF", "kettlelamp;"),
+    ("passwd app <<EOF\nab:harborlamp\nab:harborlamp\nEOF", "ab:harborlamp"),
+    ("tokens:\n- 8f3kd02mslq9\n# old\n- 93jf02kfl8f3kd02ms", "93jf02kfl8f3kd02ms"),
     ("db_pass:\n  - kupferkessel9", "kupferkessel9"),
 )
 SAID = (
@@ -174,6 +177,9 @@ SAID = (
     "the password policy is min-8-chars",
     "render_pass:\n  - shadow_map2\n  - depth_prepass1",
     "tokens:\n  - number_literal2\n  - string_literal3",
+    "read -s x\ndone",
+    "The secret to good coffee is Arabica.",
+    "let me in: it is Port8443",
     "password:\n  min: 8\n  encoder: PBKDF2WithHmac",
 )
 

@@ -64,14 +64,14 @@ _OPENS = (
 )
 _DELIMITER = r"<<-?[ ]?\\?[\"']?(?P<end>\w{1,20})[\"']?[^\n]{0,100}\r?\n"
 _HEAD = re.compile(rf"(?i){_NAME}[\"'`*\])]{{0,3}}{_OPENS}")
-_SETTING = re.compile(r"[A-Z_]{2,40}=.|[{\[<\"'].|.*[{;,(]$|\$")
+_SETTING = re.compile(r"[A-Z_]{2,40}=.|[{\[<]|[\"'][^\"']*[\"']:|.*[{;,(]$|\$")
 """Lines of here-documents with a name of their own, and such of code."""
 _FED = (
     r"(?:--?pass(?:word|phrase|wd)?-?(?:stdin|file[= ]-|fd[= ]\d)|--with-token|--token-stdin"
     r"|(?:secrets?|credentials?|token|env|password) (?:set|put|add|create|store|insert|update"
     r"|versions)\b"
-    r"|(?<![>/])(?<!> )\b(?:ch|smb|ht|vnc|ldap|k|mosquitto_)?passwd|\bkinit|\bcryptsetup"
-    r"|\bkubeseal|\bpass insert"
+    r"|(?:(?<![>/\w])(?<!> )|(?<=\bch)|(?<=\bht)|(?<=\bsmb)|(?<=\bvnc)|(?<=\bldap)|(?<=\bk)"
+    r"|(?<=o_))passwd|\bkinit|\bcryptsetup|\bkubeseal|\bpass insert"
     r"|\bvault login|\bsecret-tool|\bsudo -S|\bauth login|\blogin -"
     r"|(?P<file>passw(?:or)?d|passphrase|secret|token|credential|\.pass|\.pw|_pass)s?"
     r"(?:\.(?:txt|pass|pw|key|secret|token|conf))?(?=[\"']? <<))"
@@ -138,7 +138,7 @@ def _listed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
                 return
             continue
         if not line.strip() or line.lstrip().startswith(("#", ";", "//")):
-            is_apart = is_apart or number > 0
+            is_apart = is_apart or (number > 0 and not line.strip())
             continue
         item = _ITEM.fullmatch(line)
         deeper = len(line) - len(line.lstrip(" \t")) > indent
@@ -168,17 +168,17 @@ def _is_item(item: re.Match[str], name: str) -> bool:
 def _fed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Yield the lines of a here-document that are secrets, without the user before a colon; of one
     that is written to a file, the only line."""
-    of_users = "passwd" in head.group().lower() or head["file"]
+    for_users = text.endswith("ch", 0, head.start())
     spans = []
     for start, end in _lines(text, head.end()):
         line = text[start:end].strip()
         if line == head["end"] or not line or "<<" in line:
             break
-        user = _USER.match(line) if of_users else None
+        user = _USER.match(line) if for_users or head["file"] else None
         value = line[user.end() :] if user else line
         if (
             not any(map(str.isspace, line))
-            and _SETTING.match(line) is None
+            and (for_users or _SETTING.match(line) is None)
             and line.count(":") < _FILE_OF_USERS
             and typed_password(value)
             and not is_said(value)
@@ -199,7 +199,9 @@ def _typed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     value = line.rpartition(": ")[2] if ": " in line else line
     if any(map(str.isspace, value)) or not login_password(value) or value[0] in "$#%>":
         return
-    prompted = re.match(r"\s*(?:[\w@:~/.-]{0,60}[$#%>][ ]|$)", text[end : end + 80])
+    prompted = not is_said(value) and re.match(
+        r"\s*(?:[\w@:~/.-]{0,60}[$#%>][ ]|$)", text[end : end + 80]
+    )
     if likely_password(value) or drawn_value(value) or (prompted and typed_password(value)):
         begin = text.rindex(value, start, end)
         yield begin, begin + len(value)

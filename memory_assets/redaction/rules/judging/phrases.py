@@ -57,7 +57,8 @@ _TECHNICAL = word_set(
     " keyvault keychain keyring secretsmanager secretmanager parameterstore ssm kms bitwarden"
     " lastpass onepassword keepass keepassxc hashicorp okta cognito sops doppler dotenv"
     " chrome chromium firefox safari edge opera windows linux macos ubuntu debian fedora android"
-    " office networkmanager apt python node java docker build release version server"
+    " office networkmanager apt python node java docker build release version server port"
+    " channel"
 )
 """Names of types, algorithms, protocols, stores and programs, which no password begins with."""
 _LETTERS = re.compile(r"[^\W\d_]+")

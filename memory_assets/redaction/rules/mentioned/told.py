@@ -87,7 +87,7 @@ _OTHER_THINGS = re.compile(
 _NOUN_GIVEN = re.compile(r"(?i)(?:is|was|ist|war|lautet|hei(?:ß|ss)t|est|es|è|é) [\"'`“«]?$")
 _NOUN = re.compile(r"[A-ZÄÖÜ][^\W\dA-Z_]{5,20}(?=[.,;!]?(?:\s*$|\n| (?:and|und|et|y)\b)|[.,;!][ ])")
 """A word with a capital, alone behind a verb: a name, as people take for passwords."""
-_INSIDE_NAMES = frozenset("_.-/$@#:&")
+_INSIDE_NAMES = frozenset("_.-/$@#:&,")
 
 
 def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
@@ -123,7 +123,12 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
         if not length and (token := _TOKEN.match(text, at, min(at + 80, len(text)))) is not None:
             value = token.group().rstrip(".,;:!?")
             length = len(value) if _is_password(value, word is not None, lets_in) else 0
-        if not length and word and _NOUN_GIVEN.search(text, link.start(), at) is not None:
+        if (
+            not length
+            and word
+            and word[0][-6:].lower() != "secret"
+            and _NOUN_GIVEN.search(text, link.start(), at) is not None
+        ):
             noun = _NOUN.match(text, at)
             length = len(noun.group()) if noun and is_one_word(noun.group()) else 0
         if length:
