@@ -122,7 +122,7 @@ def test_an_interrupt_around_a_command_is_one_line(
     def interrupted(*_: object, **__: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    command = {"cli": ["sessions", "-n", "1"], "exit_codes": ["search"]}
+    command = {"cli": ["costs"], "exit_codes": ["search"]}
     query = command.get(place.partition(".")[0], ["search", "harbor"])
     monkeypatch.setattr(f"memory_assets.cli.{place}", interrupted)
     run = run_here({"MEMORY_DATA_DIR": str(tmp_path)}, *query)

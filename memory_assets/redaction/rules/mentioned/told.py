@@ -43,7 +43,7 @@ _STRONG = re.compile(
 """Words for passwords. Others say that somebody logs in."""
 _WEAK = re.compile(f"(?i)(?:{'|'.join(word.decode() for word in KEYWORDS)})(?![a-z])")
 _LETS_IN = re.compile(r"(?i)(?:me|you|get) in|root account|wi-?fi")
-"""Those of them that only a secret follows, or a way; others also a user or a program."""
+"""Words for passwords behind which stands a secret alone; behind others a user or a program may."""
 _NEXT = re.compile(r"[ ]([a-z]{4,})(?=:|[ ](?:is|are|was|uses?)\b)")
 _ABOUT = word_set("rule rules backend driver strategy engine protocol requirements scheme library")
 """Words behind one for passwords, besides those that end names, which make it that of a thing."""
