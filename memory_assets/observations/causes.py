@@ -19,6 +19,7 @@ _LABELLED = re.compile(
 _HEADING = Phrase(r"^\W*(?:the )?(?:root cause|problem|bug|cause|what (?:was|went) wrong)\W*$")
 _SAID_BEFORE = Phrase(r"\b(?:that|this) (?:is|was) a (?:real )?bug\W*$")
 """What makes the sentence that it introduces one that states a fault."""
+_GOES_ON = Phrase(r"\W*(?:and|but|or|also|plus)\b")
 _ABOUT_CHECKS = Phrase(r"\blint\w*\b|\btests?\b.{0,20}\bfail|\bfail\w*\b.{0,20}\btests?\b")
 """Requests to make checks green: what is found then is about the checks."""
 
@@ -43,7 +44,7 @@ def cause(turn: Turn, said: Sequence[Said]) -> Said | None:
         and ((CAUSE.search(one.plain) and not one.sentence.item) or _is_introduced(one))
         and readable(one.plain)
         and one.record.seq > looked
-        and not DID.search(one.plain)
+        and not (DID.search(one.plain) or _GOES_ON.match(one.plain))
         and not POINTS_BACK.match(cause_of(one))
     ]
     score, _, best = max(scored, key=lambda entry: entry[:2], default=(0.0, 0, None))

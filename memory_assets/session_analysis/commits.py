@@ -32,6 +32,7 @@ _LISTED = re.compile(
 )
 _ACKNOWLEDGED = re.compile(r"^ok(?: \W)? ([0-9a-f]{7,40})\b", re.MULTILINE)
 """What programs print that shorten git's output for agents, such as rtk."""
+_COMMITS = re.compile(r"\bgit(?: -\w (?:'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]+))* commit\b")
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
 REVERT = re.compile(r"[Rr]evert:? [\"“](?P<subject>.+)[\"”]")
@@ -153,9 +154,11 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
             for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
                 gone[stayed.popitem()[1].made.sha] = RESET
             amended = printed and any("--amend" in one.words for one in segments(command))
-            if not printed and stayed and not record.is_error and _amends_quietly(command):
+            if not printed and stayed and not record.is_error and _amends_quietly(command, record):
                 earlier = stayed.popitem()[1]
-                same = MadeCommit(_listed(earlier.made.subject, record), earlier.made.subject)
+                sha = "".join(_ACKNOWLEDGED.findall(record.text)[-1:])
+                sha = sha or _listed(earlier.made.subject, record)
+                same = MadeCommit(sha, earlier.made.subject)
                 gone[earlier.made.sha] = same.sha or AMENDED
                 stayed[same.subject] = CommitCall(same, turn, record, record.text, earlier.message)
             replaced = stayed.popitem()[1] if amended and stayed else None
@@ -185,12 +188,14 @@ def _rebased(stayed: dict[RedactedText, CommitCall], record: RedactedRecord) -> 
     return gone
 
 
-def _amends_quietly(command: RedactedText) -> bool:
-    """Return True if a command amends a commit under its subject, and git prints nothing."""
+def _amends_quietly(command: RedactedText, record: RedactedRecord) -> bool:
+    """Return True if a command amends a commit under its subject, and git prints nothing, or a
+    wrapper the SHA alone."""
+    acknowledged = _ACKNOWLEDGED.search(record.text) is not None
     return any(
         _git_verb(segment) == "commit"
         and {"--amend", "--no-edit"} <= set(segment.words)
-        and {"-q", "--quiet"} & set(segment.words)
+        and (acknowledged or {"-q", "--quiet"} & set(segment.words))
         for segment in segments(command)
     )
 
@@ -222,10 +227,10 @@ def _reset_by(command: RedactedText) -> int:
 def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     """Return the commits that a call made, `record` being its result and `command` what it ran.
 
-    Those that git printed; if it printed none, the one of which a wrapper printed the SHA, or that
-    `git commit --quiet` made, with its SHA if a listing in the same output shows its subject. Of
-    other programs than git, those that were printed with the number of files changed: a script may
-    commit, and a file may quote a commit.
+    Those that git printed; if it printed none, those of which a wrapper printed the SHA, or the one
+    that `git commit --quiet` made, with its SHA if a listing in the same output shows its subject.
+    Of other programs than git, those that were printed with the number of files changed: a script
+    may commit, and a file may quote a commit.
     """
     if not command:
         return []
@@ -235,13 +240,14 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     printed = printed_in(record.text)
     if printed or record.is_error:
         return printed
-    acknowledged = _ACKNOWLEDGED.search(record.text)
-    subject = _subject_given(command) if acknowledged or _is_quiet(command) else None
-    if subject is None:
+    given = _subjects_given(command)
+    if shas := _ACKNOWLEDGED.findall(record.text):
+        return [MadeCommit(sha, subject) for sha, subject in zip(shas, given, strict=False)]
+    if not given or not _is_quiet(command):
         return []
-    sha = acknowledged.group(1) if acknowledged else _listed(subject, record)
+    sha = _listed(given[0], record)
     lines = _lines_below(record.text, record.text.find(sha)) if sha else 0
-    return [MadeCommit(sha, subject, lines=lines)]
+    return [MadeCommit(sha, given[0], lines=lines)]
 
 
 def _only_shows(command: RedactedText) -> bool:
@@ -289,19 +295,19 @@ def _is_quiet(command: RedactedText) -> bool:
     )
 
 
-def _subject_given(command: RedactedText) -> RedactedText | None:
-    """Return the subject that a command gives with `git commit -m`, or in a here-document."""
-    if "git commit" not in command:
-        return None
-    command = command.cut(max(command.find("git commit"), 0))
-    heredoc = _HEREDOC.search(command)
-    if heredoc:
-        return _subject(command.cut(*heredoc.span(2)))
-    message = _MESSAGE.search(command)
-    if message is None:
-        return None
-    start, end = message.span(1)
-    return _subject(command.cut(start + 1, end - 1).lines()[0])
+def _subjects_given(command: RedactedText) -> list[RedactedText]:
+    """Return the subject that each `git commit` of a command gives, in a here-document or with
+    `-m`."""
+    begins = [commit.start() for commit in _COMMITS.finditer(command)]
+    given: list[RedactedText] = []
+    for begin, end in zip(begins, [*begins[1:], len(command)], strict=True):
+        part = command.cut(begin, end)
+        if heredoc := _HEREDOC.search(part):
+            given.append(_subject(part.cut(*heredoc.span(2))))
+        elif message := _MESSAGE.search(part):
+            start, last = message.span(1)
+            given.append(_subject(part.cut(start + 1, last - 1).lines()[0]))
+    return given
 
 
 def _subject(text: RedactedText) -> RedactedText:

@@ -60,11 +60,11 @@ def test_windows_are_complete_and_do_not_change() -> None:
 def test_older_turns_are_summarized_once(wordy: Agents) -> None:
     """Each summary names its turns; of a conversation that goes on only new ones are made, the same
     as if all were made at once; forgotten, none is left."""
-    append(wordy, 0, 20, "archive")
+    append(wordy, 0, 16, "archive")
     ingest(wordy)
     (first,) = rows(wordy, HISTORY_SUMMARIES)
     assert "archive" in first["text"] and (first["first_turn"], first["last_turn"]) == (0, 15)
-    append(wordy, 20, 34, "library")
+    append(wordy, 16, 34, "library")
     ingest(wordy)
     made = rows(wordy, HISTORY_SUMMARIES)
     assert made[0] == first

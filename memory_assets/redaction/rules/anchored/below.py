@@ -29,6 +29,7 @@ from memory_assets.redaction.rules.mentioned.tokens import is_something_else
 
 _LONGEST_LINE = 500
 _SHORTEST = 8
+_MOST_QUOTES = 6
 _LONGEST_COMMENT = 100
 _OF_OTHERS = re.compile(r"(?i)publi|example|\bids?\b|hash|name|sample|fake|dummy")
 _MOST_LINES = 200
@@ -74,7 +75,7 @@ _FED = (
     r"|(?<=o_))passwd|\bkinit|\bcryptsetup|\bkubeseal|\bpass insert"
     r"|\bvault login|\bsecret-tool|\bsudo -S|\bauth login|\blogin -"
     r"|(?P<file>passw(?:or)?d|passphrase|secret|token|credential|\.pass|\.pw|_pass)s?"
-    r"(?:\.(?:txt|pass|pw|key|secret|token|conf))?(?=[\"']? <<))"
+    r"(?:\.(?:txt|pass|pw|key|secret|token|conf|cfg|json|ya?ml|jwt|dat))?(?=[\"']? <<))"
 )
 
 
@@ -215,12 +216,19 @@ def _before_comment(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]
     comment = text[head.start() : head.end() + _LONGEST_COMMENT].partition("\n")[0]
     if _OF_OTHERS.search(comment) is not None:
         return
-    begins = max(head.start() - _LONGEST_LINE, 0)
-    ends = max(text.rfind(quote, begins, head.start()) for quote in "\"'")
-    opens = text.rfind(text[ends], begins, ends) if ends > begins else -1
-    literal = _QUOTED.match(text, opens) if opens >= 0 else None
-    if literal and "\n" not in text[ends : head.start()] and drawn_value(literal["value"]):
-        yield literal.span("value")
+    first = max(head.start() - _LONGEST_LINE, 0)
+    begins = max(text.rfind("\n", first, head.start()) + 1, first)
+    ends = head.start()
+    for _ in range(_MOST_QUOTES):
+        ends = max(text.rfind(quote, begins, ends) for quote in "\"'")
+        if ends < 0:
+            return
+        opens = text.rfind(text[ends], begins, ends)
+        literal = _QUOTED.match(text, opens) if opens >= 0 else None
+        if literal and drawn_value(literal["value"]):
+            yield literal.span("value")
+            return
+        ends = opens if opens >= 0 else ends
 
 
 def _row(name: str, anchor: str, inside: Inside, pattern: str, sample: str) -> AnchoredRule:

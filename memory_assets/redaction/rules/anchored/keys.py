@@ -28,7 +28,6 @@ _MNEMONIC = r"[^\n]{0,60}?[:=|>(]\s{0,4}[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}
 """BIP-39: 12 to 24 words of three to eight letters."""
 NO_PHRASE = word_set("the and for are was not you your with from has have its but which must")
 """Common words that BIP-39 does not have."""
-_CODE = r"[0-9a-z]{4,10}-[0-9a-z]{4,10}"
 _DER = (
     ("IBADANBgkqhkiG9w0BAQEFAASC", "MIIEvQ", _ANY_LENGTH, _BASE64),
     ("IBAAKCAQEA", "MIIEpA", _ANY_LENGTH, _BASE64),

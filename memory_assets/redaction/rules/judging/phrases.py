@@ -95,9 +95,11 @@ def is_said(word: str) -> bool:
 
 def is_technical(value: str) -> bool:
     """Return True if `value` is the name of a type, an algorithm, a store or a program, also with a
-    number: `varchar255`, `Chrome90`, `PBKDF2WithHmac`."""
-    letters = _LETTERS.match(value)
-    return letters is not None and letters[0].lower() in _TECHNICAL
+    number: `varchar255`, `Chrome90`, `PBKDF2WithHmac`; not with a word besides
+    (`docker99kessel`)."""
+    first, *others = _LETTERS.findall(value) or [""]
+    words = [other for other in others if other.islower() and len(other) >= _SHORTEST_WORD]
+    return _LETTERS.match(value) is not None and _TECHNICAL.issuperset([first.lower(), *words])
 
 
 def phrase_length(text: str, least: int) -> int:
