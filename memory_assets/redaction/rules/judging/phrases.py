@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules.anchored.rule import likely_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.wordlist import word_set
 
@@ -170,9 +169,3 @@ def is_mixture(value: str) -> bool:
         and not is_said(value.rstrip("0123456789!?.,-_"))
         and (value.lower() != value or value.isalnum() or _LEET.search(value) is not None)
     )
-
-
-def is_told(value: str) -> bool:
-    """Return True if `value` is a password where only one can stand: of letters and digits, of
-    joined words, or one word that is not said of passwords."""
-    return likely_password(value) or is_mixture(value) or is_words(value) or is_one_word(value)
