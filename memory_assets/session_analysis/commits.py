@@ -300,7 +300,7 @@ def _subjects_given(command: RedactedText) -> list[RedactedText]:
     `-m`."""
     begins = [commit.start() for commit in _COMMITS.finditer(command)]
     given: list[RedactedText] = []
-    for begin, end in zip(begins, [*begins[1:], len(command)], strict=True):
+    for begin, end in zip(begins, [*begins[1:], len(command)], strict=False):
         part = command.cut(begin, end)
         if heredoc := _HEREDOC.search(part):
             given.append(_subject(part.cut(*heredoc.span(2))))
