@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
@@ -298,9 +299,9 @@ def _is_quiet(command: RedactedText) -> bool:
 def _subjects_given(command: RedactedText) -> list[RedactedText]:
     """Return the subject that each `git commit` of a command gives, in a here-document or with
     `-m`."""
-    begins = [commit.start() for commit in _COMMITS.finditer(command)]
+    bounds = [*(commit.start() for commit in _COMMITS.finditer(command)), len(command)]
     given: list[RedactedText] = []
-    for begin, end in zip(begins, [*begins[1:], len(command)], strict=True):
+    for begin, end in pairwise(bounds):
         part = command.cut(begin, end)
         if heredoc := _HEREDOC.search(part):
             given.append(_subject(part.cut(*heredoc.span(2))))

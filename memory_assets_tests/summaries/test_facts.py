@@ -63,10 +63,11 @@ def test_commits_are_found_in_other_output(
 
 
 def test_a_quiet_commit_gives_its_subject(script: Make) -> None:
-    """`git commit -q` prints nothing; its message is in the command."""
+    """`git commit -q` prints nothing; its message is in the command, where there is one."""
     session = script().prompt("commit")
     session.run("git commit -q -F - <<'EOF' && git push\nAdd lock timeouts\n\nBody\nEOF", "")
     session.run('git commit -qm "Second one"', "", error=True)
+    session.run("git cherry-pick 4be91c7", "").run("git revert --no-edit HEAD", "done")
     assert session.summary().commits == ("Add lock timeouts",)
 
 
