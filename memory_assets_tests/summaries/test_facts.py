@@ -39,6 +39,23 @@ def test_commits_that_a_session_replaced_are_not_listed(script: Make) -> None:
 
 
 @pytest.mark.parametrize(
+    ("how", "output"),
+    [
+        ("--no-edit", "[main 99beef0] Tidy up"),
+        ("-m 'Tidy up'", "[side 99beef0] Tidy up"),
+        ("-m 'Tidy up'", "[main 99beef0] Tidy up\n Date: Thu Jan 1 10:00:00 2026 +0100\n 1 file"),
+    ],
+)
+def test_amending_a_commit_of_somebody_else_replaces_none(
+    script: Make, how: str, output: str
+) -> None:
+    """Git would have kept the subject, names another branch, or prints another time."""
+    session = script().prompt("commit").run("git commit -m 'Add days'", "[main 4be91c7] Add days")
+    session.run(f"git commit --amend {how}", output)
+    assert session.summary().commits == ("4be91c7 Add days", "99beef0 Tidy up")
+
+
+@pytest.mark.parametrize(
     ("command", "output", "made"),
     [
         (
