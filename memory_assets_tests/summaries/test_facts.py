@@ -105,6 +105,7 @@ def test_a_commit_that_a_wrapper_acknowledges_is_found(
     session.run("git filter-repo --force && git log --oneline", "bb17ec2 Add a bell")
     assert session.summary().commits == ("bb17ec2 Add a bell",)
     session.run("rtk git commit --amend --no-edit", "ok cc17ec2")
+    session.run("git revert --no-edit a9a9ec1 -q", "error: unknown switch `q'")
     both = "git -C web commit -m 'Ring it' && git commit -m 'Oil it'"
     session.run(both, "ok dd17ec2\nok ee17ec2")
     assert session.summary().commits == ("cc17ec2 Add a bell", "dd17ec2 Ring it", "ee17ec2 Oil it")
