@@ -26,9 +26,12 @@ def test_an_amended_commit_is_listed_once_with_its_last_sha(script: Make) -> Non
 
 
 def test_commits_that_a_session_replaced_are_not_listed(script: Make) -> None:
-    """Amended under another subject, or behind a reset."""
+    """Amended under another subject, also with a time that is none, or behind a reset."""
     session = script().prompt("commit").run("git commit -m 'Add days'", "[main 4be91c7] Add days")
-    session.run("git commit --amend -m 'Add weeks'", "[main 99beef0] Add weeks")
+    session.run(
+        "git commit --amend -m 'Add weeks'",
+        "[main 99beef0] Add weeks\n Date: Mon Foo 31 25:00:00 2026 +9999",
+    )
     session.run("git commit -m 'Add a bell'", "[main 77beef0] Add a bell")
     session.run("git reset --soft HEAD~1").run("git commit -m x", "[main 66beef0] Ring a bell")
     assert session.summary().commits == ("99beef0 Add weeks", "66beef0 Ring a bell")
