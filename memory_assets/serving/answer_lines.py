@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -426,9 +426,11 @@ def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers[:_MOST_LINES])) + more
 
 
-def run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each run behind the stages, once: what it was, and whether its page is
-    still there."""
+def run_lines(
+    runs: Sequence[Mapping[str, Any]], named: Callable[[str], str] = str
+) -> Iterator[str]:
+    """Yield a line for each run behind the stages, once: what it was, with its project as it is
+    `named`, and whether its page is still there."""
     for run in {run["run_id"]: run for run in runs if run["run_id"]}.values():
         where = {
             "kept": f"{run['page']} (`memory dev`)",
@@ -437,7 +439,7 @@ def run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         times = " to ".join(map(clock, filter(None, (run["started_at"], run["ended_at"]))))
         code = run["versions"].get("memory_assets", "")
         said = (
-            *(run["job"], run["partition"], run["status"].lower(), times),
+            *(run["job"], named(run["partition"]), run["status"].lower(), times),
             *(f"memory_assets {code}" if code else "", where),
         )
         yield f"run {run['run_id']}: {', '.join(filter(None, said))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -203,7 +204,9 @@ def _may_amend(
 def _written_at(record: RedactedRecord) -> datetime | None:
     """Return when an amended commit was first written; None if git did not print it."""
     date = _WRITTEN.search(record.text)
-    return datetime.strptime(date[1], "%b %d %H:%M:%S %Y %z") if date else None
+    with suppress(ValueError):  # what looks like git's line may be anything
+        return datetime.strptime(date[1], "%b %d %H:%M:%S %Y %z") if date else None
+    return None
 
 
 def _rebased(stayed: dict[RedactedText, CommitCall], record: RedactedRecord) -> dict[str, str]:

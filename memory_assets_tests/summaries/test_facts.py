@@ -26,9 +26,12 @@ def test_an_amended_commit_is_listed_once_with_its_last_sha(script: Make) -> Non
 
 
 def test_commits_that_a_session_replaced_are_not_listed(script: Make) -> None:
-    """Amended under another subject, or behind a reset."""
+    """Amended under another subject, also with a time that is none, or behind a reset."""
     session = script().prompt("commit").run("git commit -m 'Add days'", "[main 4be91c7] Add days")
-    session.run("git commit --amend -m 'Add weeks'", "[main 99beef0] Add weeks")
+    session.run(
+        "git commit --amend -m 'Add weeks'",
+        "[main 99beef0] Add weeks\n Date: Mon Foo 31 25:00:00 2026 +9999",
+    )
     session.run("git commit -m 'Add a bell'", "[main 77beef0] Add a bell")
     session.run("git reset --soft HEAD~1").run("git commit -m x", "[main 66beef0] Ring a bell")
     assert session.summary().commits == ("99beef0 Add weeks", "66beef0 Ring a bell")
@@ -105,6 +108,7 @@ def test_a_commit_that_a_wrapper_acknowledges_is_found(
     session.run("git filter-repo --force && git log --oneline", "bb17ec2 Add a bell")
     assert session.summary().commits == ("bb17ec2 Add a bell",)
     session.run("rtk git commit --amend --no-edit", "ok cc17ec2")
+    session.run("git revert --no-edit a9a9ec1 -q", "error: unknown switch `q'")
     both = "git -C web commit -m 'Ring it' && git commit -m 'Oil it'"
     session.run(both, "ok dd17ec2\nok ee17ec2")
     assert session.summary().commits == ("cc17ec2 Add a bell", "dd17ec2 Ring it", "ee17ec2 Oil it")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from memory_assets.stores.stores import Stores
 
 _AFTER_ALL = 1 << 30
+_SURE = 0.9
+"""From this score on a commit is a session's without a word of doubt (docs/commits.md)."""
 _SAID = ("prompts", "turns")
 _RANK: dict[str, int] = {kind: rank for rank, kind in enumerate(ITEM_KINDS)}
 _TURN_COLUMNS = [
@@ -177,13 +179,18 @@ def _observation_text(row: Mapping[str, Any], full: bool) -> str:
 
 
 def _commit_text(row: Mapping[str, Any]) -> str:
-    """Return the commit's name, its subject, and the evidence and score of its attribution."""
-    name = row["commit"][:12] or row["pull_request"]
+    """Return the commit's name, its subject, and what is doubtful of it: the evidence for it is in
+    the row itself."""
+    name = row["commit"][:12] or f"pull request {row['pull_request']}"
     if "linked_at" in row:
         how = row.get("evidence", "by-hand").replace("-", " ")
         return " ".join(filter(None, (name, row.get("subject"), f"(linked {how})")))
-    replaced = f", replaced by {row['replaced_by'][:12]}" if row.get("replaced_by") else ""
-    return f"{name} {row['subject']} ({row['evidence']}, {row['score']:.2f}{replaced})"
+    sure = "" if row["score"] >= _SURE else "probably its own"
+    replaced = str(row.get("replaced_by") or "")
+    if replaced not in ("", "amended", "reset"):
+        replaced = f"replaced by {replaced[:12]}"
+    said = "; ".join(filter(None, (sure, replaced)))
+    return f"{name} {row['subject']}".rstrip() + (f" ({said})" if said else "")
 
 
 def _turn_line(row: Mapping[str, Any], typed: str) -> str:
