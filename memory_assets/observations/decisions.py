@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.choices import TRADE_OFF, chosen
-from memory_assets.observations.linear import NAME
-from memory_assets.observations.moments import Moment, stated
+from memory_assets.observations.moments import NAME, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import Phrase, names
 from memory_assets.session_analysis.sentences import own_words, request_sentences
