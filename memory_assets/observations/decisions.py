@@ -131,9 +131,6 @@ _ABOUT_WORK = Phrase(
     r"|\b(?:your recommendation|(?:that|this|a \w+ different) (?:model|strategy))\W*$|\bone step\b"
     r"|\bhere\W*$|\b(?:rather than|instead of) (?:this|that|these|those)\b"
 )
-_REFUSED = re.compile(
-    r"(?:the user said|reason for the rejection):\s*(?!The user wants to clarify)(?P<words>\S)"
-)
 
 
 def decisions(turn: Turn, before: Turn | None) -> Iterator[Moment]:
@@ -142,10 +139,6 @@ def decisions(turn: Turn, before: Turn | None) -> Iterator[Moment]:
     yield from chosen(turn, before)
     if turn.typed is not None and len(turn.typed.text) <= _LONGEST_PROMPT:
         yield from _decided_by_human(turn, turn.typed, own_words(turn.typed.text))
-    for record in turn.records:
-        refusal = record.kind == "tool_result" and record.is_error
-        if refusal and (words := _REFUSED.search(record.text)):
-            yield from _decided_by_human(turn, record, record.text.cut(words.start("words")))
 
 
 def taken_back(decision: RedactedText, later: Iterable[Turn]) -> bool:

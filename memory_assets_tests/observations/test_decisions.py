@@ -278,14 +278,3 @@ def test_an_answer_given_to_codex_is_a_decision(script: Make) -> None:
     session = script().prompt("Build a gate please").call("request_user_input", asked, answer)
     (made,) = session.observed("decision")
     assert made.title == 'Which lock should the "gate" use? → Bolt'
-
-
-def test_what_the_human_says_to_refuse_a_call_is_a_decision(script: Make) -> None:
-    """It is the only place where it stands."""
-    refusal = (
-        "The tool use was rejected. To tell you how to proceed, the user said:\nuse oak instead"
-    )
-    session = script().prompt("Build a gate please")
-    session.call("Edit", "file_path: gate.py", f"{refusal} of pine", error=True)
-    (made,) = session.observed("decision")
-    assert made.title == "use oak instead of pine"
