@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from memory_assets.serving.answer_lines import (
+    ITEM_WORDS,
     age,
     clock,
     dollars_in_words,
@@ -33,7 +34,7 @@ from memory_assets.serving.pages.tags import (
     with_tags,
     without_dagster_links,
 )
-from memory_assets.serving.visible_text import Frame, visible
+from memory_assets.serving.visible_text import Frame, unmarked, visible
 from memory_assets.status import lasting
 
 _HERE = Path(__file__).parent
@@ -98,6 +99,11 @@ def _environment() -> Environment:
         "shortened": shortened,
         "diff_lines": diff_lines,
         "lasting": lasting,
+        "day": lambda time: f"{datetime.fromisoformat(time).astimezone():%A, %d %B %Y}",
+        "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",
+        "in_words": lambda kind: ITEM_WORDS.get(kind, kind),
+        "grouped": lambda number: f"{number:,}",
+        "unmarked": unmarked,
         "head": lambda text: one_line(text, 100),
         "prose": prose,
         "said_inline": said_inline,
