@@ -4,7 +4,7 @@ function of `tags.py` or `prose.py` made HTML is not."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -56,6 +56,7 @@ NAVIGATION = (
 )
 """The pages that each page leads to: address and name."""
 _THEMES = ("light", "dark")
+_LONG_AGO = timedelta(days=60)
 
 
 def _text_visible(value: Any) -> Any:
@@ -74,6 +75,9 @@ def static_url(name: str) -> str:
 
 
 def _ago(time: str | None) -> str:
+    """Return how long ago a time was; of one long ago, its day, which tells more."""
+    if time and datetime.now(UTC) - datetime.fromisoformat(time) > _LONG_AGO:
+        return f"{datetime.fromisoformat(time).astimezone():%d %b %Y}"
     return age(time, datetime.now(UTC))
 
 
