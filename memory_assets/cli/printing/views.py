@@ -112,7 +112,7 @@ def rows_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         if "passages" in row:
             yield from _turn(terminal, row)
         elif row["id"].startswith("summary::"):
-            yield from _summary(terminal, row, row["id"])
+            yield from _summary(terminal, row, f"session::{row['session_id']}")
         else:
             yield from _other_row(terminal, row)
 
