@@ -266,6 +266,8 @@ SURE = "The root cause is that winter salt eats the iron hinge."
         ("The issue is that the tests use a gate of iron in the yard.", ""),
         ("Problem: this gate is not in the yard of the harbor.", ""),
         ("And the problem is that winter salt eats the iron hinge.", ""),
+        ("I'd oil it, because the problem is that winter salt eats the hinge.", ""),
+        ("A smith would have found the problem that the salt was in the hinge.", ""),
         ("The fix is working: the gate opens in a second, which is why it rings.", ""),
     ],
 )
