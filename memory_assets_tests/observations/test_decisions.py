@@ -186,6 +186,7 @@ CHAIN = (
         ("B hang it before the winter", CHAIN),
         ("Yes to B also oil the hinges, please", CHAIN),
         ("B tell me what it weighs", ""),
+        ("do b walk along the quay before", ""),
         ("yes", ""),
         ("A", ""),
         ("C", ""),
