@@ -78,7 +78,7 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     chroma, sizes = current["chroma"], current["sizes"]
     yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
     yield from chroma_notes(current)
-    yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
+    yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items() if size)
     if versions := current["versions"]:  # there are none before the first ingest has ended
         model = str(versions.get("embedder") or "no vectors").partition("/")[0]
         yield f"Version: {versions.get('memory_assets', '')}, {model} (--json lists all)"
@@ -105,7 +105,7 @@ def _runs(runs: dict[str, Any]) -> Iterator[str]:
     if last:
         yield (
             f"Last run: {last['status'].lower()} {clock(last['ended_at'])}, "
-            f"{last['project'] or 'all'}, {lasting(last['seconds'])}; "
+            f"{last['project'] or 'all projects'}, {lasting(last['seconds'])}; "
             f"{runs['failed_in_7_days']} failed in 7 days, {runs['under_way']} running."
         )
     for run in runs.get("failed", ()):

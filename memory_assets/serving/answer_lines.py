@@ -29,7 +29,11 @@ _MISSING = 3
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
 RECORD_WORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
-"""Kinds of records in the words of a person, where these differ."""
+ITEM_WORDS = {
+    **{"prompt": "Asked", "turn": "Answer", "observation": "Noted", "commit": "Commit"},
+    "summary": "Ended",
+}
+"""Kinds of records, and of items of a timeline, in the words of a person, where these differ."""
 
 
 def clock(time: str | None) -> str:
@@ -325,8 +329,8 @@ def dollars_in_words(entry: Mapping[str, Any]) -> str:
 
 
 def shortened(count: int) -> str:
-    """Return a count in three digits: 950, 12.3 k, 4.56 M."""
-    for size, name in ((10**9, " G"), (10**6, " M"), (10**3, " k")):
+    """Return a count in three digits: 950, 12.3 k, 4.56 M, 1.18 B."""
+    for size, name in ((10**9, " B"), (10**6, " M"), (10**3, " k")):
         if count >= size:
             return f"{count / size:.3g}{name}" if count < 1000 * size else f"{count // size}{name}"
     return str(count)

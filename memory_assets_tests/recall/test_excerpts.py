@@ -64,13 +64,13 @@ def test_prose_is_preferred_to_code_and_to_the_digest_of_calls() -> None:
         "```\nupload(timeout=60, retries=3)\n```\n\n"
         "Bash: upload --timeout 60 --retries 3\nRead: upload/retries.py"
     )
-    assert excerpt(text, "upload timeout retries", 36) == "…The proxy cuts an upload off.…"
+    assert excerpt(text, "upload timeout retries", 36) == "…The proxy cuts an upload off. …"
 
 
 def test_whole_sentences_are_shown() -> None:
     """A part of one is added only if less than .6 of the room would be used."""
     text = "The lock was stale. It was removed by hand yesterday evening after the second try."
-    assert excerpt(text, "stale lock", 30) == "The lock was stale.…"
+    assert excerpt(text, "stale lock", 30) == "The lock was stale. …"
     assert excerpt(text, "stale lock", 40) == "The lock was stale. It was removed by…"
 
 

@@ -19,6 +19,7 @@ from memory_assets.recall.ids import OF_SESSIONS, short_form
 from memory_assets.requests.times import days_named
 from memory_assets.serving.action_lines import uses
 from memory_assets.serving.answer_lines import (
+    ITEM_WORDS,
     RECORD_WORDS,
     dollars_in_words,
     no_title,
@@ -44,10 +45,6 @@ _SUMMARY_LISTS = (
     *(("Changed", "files_modified", "file"), ("Commits", "commits", "commit")),
     *(("Read", "files_read", "file"), ("Ran", "commands", "command")),
 )
-_ITEMS = {
-    **{"prompt": "Asked", "turn": "Answer", "observation": "Noted", "commit": "Commit"},
-    "summary": "Ended",
-}
 _SPOKEN = ("prompt", "assistant_text", "thinking")
 _NOT_SHOWN = {
     *("id", "project", "project_root", "passages", "text", "content_hash", "agent", "title"),
@@ -115,7 +112,7 @@ def rows_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         if "passages" in row:
             yield from _turn(terminal, row)
         elif row["id"].startswith("summary::"):
-            yield from _summary(terminal, row, row["id"])
+            yield from _summary(terminal, row, f"session::{row['session_id']}")
         else:
             yield from _other_row(terminal, row)
 
@@ -309,7 +306,7 @@ def _item_head(item: Mapping[str, Any]) -> str:
     mark = ">" if item["anchor"] else " "
     clock = f"{_local(item['time']):%H:%M}" if item["time"] else "     "
     number = "" if item["kind"] in ("summary", "commit") else item["id"].rpartition("::")[2]
-    return f"{mark} {clock}  {_ITEMS.get(item['kind'], item['kind']):<7}{number:>5}  "
+    return f"{mark} {clock}  {ITEM_WORDS.get(item['kind'], item['kind']):<7}{number:>5}  "
 
 
 def _day(item: Mapping[str, Any]) -> str:

@@ -154,7 +154,8 @@ def _excerpt(text: str, query: str, most: int, prompt_length: int) -> str:
         shown, stop = f"{shown} {sentences[stop].text}", stop + 1
     before = "…" if start or text[:skipped].strip() else ""
     if len(shown) <= room:
-        return f"{before}{shown}{'…' if stop < len(sentences) else ''}"
+        end = " …" if shown.endswith((".", "!", "?")) else "…"
+        return f"{before}{shown}{end if stop < len(sentences) else ''}"
     return f"{before}{_cut(shown, room)}…"
 
 

@@ -261,8 +261,7 @@ def _spans(memory: Searchable, anchor: Anchor, scope: str, asked: Sequence[str])
     projects: list[str | None] = [anchor.project if scope != "all" else None]
     if scope == "project" and anchor.project:
         named = asked if anchor.project in asked else (anchor.project,)
-        every = (name for one in named for name in with_worktrees(memory.catalog, one))
-        projects = [*dict.fromkeys(every)]
+        projects = [*with_worktrees(memory.catalog, named)]
     session_id = anchor.session_id if scope == "session" else None
     hidden = memory.hidden.all() - {(anchor.project or "", anchor.session_id or "")}
     return [
