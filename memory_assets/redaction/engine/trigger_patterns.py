@@ -22,6 +22,7 @@ from memory_assets.redaction.engine.triggers import (
     COLOURED,
     CONTINUED,
     COOKIE,
+    ENCODED,
     ENTITIES,
     ESCAPED,
     HEX,
@@ -183,6 +184,7 @@ def asking_triggers() -> tuple[Trigger, ...]:
         (HEX, "|".join(decodings.DUMPS).encode()),
         (ENTITIES, decodings.ENTITY.encode()),
         (CONTINUED, rb"\\\r?\n"),
+        (ENCODED, rb"(?:[2-7][0-9A-Fa-f] ){9}"),
         (PRINTABLE, decodings.PRINTABLE.encode()),
         (ADDRESSES, rb"@[A-Za-z0-9\-]{1,63}\.[A-Za-z0-9]"),
     )

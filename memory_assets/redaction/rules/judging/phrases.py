@@ -138,6 +138,7 @@ _MIXED = re.compile(
     r"|debian|ipv|iso|id_|ed\d|secp|pkcs|lib|win|log4|k8s|i18n|h26|mp[34]|s3|ec2|line|page|step|port))"
     r"(?=.*\d)(?=(?:.*?[^\W\d_]){4})[^\W\d_][^\s/:\\|=<>(){}\[\]\"'`,;]{5,39}"
 )
+_LINE_PIECE = re.compile(r"[^\W_]{1,16}[!?]?")
 _LEET = re.compile(r"[^\W\d_]\d[^\W\d_]")
 
 
@@ -154,9 +155,36 @@ def is_words(value: str) -> bool:
         and all(map(_PIECE.fullmatch, pieces))
         and not values.is_placeholder(value)
         and not values.is_reference(value)
-        and not is_said(letters[-1])
-        and not all(map(is_technical, letters))
-        and not (value.islower() and values.STAND_IN_WORDS.intersection(letters))
+        and not (
+            is_said(letters[-1]) and (len(letters) < 3 or letters[-1] in values.STAND_IN_WORDS)
+        )
+        and any(map(_is_own_word, letters))
+        and 4 * sum(map(_is_own_word, letters)) >= len(letters)
+        and not ("/" in value and not values.has_digit(value))
+        and not (
+            value.islower()
+            and values.STAND_IN_WORDS.intersection(piece.removesuffix("s") for piece in letters)
+        )
+    )
+
+
+def _is_own_word(piece: str) -> bool:
+    """Return True if `piece` is a word of which sentences, labels and code seldom are made."""
+    word = piece.rstrip("0123456789")
+    return len(word) > 2 and not is_said(word) and not is_technical(word)
+
+
+def is_line_of_words(value: str) -> bool:
+    """Return True if `value`, all that is on a line behind a name for passwords, is a passphrase:
+    a few words and numbers, of which half or more are nobody's message."""
+    pieces = value.split(" ")
+    own = sum(map(_is_own_word, pieces))
+    return (
+        1 < len(pieces) <= _LONGEST
+        and all(map(_LINE_PIECE.fullmatch, pieces))
+        and 2 * own >= len(pieces)
+        and (own > 1 or values.has_digit(value))
+        and not values.STAND_IN_WORDS.intersection(map(str.lower, pieces))
     )
 
 
@@ -195,7 +223,8 @@ _COUNTED = word_set(
     " question room"
     " row runner sample scenario section server sprint step table task variant version web worker"
     " host"
-    " level page part client customer appendix issue ticket case box team layer stage quarter week"
+    " ctrl alt shift cmd meta level page part client customer appendix issue ticket case box team"
+    " layer stage quarter week"
 )
 """Words that a number follows."""
 _NO_VALUE = re.compile(
