@@ -24,8 +24,8 @@ that names something (a number, a path, code); that opens like an answer."""
 _LENGTH, _PLACE = -0.3, -0.2
 """Score by the logarithms of a sentence's length and of the number of sentences before it."""
 _NOTHING = -9.0
-"""Score of a sentence that repeats a pasted line, of a digest of calls, and of what says what will be
-done next, which repeats the question: they are shown if there is nothing else."""
+"""Score of a sentence that repeats a pasted line, of a digest of calls, and of what says what will
+be done next, which repeats the question: they are shown if there is nothing else."""
 _WORSE = 3.0
 """A sentence whose score is so much below the best one's is left out."""
 _FEWEST_PAIRS, _NEARLY_ALL = 3, 0.65
