@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
@@ -38,6 +39,7 @@ from memory_assets.session_analysis.statements import (
     choose,
     in_context,
     readable,
+    shortened,
 )
 
 LEARNED_LIMIT = 600
@@ -47,7 +49,7 @@ _AGAIN, _LEAST_CAUSE, _LEAST_SCORE = 0.3, 1.5, 1.2
 _INVESTIGATED_LIMIT = 400
 _TASK_LIMIT = 70
 _MOST_FINDINGS, _FINDING_LIMIT = 4, 130
-_HEAD_OF_A_PROMPT = 600
+_HEAD_OF_A_PROMPT, _SHORTEST_ITEM = 600, 48
 _NAMES_THE_FINDING = 30
 """Characters of a heading above a finding that says which it is."""
 _GRAVE = ("critical", "blocking", "p0", "high", "major", "required", "must", "p1", "medium",
@@ -68,6 +70,11 @@ _FOUND = Phrase(
     r"\bwhat (?:was|went|is) wrong\b|^\W*(?:key |main )?findings\W*$"
 )
 """Headings of lists that say what was found, whoever asked for it."""
+_NAMED_FINDINGS = Phrase(
+    r"\W*(?:(?:key |main )?(?:findings?|insights?|takeaways?|decisions?)|"
+    r"what I (?:found|learned))\b"
+)
+"""Headings of what is worth knowing, whoever asked for it."""
 _GOES_ON = Phrase(
     r"\W*(?:but|and|or|also|plus|great|perfect|yes|no|ok|however|instead|worse|still|uses|adds|"
     r"returns|makes|runs|follows|mirrors|builds|passes|matches|works|takes|shows|handles|keeps|sets|calls|gets|has|does|allows|prevents|ensures)\b"
@@ -86,19 +93,19 @@ _REVIEWS = Phrase(
 )
 
 
-def learned(session: SessionTurns, said: list[Said], done: RedactedText) -> RedactedText:
+def learned(session: SessionTurns, said: list[Said], told: Sequence[RedactedText]) -> RedactedText:
     """Return what reviews found, then the sentences that state a cause or a finding, explain a
-    problem or answer a question, none that `done` holds already."""
+    problem or answer a question, none that a field of `told` holds already."""
     review = leading(_review(session, said), LEARNED_LIMIT)
     room = LEARNED_LIMIT - sum(len(one) + 1 for one in review)
-    told = _Told(session, said, reviewed=bool(review))
+    by_place = _Told(session, said, reviewed=bool(review))
     stated = choose(
         (one for one in said if not _dangles(one)),
-        told.score,
+        by_place.score,
         room=max(room, 0),
         most=_LEARNED_MOST - min(len(review), _LEARNED_MOST),
         threshold=_LEAST_SCORE,
-        beside=[*split(done), *review],
+        beside=[*chain.from_iterable(map(split, told)), *review],
         again=_AGAIN,
     )
     return join(" ", distinct([*review, stated]))
@@ -115,6 +122,7 @@ class _Told:
             else ""
             for turn in session.turns
         ]
+        self._reviewed = reviewed
         self._problem = [_PROBLEM.search(text) is not None for text in asked]
         committed = {call.turn.id for call in commits_that_stayed(session)}
         self._how = [_HOW.search(text) is not None for text in asked]
@@ -155,7 +163,12 @@ class _Told:
     def answers(self, one: Said) -> float:
         """Return the score of a sentence as an answer; none that says that something is not so
         where a later turn changes files: it may be untrue then."""
-        if not self._question[one.turn] or one.changed or one.turn in self._why:
+        above = one.sentence.lead or one.sentence.heading
+        named = one.sentence.item and not self._reviewed and _NAMED_FINDINGS.match(above)
+        asked = self._question[one.turn] and not one.changed and one.turn not in self._why
+        if not (named or asked):
+            return 0.0
+        if one.sentence.item and len(one.plain) < _SHORTEST_ITEM:
             return 0.0
         if not _tells(one) or (_ASKS_TO.match(one.plain) and not self._how[one.turn]):
             return 0.0
@@ -202,12 +215,13 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         ):
             continue
         grave = _GRAVE.index(label["gravity"]) if label else len(_GRAVE)
-        text = one.sentence.heading if named else one.text
-        text = closed(shorten(text, _FINDING_LIMIT))
+        text = closed(one.sentence.heading if named else one.text)
         if not any(text == other for _, _, other in by_turn.get(one.turn, ())):
             by_turn.setdefault(one.turn, []).append((grave, place, text))
-    graded = by_turn[max(by_turn)] if by_turn else []
-    return [text for _, _, text in sorted(graded, key=lambda finding: finding[:2])][:_MOST_FINDINGS]
+    graded = sorted(by_turn[max(by_turn)], key=lambda finding: finding[:2]) if by_turn else []
+    texts = [text for _, _, text in graded][:_MOST_FINDINGS]
+    room = max(LEARNED_LIMIT // len(texts) - 2, _FINDING_LIMIT) if texts else 0
+    return [shortened(text, room) for text in texts]
 
 
 def _prompt(session: SessionTurns, turn: int) -> str:
