@@ -33,7 +33,7 @@ _CAUSE_HEADING = Phrase(
     r"^\W*(?:the )?(?:root |actual |real )?(?:causes?|problem|issue|bug|reason)\W*$|原因|ursache|"
     r"(?:^| — )(?:root )?(?:cause|reason)s?(?: — |$)|"
     r"\b(?:what (?:was|went|is) wrong|root cause|causes?\b.*:$|why (?:it|this|that) \w+)|"
-    r"\bdiscover(?:y|ies)\b|^\W*(?:conclusion|bottom line|verdict|结论)"
+    r"^\W*(?:conclusion|bottom line|verdict|结论)"
 )
 _CONCLUDES = Phrase(
     r"\W*(?:bottom line|in short|conclusion|verdict|key trade-?off|结论|直接答案)\W*[:：]"
@@ -148,9 +148,9 @@ def cause_score(one: Said) -> float:
     if one.closing and not one.sentence.before and _CAUSE_HEADING.search(above):
         score += 1.5
     score += 1.5 if one.closing and _CONCLUDES.match(text) else 0.0
-    if text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
+    if score == 0 or text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
         return 0.0
-    if score == 0 or PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
+    if PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
         return 0.0
     if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):
         return 0.0

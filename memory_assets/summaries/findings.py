@@ -9,7 +9,7 @@ from itertools import chain
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import commits_that_stayed
-from memory_assets.session_analysis.files import Touched, touched
+from memory_assets.session_analysis.files import Touched, files_changed
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
@@ -70,11 +70,6 @@ _FOUND = Phrase(
     r"\bwhat (?:was|went|is) wrong\b|^\W*(?:key |main )?findings\W*$"
 )
 """Headings of lists that say what was found, whoever asked for it."""
-_NAMED_FINDINGS = Phrase(
-    r"\W*(?:(?:key |main )?(?:findings?|insights?|takeaways?|decisions?)|"
-    r"what I (?:found|learned))\b"
-)
-"""Headings of what is worth knowing, whoever asked for it."""
 _GOES_ON = Phrase(
     r"\W*(?:but|and|or|also|plus|great|perfect|yes|no|ok|however|instead|worse|still|uses|adds|"
     r"returns|makes|runs|follows|mirrors|builds|passes|matches|works|takes|shows|handles|keeps|sets|calls|gets|has|does|allows|prevents|ensures)\b"
@@ -122,7 +117,6 @@ class _Told:
             else ""
             for turn in session.turns
         ]
-        self._reviewed = reviewed
         self._problem = [_PROBLEM.search(text) is not None for text in asked]
         committed = {call.turn.id for call in commits_that_stayed(session)}
         self._how = [_HOW.search(text) is not None for text in asked]
@@ -138,7 +132,7 @@ class _Told:
             and turn.id not in committed
             for text, turn in zip(asked, session.turns, strict=True)
         ]
-        changed = [bool(touched(session, turn.records).modified) for turn in session.turns]
+        changed = files_changed(session)
         self._changed_later = [any(changed[place + 1 :]) for place in range(len(changed))]
 
     def score(self, one: Said) -> float:
@@ -163,10 +157,7 @@ class _Told:
     def answers(self, one: Said) -> float:
         """Return the score of a sentence as an answer; none that says that something is not so
         where a later turn changes files: it may be untrue then."""
-        above = one.sentence.lead or one.sentence.heading
-        named = one.sentence.item and not self._reviewed and _NAMED_FINDINGS.match(above)
-        asked = self._question[one.turn] and not one.changed and one.turn not in self._why
-        if not (named or asked):
+        if not self._question[one.turn] or one.changed or one.turn in self._why:
             return 0.0
         if one.sentence.item and len(one.plain) < _SHORTEST_ITEM:
             return 0.0

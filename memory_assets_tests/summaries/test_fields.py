@@ -250,8 +250,6 @@ def test_a_report_that_leads_in_a_list_was_done(script: Make) -> None:
         ("## Changes\n\n- `lamp.py` asks the bell, so the gate is never lit twice.", ""),
         ("The fix is a one-line change in lamp.py because the wick was wet.", ""),
         ("Bottom line: the lamp and the bell share one wire.", "Bottom line: the lamp and"),
-        ("**Important discovery:**\n- Every ship of brass sank here.", "Every ship of brass"),
-        ("**Findings**\n- The lamp and the bell of the quay share one wire.", "The lamp and the"),
     ],
 )
 def test_what_is_called_a_problem_is_learned(script: Make, said: str, learned: str) -> None:
