@@ -82,10 +82,6 @@ _DOUBTFUL = Phrase(
 _GUESSED = Phrase(
     rf"{OTHER_GUESSES}|\b(?:likely|probably|almost certainly|theoretically|suggesting)\b"
 )
-_CONDITIONAL = Phrase(
-    r"\b(?:if|when|options?|could|either|pros|cons|alternatives?|would you like|do you want|"
-    r"should i)\b.*[:?]\W*$"
-)
 _LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
 _ABOUT_WORK = Phrase(
     r": [A-Z][a-z]+ed\b|^\W*(?:(?:I|we)(?:'ve| have)? (?:also |now "
@@ -151,8 +147,6 @@ def cause_score(one: Said) -> float:
     if score == 0 or text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
         return 0.0
     if PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
-        return 0.0
-    if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):
         return 0.0
     listed = one.sentence.item and one.changed and score < 1.5
     if listed and _SUMMARY_HEADING.search(f"{one.sentence.heading} {one.sentence.lead}"):

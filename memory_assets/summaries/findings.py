@@ -119,7 +119,6 @@ class _Told:
         ]
         self._problem = [_PROBLEM.search(text) is not None for text in asked]
         committed = {call.turn.id for call in commits_that_stayed(session)}
-        self._how = [_HOW.search(text) is not None for text in asked]
         self._why = {
             one.turn
             for one in said
@@ -161,9 +160,7 @@ class _Told:
             return 0.0
         if one.sentence.item and len(one.plain) < _SHORTEST_ITEM:
             return 0.0
-        if not _tells(one) or (_ASKS_TO.match(one.plain) and not self._how[one.turn]):
-            return 0.0
-        if self._may_be_untrue(one):
+        if not _tells(one) or self._may_be_untrue(one):
             return 0.0
         return (1.3 if one.sentence.item else 1.6) - 0.02 * one.place
 
@@ -262,12 +259,7 @@ _LEADS_IN = Phrase(
     r"\W*(?:here(?:'s| is| are)\b|(?:I|you|we|assumption)(?:'\w+| \w+)?\b|你|我|建议|"
     r".*\b(?:let me know|happy to)\b|(?:both|all|some) \w+ \w+ \w+\W*$|以下|下面)"
 )
-_ASKS_TO = Phrase(
-    r"\W*(?:remove|add|use|update|fix|change|move|replace|create|run|set|keep|centralize|make|install|"
-    r"activate|open|go to|click)\b"
-)
 _WHY = Phrase(r"\bwhy\b|为什么|なぜ|\bwarum\b")
-_HOW = Phrase(r"\bhow\b|怎么|如何|どう|方法|\bwie\b")
 _NO_PROSE = re.compile(r"https?://\S+|\S*[\w)][./\\:_(]\S+")
 _DENIES = Phrase(
     r"\b(?:no|not|never|none|nope|without|missing|only|yet)\b|n't\b|不|没|未|ない|ません|\b(?:nicht|kein\w*)\b"
