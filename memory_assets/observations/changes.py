@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.causes import cause, cause_of, is_about_checks
-from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import (
+    NAME,
     Moment,
     asked,
     asked_in,

@@ -21,7 +21,8 @@ CAUSE = Phrase(
     r"\broot cause|\b(?:the|your|our|my) "
     r"(?:(?:real|actual|main|core|underlying|only|exact|other) )?"
     r"(?:problem|issue|bug|cause|culprit|reason|difference|catch|blocker|breakage)\b.{0,40}?"
-    r"\b(?:is|was|lies|seems|comes|came)\b|\bturn(?:s|ed) out\b|\bcaused by\b|"
+    r"\b(?:is|was|lies|seems|comes|came)\b|\bblocker was\b|\bturn(?:s|ed) out\b|"
+    r"\bcaused by\b|"
     r"\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b|\bthis explains\b|"
     r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b|"
     r"^\W*(?:the )?(?:actual |real |main )?(?:problem|issue|bug|cause|reason)"
@@ -48,7 +49,7 @@ _FOUND = Phrase(
 )
 _REASON = Phrase(
     rf"{OTHER_REASONS}|"
-    r"\bbecause\b|\bdue to\b|, so \w+s\b|\bsince (?:the|it|this|we|there)\b|\bso "
+    r"\bbecause\b|\bdue to\b|, so \w+(?:s|ing)\b|\bsince (?:the|it|this|we|there)\b|\bso "
     r"(?:that|the|it|every|each|no)\b|"
     r"\bmeans (?:that|the|it|we)\b|\bonly (?:when|if)\b|\bhappens when\b|\binstead of\b|"
     r"\brather than\b|\bdoes(?:n't| not)\b|\bisn't\b|\bnever\b|\bactually\b|\bwhereas\b|"

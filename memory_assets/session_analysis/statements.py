@@ -11,7 +11,7 @@ from itertools import pairwise
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten, unescaped
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, names, shorten, unescaped
 from memory_assets.session_analysis.sentences import Sentence, sentences
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.writing_systems import UNSPACED, pieces
@@ -37,6 +37,8 @@ _CUT_OFF = re.compile(
     r"(?:[ ,](?:now|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|were|be|"
     r"setting|use|using|via|following|follows|including|like|called))*[\s:]*\Z"
 )
+_OF_THE_PLAN = names("todowrite todo_write update_plan taskupdate exitplanmode")
+"""Calls that may follow the last message of a turn."""
 _LONGEST_OBJECTION = 600
 """Characters of a prompt that objects; a longer one brings something of its own."""
 _LONG_PROMPT = 200
@@ -131,16 +133,17 @@ def _is_prose(record: RedactedRecord) -> bool:
 
 
 def _closing_from(turn: Turn) -> int:
-    """Return where the turn's last message begins: after its last tool call, if prose follows."""
-    prose = [at for at, record in enumerate(turn.records) if _is_prose(record)]
-    if not prose:
-        return len(turn.records)
-    begin = prose[-1]
-    for at in reversed(prose):
-        between = turn.records[at : prose[-1]]
-        if any(r.kind in ("tool_use", "tool_result") and r.agent_id is None for r in between):
+    """Return where the turn's last message begins: after its last call. What an agent said before
+    calls with which the turn ends was its way to them, and the turn has no last message."""
+    begin = len(turn.records)
+    for at in range(len(turn.records) - 1, -1, -1):
+        record = turn.records[at]
+        if _is_prose(record):
+            begin = at
+        elif record.kind != "tool_use" or record.agent_id is not None:
+            continue
+        elif begin < len(turn.records) or record.tool_name.lower() not in _OF_THE_PLAN:
             break
-        begin = at
     return begin
 
 

@@ -10,6 +10,7 @@ from memory_assets.models import ABANDONED
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import CommitCall, by_weight, commits_that_stayed
 from memory_assets.session_analysis.files import Touched, weights
+from memory_assets.session_analysis.open_ends import OFFER, is_open
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
@@ -22,10 +23,12 @@ from memory_assets.session_analysis.phrases import (
     unescaped,
 )
 from memory_assets.session_analysis.scores import DID, NEXT_HEADING, NOW, done_score
+from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import Said, choose, fitting, readable, without_colon
 
 LIMIT, _NEXT_LIMIT = 600, 400
+_SHORTEST_NEXT, _LONGEST_NEXT = 6, 320
 _MOST_REPORTS = 5
 _BY_THE_WAY = Phrase(
     r"\W*(?:i |i've )?(?:also|verif\w+|validat\w+|checked|ran|committed|pushed|tests?\b)|"
@@ -44,26 +47,6 @@ _LISTS_CHANGES = Phrase(
 )
 _NAMED = re.compile(r"(?:[A-Z]|\S*[\w)][./_()]\S*).*(?: [—–→-]+|:) ")
 
-_NEXT_FIRST = Phrase(
-    r"\W*(?:next(?: steps?| up)?(?:[:,]| is\b| are\b| I\b| I'm\b)|to-?do\b|remaining\b|"
-    r"still (?:to do|open|need)|follow-?ups?\b)"
-)
-_NEXT = Phrase(
-    r"\bnext (?:steps?|action)\b|\b(?:still|also) needs? to\b|\bremains? to\b|"
-    r"\byou(?:'ll| will)? (?:still )?need to\b|\byou (?:should|may want to) (?:now|then|also)\b|"
-    r"\bI(?:'d| would) (?:recommend|suggest)\b|\bfollow-?up\b|\bto-?do: |\bleft to do\b|"
-    r"\bready to (?:commit|merge|push|deploy|release|review)\b|\bwhen you're ready\b|"
-    r"\bnot yet\b|\bawaiting\b"
-)
-_WEIGHING = Phrase(r"^(?:pros|cons|option \w+)\b")
-_COURTESY = Phrase(
-    r"\blet me know if (?:you (?:need|have|run into|see)|there)\b|"
-    r"\b(?:any )?(?:questions|anything else)\b"
-)
-_OFFER = Phrase(
-    r"^(?:would you like|do you want|want me to|should I|shall I|if you(?:'d)? (?:like|want)|"
-    r"let me know (?:if|when|which|whether))"
-)
 _CAVEAT = Phrase(
     r"^\W*(?:note|caveat|warning|important|one caveat|heads[- ]up|be aware|keep in mind)\b|"
     r"\b(?:caveat|be aware|keep in mind|please note|one thing to (?:note|know)|"
@@ -157,9 +140,11 @@ def _late(said: list[Said]) -> list[Said]:
 
 def _next_score(one: Said) -> float:
     text = one.plain
-    if not (one.closing or one.recap) or not 12 <= len(text) <= 280 or text.endswith(":"):
-        return 0.0
-    if _WEIGHING.search(text) or _COURTESY.search(text):
+    if (
+        not (one.closing or one.recap)
+        or not _SHORTEST_NEXT <= len(text) <= _LONGEST_NEXT
+        or text.endswith(":")
+    ):
         return 0.0
     item = one.sentence.item
     under = (
@@ -167,31 +152,30 @@ def _next_score(one: Said) -> float:
         or (item and NEXT_HEADING.search(one.sentence.lead))
     ) and (item or not (NOW.search(text) or DID.search(text)))
     score = 2.5 if under else 0.0
-    score += 2.0 if _says_what_is_next(text) else 0.0
-    score += 1.2 if _OFFER.search(text) else 0.0
+    score += 2.0 if is_open(one.sentence) else 0.0
+    score += 1.2 if OFFER.search(text) else 0.0
     return score + (0.3 if score and one.last else 0.0)
 
 
-def _says_what_is_next(text: str) -> bool:
-    return (_NEXT_FIRST.match(text) or _NEXT.search(text)) is not None
-
-
-def notes(session: SessionTurns, said: list[Said]) -> RedactedText:
-    """Return caveats of the last messages, pull requests, and counts worth knowing."""
+def notes(session: SessionTurns, said: list[Said], left: RedactedText) -> RedactedText:
+    """Return caveats of the last messages that `left`, the next steps, does not hold, pull
+    requests, and counts worth knowing."""
     facts = _facts(session)
     caveats = choose(
-        _late(said), _caveat_score, room=_NEXT_LIMIT - len(facts) - 1, most=2, threshold=1.5
+        _late(said),
+        _caveat_score,
+        room=_NEXT_LIMIT - len(facts) - 1,
+        most=2,
+        threshold=1.5,
+        beside=split(left),
     )
     return join(" ", distinct([caveats, facts]))
 
 
 def _caveat_score(one: Said) -> float:
-    text = one.plain
-    if not one.closing or not readable(text) or text.endswith("?") or _OFFER.search(text):
+    if not one.closing or not readable(one.plain) or one.plain.endswith("?"):
         return 0.0
-    if _says_what_is_next(text):
-        return 0.0
-    return 2.0 if _CAVEAT.search(text) else 0.0
+    return 2.0 if _CAVEAT.search(one.plain) else 0.0
 
 
 def _facts(session: SessionTurns) -> RedactedText:

@@ -277,6 +277,33 @@ def test_a_stated_cause_is_a_discovery(script: Make, said: str, title: str) -> N
     assert all(one.type == "discovery" and title in one.title for one in found)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said", "told"),
+    [
+        ("Why does it squeak?", "It was dry, so the hinge squeaks. That is all there is.", 0),
+        ("Why does it squeak?", "The hinge squeaks because the salt eats it.", 1),
+        ("Look at the hinge", "The hinge squeaks because the salt eats it.", 0),
+        ("Why does it squeak?", "The hinge might squeak because the salt eats it.", 0),
+        ("The gate doesn't open", "Winter salt ate the hinge, so opening the gate bends it.", 1),
+        ("The gate doesn't open", "The gate now opens wide because the hinge is oiled.", 0),
+    ],
+)
+def test_the_answer_to_a_question_for_a_reason_is_a_discovery(
+    script: Make, asked: str, said: str, told: int
+) -> None:
+    """Or to the report of a problem: the first sentence that gives one, sure and not of what is
+    otherwise now."""
+    session = script().prompt(asked).run("cat gate.py").say(said)
+    assert [one.type for one in session.observed()] == ["discovery"] * told
+
+
+def test_a_pasted_error_is_looked_at(script: Make) -> None:
+    """The agent need not run anything to see it."""
+    pasted = "error: the gate failed\n" + "  at hinge.py\n" * 4
+    assert len(script().prompt(pasted).say(SURE).observed()) == 1
+    assert script().prompt("the gate failed").say(SURE).observed() == []
+
+
 def test_a_cause_is_observed_once(script: Make) -> None:
     """The first time; an agent tells it again in a later turn, or in its recap."""
     session = script().prompt("Why does it squeak?").run("cat gate.py").say(SURE)

@@ -16,100 +16,11 @@ import pytest
 
 from memory_assets.errors import StoreBusy, StoreError, StoreMismatch
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.facts import SourceFacts
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.schema import SCHEMA
 from memory_assets.stores.files.sqlite import compact, sqlite_errors
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
-
-
-def test_facts_that_were_read_are_put_back_as_they_were(catalog: Catalog) -> None:
-    """They are parsed when first asked for, and compare like what was put."""
-    given: Any = {"b": [1, {"deep": None}], "a": "é"}
-    catalog.sources.put(replace(SOURCE, facts=given))
-    catalog.products.put(replace(PRODUCT, facts=given))
-    (source,), (product,) = (
-        catalog.sources.rows(),
-        catalog.products.of_stage(PRODUCT.stage).values(),
-    )
-    catalog.sources.put(source)
-    catalog.products.put(replace(product, rows=9))
-    (source,), (product,) = (
-        catalog.sources.rows(),
-        catalog.products.of_stage(PRODUCT.stage).values(),
-    )
-    facts: Any = product.facts
-    assert source.facts == given == facts
-    assert (product.rows, len(facts), facts["b"]) == (9, 2, given["b"])
-
-
-def test_sources_come_in_a_fixed_order_and_by_project(catalog: Catalog) -> None:
-    """Whatever the order they were put in; a session's main file before its subagents."""
-    rows = [
-        replace(SOURCE, project=project, session_id=session, agent_id=agent_id)
-        for project, session, agent_id in (
-            ("q", "a", ""),
-            ("p", "b", "x"),
-            ("p", "b", ""),
-            ("p", "a", ""),
-        )
-    ]
-    for row in rows:
-        catalog.sources.put(row)
-    keys = [(row.project, row.session_id, row.agent_id) for row in catalog.sources.rows()]
-    assert keys == [("p", "a", ""), ("p", "b", ""), ("p", "b", "x"), ("q", "a", "")]
-    assert {row.project for row in catalog.sources.rows("p")} == {"p"}
-    assert catalog.sources.rows("nobody") == []
-
-
-def test_a_family_is_the_project_and_whoever_starts_with_the_same_record(
-    catalog: Catalog,
-) -> None:
-    """Main files only, with their record ids; strangers of other projects stay out."""
-    rows = {
-        "mine": SOURCE,
-        "subagent": replace(SOURCE, agent_id="x"),
-        "fork elsewhere": replace(SOURCE, project="q", session_id="fork"),
-        "mine, other start": replace(SOURCE, session_id="s2", family=8),
-        "stranger": replace(SOURCE, project="q", session_id="other", family=9),
-        "no records": replace(SOURCE, project="q", session_id="empty", family=None),
-    }
-    for row in rows.values():
-        catalog.sources.put(row)
-    family = {(row.project, row.session_id): row for row in catalog.sources.families_of("p")}
-    assert family.keys() == {("p", "s"), ("p", "s2"), ("q", "fork")}
-    assert family["p", "s"].records == SOURCE.records
-
-
-def test_a_gone_file_is_noted_once(catalog: Catalog) -> None:
-    """Its row stays, with the moment; only newly gone files count."""
-    catalog.sources.put(SOURCE)
-    catalog.sources.put(replace(SOURCE, project="q"))
-    assert catalog.sources.mark_gone("p", [SOURCE.path, "/t/unknown.jsonl"]) == 1
-    (gone,) = catalog.sources.rows("p")
-    assert gone.gone_at is not None
-    assert catalog.sources.mark_gone("p", [SOURCE.path]) == 0
-    assert catalog.sources.rows("p") == [gone]
-    assert catalog.sources.rows("q")[0].gone_at is None
-    catalog.sources.put(SOURCE)
-    assert catalog.sources.rows("p")[0].gone_at is None
-
-
-def test_products_are_kept_by_stage_project_and_session(catalog: Catalog) -> None:
-    """Putting one again replaces it; dropping one leaves the others."""
-    catalog.products.put(PRODUCT)
-    catalog.products.put(replace(PRODUCT, rows=8))
-    catalog.products.put(replace(PRODUCT, session_id="t"))
-    catalog.products.put(replace(PRODUCT, project="q"))
-    catalog.products.put(replace(PRODUCT, stage="turn_chunks"))
-    assert catalog.products.of_project("redacted_records", "p").keys() == {"s", "t"}
-    made = catalog.products.of_stage("redacted_records")[("p", "s")]
-    assert replace(made, made_at="") == replace(PRODUCT, rows=8)
-    assert made.made_at
-    catalog.products.drop("redacted_records", "p", "t")
-    assert catalog.products.of_stage("redacted_records").keys() == {("p", "s"), ("q", "s")}
-    assert catalog.products.of_stage("turn_chunks").keys() == {("p", "s")}
 
 
 def test_a_session_leaves_quarantine_at_the_stage_that_made_it(catalog: Catalog) -> None:
@@ -125,16 +36,6 @@ def test_a_session_leaves_quarantine_at_the_stage_that_made_it(catalog: Catalog)
     assert catalog.quarantine.entries("q") == []
 
 
-def test_what_is_adopted_counts_as_gone_until_it_is_found(catalog: Catalog) -> None:
-    """Files and products, all or none."""
-    catalog.adopt([SOURCE], [PRODUCT])
-    assert catalog.sources.rows()[0].gone_at is not None
-    assert len(catalog.products.of_stage("redacted_records")) == 1
-    with pytest.raises(StoreError):
-        catalog.adopt([replace(SOURCE, project="q")], [replace(PRODUCT, rows=object())])  # type: ignore[arg-type]
-    assert catalog.projects() == {"p"}
-
-
 def test_forgetting_a_projects_work_forgets_its_quarantine_too(catalog: Catalog) -> None:
     """Another project's products, and all sources, stay."""
     catalog.sources.put(SOURCE)
@@ -145,93 +46,6 @@ def test_forgetting_a_projects_work_forgets_its_quarantine_too(catalog: Catalog)
     assert catalog.products.of_stage("turn_chunks").keys() == {("q", "s")}
     assert catalog.quarantine.entries() == []
     assert len(catalog.sources.rows()) == 1
-
-
-def test_forgetting_a_projects_work_keeps_what_its_records_came_to(catalog: Catalog) -> None:
-    """A session whose files are gone cannot be read again: its records are all there is.
-    They count as made from nothing known, so that they are redacted again."""
-    for project in ("p", "q"):
-        catalog.products.put(replace(PRODUCT, project=project))
-    catalog.products.forget_project("p")
-    inputs = {
-        key: made.input_hash for key, made in catalog.products.of_stage("redacted_records").items()
-    }
-    assert inputs == {("p", "s"): "", ("q", "s"): PRODUCT.input_hash}
-
-
-def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
-    """Sessions, rows, bytes, what is counted of this stage, and when the last was made."""
-    catalog.products.put(replace(PRODUCT, made_at="2026-01-02T00:00:00+00:00"))
-    catalog.products.put(
-        replace(
-            PRODUCT,
-            session_id="t",
-            rows=1,
-            facts={"redactions": 4},
-            made_at="2026-01-01T00:00:00+00:00",
-        )
-    )
-    assert catalog.products.totals() == {
-        "redacted_records": {
-            "sessions": 2,
-            "rows": 8,
-            "bytes": 140,
-            "turns": None,
-            "redactions": 4,
-            "prompts": None,
-            "withheld": None,
-            "by_name": None,
-            "made_at": "2026-01-02T00:00:00+00:00",
-        }
-    }
-
-
-def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
-    """A subagent's file is a file but not a session; a session that two projects have a file of
-    is one of each."""
-    catalog.sources.put(SOURCE)
-    catalog.sources.put(replace(SOURCE, agent_id="x", path="/t/x.jsonl", size=1, facts={}))
-    catalog.sources.put(replace(SOURCE, agent="codex", project="q", session_id="c"))
-    catalog.sources.mark_gone("p", ["/t/x.jsonl"])
-    by_agent = catalog.sources.counts_by("agent")
-    assert by_agent["claude-code"] == {
-        "sessions": 1,
-        "files": 2,
-        "bad_lines": 1,
-        "bytes": 101,
-        "gone": 1,
-    }
-    assert by_agent.keys() == {"claude-code", "codex"}
-    catalog.sources.put(replace(SOURCE, project="q"))
-    assert catalog.sources.counts_by("agent")["claude-code"]["sessions"] == 2
-    assert catalog.sources.counts_by("project")["q"]["sessions"] == 2
-
-
-def test_projects_are_those_with_a_file_or_a_product(catalog: Catalog) -> None:
-    """Either is enough."""
-    assert catalog.projects() == set()
-    catalog.sources.put(SOURCE)
-    catalog.products.put(replace(PRODUCT, project="q"))
-    assert catalog.projects() == {"p", "q"}
-    catalog.products.put(
-        *(
-            replace(PRODUCT, stage=stage, project=project)
-            for stage in ("clean/turn_chunks", "turn_chunks")
-            for project in ("a", "q", "z")
-        )
-    )
-    assert catalog.projects() == {"a", "p", "q", "z"}
-    assert catalog.products.totals().keys() == {"redacted_records", "turn_chunks"}
-
-
-def test_the_newest_sessions_are_those_with_the_newest_records(catalog: Catalog) -> None:
-    """Files without a time come last."""
-    times = {"old": "2026-01-01T00:00:00+00:00", "new": "2026-02-01T00:00:00+00:00", "none": None}
-    for session_id, time in times.items():
-        facts = SourceFacts(last_timestamp=time)
-        catalog.sources.put(replace(SOURCE, session_id=session_id, facts=facts))
-    assert catalog.sources.newest_sessions(3) == [("p", "new"), ("p", "old"), ("p", "none")]
-    assert catalog.sources.newest_sessions(1) == [("p", "new")]
 
 
 def test_the_project_of_a_session_that_moved_is_where_its_turns_are(catalog: Catalog) -> None:
@@ -359,26 +173,6 @@ AUDIT = replace(PRODUCT, stage="redaction_audit", output_hash="audit")
 HASH, OTHER = b"h" * 16, b"o" * 16
 
 
-def test_a_value_is_known_once_by_hash_and_rule(catalog: Catalog) -> None:
-    """Finding it again adds nothing; numbers only grow."""
-    assert catalog.known_secrets.add("s", {HASH: "github-token"}) == 1
-    assert catalog.known_secrets.add("t", {HASH: "other-rule", OTHER: "npm-token"}) == 1
-    assert catalog.known_secrets.rules() == {HASH: "github-token", OTHER: "npm-token"}
-    first, second = catalog.known_secrets.since(0)
-    assert first.number < second.number
-    assert catalog.known_secrets.since(first.number) == [second]
-
-
-def test_a_session_is_free_of_its_own_values(catalog: Catalog) -> None:
-    """What it gave away was taken out of it; what others give away later was not."""
-    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {HASH: "github-token"}))
-    assert not catalog.known_secrets.has_unchecked_sessions()
-    catalog.known_secrets.add("elsewhere", {OTHER: "npm-token"})
-    (session,) = catalog.known_secrets.unchecked_sessions()
-    assert (session.project, session.session_id, session.output_hash) == ("p", "s", "out")
-    assert [value.hash for value in catalog.known_secrets.since(session.through)] == [OTHER]
-
-
 def test_a_value_that_came_in_between_is_still_to_be_looked_for(catalog: Catalog) -> None:
     """Another process found it while the session was being redacted without it."""
     catalog.known_secrets.add("elsewhere", {OTHER: "npm-token"})
@@ -412,17 +206,6 @@ def test_a_mark_stays_until_the_session_is_redacted_again(catalog: Catalog) -> N
     assert catalog.known_secrets.affected_sessions("q") == {}
     catalog.redactions.put(Redaction(PRODUCT, AUDIT, 1, {}))
     assert catalog.known_secrets.affected_sessions() == {}
-
-
-def test_a_session_that_is_no_more_holds_nothing(catalog: Catalog) -> None:
-    """Neither marked nor to be searched once its product is dropped."""
-    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {}))
-    catalog.known_secrets.add("elsewhere", {HASH: "github-token"})
-    (session,) = catalog.known_secrets.unchecked_sessions()
-    catalog.known_secrets.note_checked(session, 1, holds=True)
-    catalog.products.drop("redacted_records", "p", "s")
-    assert catalog.known_secrets.affected_sessions() == {}
-    assert catalog.known_secrets.unchecked_sessions() == []
 
 
 def test_both_products_of_a_redaction_are_noted_or_neither(catalog: Catalog) -> None:

@@ -20,6 +20,7 @@ from memory_assets.redaction.engine.triggers import (
     ASKING,
     ASSIGNED,
     COLOURED,
+    CONTINUED,
     COOKIE,
     ENTITIES,
     ESCAPED,
@@ -175,6 +176,7 @@ def asking_triggers() -> tuple[Trigger, ...]:
         (PERCENT, rb"%[0-9A-Fa-f]{2}"),
         (HEX, "|".join(decodings.DUMPS).encode()),
         (ENTITIES, decodings.ENTITY.encode()),
+        (CONTINUED, rb"\\\r?\n"),
         (PRINTABLE, decodings.PRINTABLE.encode()),
         (ADDRESSES, rb"@[A-Za-z0-9\-]{1,63}\.[A-Za-z0-9]"),
     )

@@ -20,8 +20,8 @@ from memory_assets.redaction.rules.anchored.rule import (
 )
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
-from memory_assets.redaction.rules.judging.names import NameKind, name_kind
-from memory_assets.redaction.rules.judging.phrases import is_mixture, is_said, is_words
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind, name_of_service
+from memory_assets.redaction.rules.judging.phrases import is_mixture, is_one_word, is_said, is_words
 from memory_assets.redaction.rules.wordlist import words
 
 RULES = {
@@ -81,7 +81,11 @@ _CONNECTION = re.compile(
     r"(?i)(?:server|data source|host|uid|user(?:name| ?id)?|database|initial catalog|dbname"
     r"|driver|provider|account(?:name)?|endpoint)\s?=[^\r\n]{0,160};\s{0,4}$"
 )
-_WEAK_NAMES = frozenset({"key", "keys", "auth", "pass", "token", "tokens", "secrets"})
+_BESIDE_USER = re.compile(
+    r"(?i)(?<![a-z])(?:host|server|user(?:name)?|uid|login)[\"']?\s?[:=]\s?[\"'][^\"'\n]{1,60}[\"'],"
+    r"\s{0,24}[\"']?$"
+)
+_WEAK_NAMES = frozenset({"key", "pw", "keys", "auth", "pass", "token", "tokens", "secrets"})
 _JOINT = re.compile(
     r"[\"'][ \t]{0,4}(?:(?:\r?\n[ \t]{0,40})?[+.]\s{0,40}|\\?\r?\n[ \t]{1,40})[\"']"
 )
@@ -177,6 +181,7 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         or _is_query_value(text, first, value, kind)
         or _is_header_value(name, after["sep"], value)
         or (kind is NameKind.PASSWORD and _is_element(text, first, name, value, end))
+        or (quoted and kind is NameKind.PASSWORD and _is_capital_word(text, first, name, value))
         or (kind is NameKind.PASSWORD and _is_word_in_query(text, first, value))
         or (kind is NameKind.PASSWORD and _is_in_settings(text, first, name, value, after["sep"]))
     ):
@@ -251,6 +256,14 @@ def _is_element(text: str, first: int, name: str, value: str, end: int) -> bool:
         text[first - 1 : first] == "<"
         and text[end : end + 40].lstrip().startswith(f"</{name}>")
         and typed_password(value)
+    )
+
+
+def _is_capital_word(text: str, first: int, name: str, value: str) -> bool:
+    """Return True if `value` is a word with a capital, and its name, or the one before it, says
+    whose password it is: labels are such words, too."""
+    return is_one_word(value) and (
+        name_of_service(name) or _BESIDE_USER.search(text[max(first - 100, 0) : first]) is not None
     )
 
 

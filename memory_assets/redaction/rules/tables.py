@@ -199,7 +199,8 @@ def _judge_pass(names: list[str], kinds: list[NameKind]) -> None:
     """Take a column called "pass" or "secret" beside users as one of passwords, and not the number
     of tests."""
     lower = [name.lower() for name in names]
-    for name, kind in (("pass", NameKind.TOKEN), ("secret", NameKind.PASSWORD)):
+    of_users = NameKind.TOKEN if _USERS.isdisjoint(lower) else NameKind.PASSWORD
+    for name, kind in (("pass", of_users), ("secret", NameKind.PASSWORD)):
         if name in lower and _LOGINS.intersection(lower):
             kinds[lower.index(name)] = kind
 

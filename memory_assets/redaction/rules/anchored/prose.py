@@ -129,23 +129,22 @@ _ABOVE = (
 _WORD_BEGINS = r"(?-i:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?<=api)|(?<=access)|(?<=secret))"
 """No `monkey`, but `apiKey` and `apikey`."""
 
+_OF_THINGS = "(?:管理|哈希|加密|策略|强度|长度|字段|文件|类型|验证|マネージャ|ポリシー|ハッシュ)"
+
+
+def _is_foreign(value: str) -> bool:
+    """Return True if `value`, behind a word for passwords in another script, is one."""
+    return spoken_password(value) or likely_password(value)
+
+
 PROSE: tuple[AnchoredRule, ...] = (
     *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
            f"{word}: {FILL[:12]}", word.encode("ascii", "replace").index(anchor))
       for word, anchor in _WORDS),
-    *(rule("foreign-password", "??" + anchor, spoken_password,
-           rf"{_BEYOND_ASCII}{{2}}(?i:{_WORD_ENDS}){gap}[\"'`「]?{_MIXED}",
-           f"{sample}{FILL[3:15]}")
-      for anchor, gap, sample in (
-          (":", ":[ \t]{0,4}", "пароль: "),
-          ("=", "=[ \t]{0,4}", "пароль="),
-          (" =", " =[ \t]{0,4}", "пароль = "),
-          ('":', '":[ \t]{0,4}', '"пароль": '),
-          (" `", " `", "пароль `"),
-          (" ", _BETWEEN + "(?:[ ]?[:=][ \t]{0,4}|[ ][—–-][ ])", "пароль от базы: "),
-          ("?", "[：是为為は는은가][ ]?", "密码是"))),
-    rule("foreign-password", "?? ", likely_password,
-         rf"{_BEYOND_ASCII}{{2}}(?i:{_WORD_ENDS}) [\"'`「]?{_MIXED}", "ops пароль " + FILL[3:15]),
+    rule("foreign-password", "??", _is_foreign,
+         rf"{_BEYOND_ASCII}{{2}}(?i:{_WORD_ENDS})(?!{_OF_THINGS})(?:[^\x00-\x7f\s。，、！？；]{{0,8}}|{_BETWEEN})"
+         rf"(?:[ \t]{{0,4}}[\"']?[:=—–-])?\s{{0,4}}[\"'`]?{_MIXED}",
+         "пароль от базы: " + FILL[3:15]),
     *(rule("one-time-seed", anchor, _is_seed,
            rf"(?i){anchor}[^\n:=]{{0,30}}(?:[:= ]|:?(?:\r?\n){{1,2}})[ \t]{{0,8}}[\"'`]?"
            r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![A-Z0-9])",
