@@ -26,7 +26,8 @@ _LABELLED = re.compile(
 _HEADING = Phrase(r"^\W*(?:the )?(?:root cause|problem|bug|cause|what (?:was|went) wrong)\W*$")
 _SAID_BEFORE = Phrase(r"\b(?:that|this) (?:is|was) a (?:real )?bug\W*$")
 """What makes the sentence that it introduces one that states a fault."""
-_GOES_ON = Phrase(r"\W*(?:and|but|or|also|plus)\b")
+_NO_CAUSE = Phrase(r"^\W*(?:and|but|or|also|plus|i'd|i would)\b|\bwould have\b")
+"""What goes on from a sentence before, an opinion, and what did not happen."""
 _REPORTS = Phrase(
     r"\b(?:why|how come|errors?|fail(?:s|ed|ing|ure)?|broken?|crash\w*|stuck|missing|not working|"
     r"what(?:'?s| is| was| went)? (?:wrong|happening|causing)|never|"
@@ -70,7 +71,7 @@ def cause(turn: Turn, said: Sequence[Said]) -> Said | None:
         and ((CAUSE.search(one.plain) and not one.sentence.item) or _is_introduced(one) or answers)
         and readable(one.plain)
         and one.record.seq > looked
-        and not (DID.search(one.plain) or _GOES_ON.match(one.plain))
+        and not (DID.search(one.plain) or _NO_CAUSE.search(one.plain))
         and not POINTS_BACK.match(cause_of(one))
     ]
     score, _, best = max(scored, key=lambda entry: entry[:2], default=(0.0, 0, None))

@@ -22,19 +22,20 @@ _ANSWER = re.compile(
 _JSON = r"\"(?:[^\"\\]|\\.)"
 _ASKED_FOR = re.compile(rf"\"id\":\"(?P<id>[\w-]+)\"[^{{}}]*?\"question\":(?P<question>{_JSON}*\")")
 _GIVEN = re.compile(rf"\"(?P<id>[\w-]+)\":\{{\"answers\":\[(?P<answer>{_JSON}{{1,300}}\")")
-_SOFTLY = (
-    r"\W*(?:(?:ok(?:ay)?|yes|yeah|yep|no|or|so|then|hmm+|sure|i think|はい)[,. ]+)*"
-    r"(?:(?:let'?s|i'?d|i|we|please|can you|you can|just|for \w+ \w+|should) ){0,3}"
-)
 _PICKED = Phrase(
-    rf"{_SOFTLY}"
-    r"(?P<verb>(?:do|go with|go for|take|pick|choose|try|prefer|like it to do|want|to) )?"
+    r"\W*(?:(?:ok(?:ay)?|yes|yeah|no|or|so|then|hmm+|sure)[,. ]+)*"
+    r"(?:(?:let'?s|i'?d|i|we|please|can you|you can|just) ){0,2}"
+    r"(?P<verb>(?:do|go with|go for|take|pick|choose|try|prefer|like it to do|want) )?"
     r"(?:option |number |approach |#)?"
     r"(?P<labels>(?:[a-e]|\d)(?:(?:, ?and |, ?| and | ?& ?)(?:[a-e]|\d))*)"
     r"(?: (?:for now|please|then|sounds|is (?:good|fine|best)|does seem|seems|looks|makes sense|"
-    r"works)\b.*|[.!]?|(?(verb)[ .,;!].*|, (?:but|and|then|please)\b.*))$"
+    r"works)\b.*"
+    r"|[.!]?|(?(verb)[.,;!].*|, (?:but|and|then|please)\b.*))$"
 )
-_LABEL_FIRST = re.compile(r"(?P<labels>[A-E]|\d)[.):,]?\s+(?=(?:\w+\W+){2}|[^\x00-\x7f]{4})")
+_LABEL_FIRST = re.compile(
+    r"(?:(?:[Yy]es|[Oo]k)[, ]+)?(?:to )?(?:[Oo]ption )?(?P<labels>[A-E]|\d)[.):,]?\s+"
+    r"(?=(?:\w+\W+){2}|[^\x00-\x7f]{4})"
+)
 """A label, and what the human has to say to it."""
 _AGREES = Phrase(
     r"\W*(?:yes|yep|yeah|yup|ok(?:ay)?|sure|go(?: ahead| for it)?|do it|sounds good|agreed|"
@@ -76,7 +77,6 @@ _CELL_ENDS, _TAIL = (
     re.compile(r"[\s|]+\Z|,? (?:or|and)\Z|(?<=[.!]) [^.!]*:\Z"),
 )
 """Between the cells of a row, and what stands at the end of an option for the sake of its list."""
-
 _GOES_ON = Phrase(
     r"like to (?:do|proceed|continue|handle)\b|\bproceed\b|\bready to\b|\b(?:shall|should) i\b|"
     r"^(?:is|are|have|has|did|does|do you (?:have|mean)|can|could|who)\b|"

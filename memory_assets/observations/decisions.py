@@ -9,7 +9,7 @@ from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.choices import TRADE_OFF, chosen
 from memory_assets.observations.moments import NAME, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import Phrase, names
+from memory_assets.session_analysis.phrases import Phrase
 from memory_assets.session_analysis.sentences import own_words, request_sentences
 from memory_assets.session_analysis.statements import vocabulary_of
 
@@ -105,15 +105,7 @@ _LOOK = Phrase(
     r"think|verify|investigate|research|review|study|read|consider|compare|figure|search|ask)\b"
 )
 """How requests begin to find something out."""
-_SAYS_NOTHING = names(
-    "skip rest fix leave keep stay stays yeah yes okay per previous respond response reply let the "
-    "and but not just then them they this that these those all both should can will would with for "
-    "don default you your our was were are has have had been being its now too only very more most "
-    "about from there one instead return move prefer want like would drop option"
-)
-"""Words that do not say what a decision is about."""
-_WORD, _ANY_WORD = re.compile(r"[^\W\d_]{3,}"), re.compile(r"\w+")
-_FEWEST_WORDS = 2
+_ANY_WORD = re.compile(r"\w+")
 _FEWEST_OF_A_RULE = 5
 _OTHER = Phrase(r"\b(?:instead of|rather than)\b")
 _QUESTION = re.compile(r"\?\W*$")
@@ -157,11 +149,7 @@ def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -
     """Yield the decisions in what the human said, as one."""
     told = [one.text for one in request_sentences(words)[:12] if not one.text.startswith("/")]
     is_short = len(words) <= _LONGEST_CONSTRAINED
-    statements = [
-        text
-        for text in told
-        if (_settles(text) and _stands_alone(text)) or (is_short and _constrains(text))
-    ]
+    statements = [text for text in told if _settles(text) or (is_short and _constrains(text))]
     if statements:
         account = [compose("The user said: {}", text) for text in statements[:3]]
         yield stated(
@@ -194,10 +182,3 @@ def _constrains(text: str) -> bool:
     if not 8 <= len(plain) <= 420 or _NO_CONSTRAINT.search(plain):
         return False
     return _FORBIDS.search(plain) is not None
-
-
-def _stands_alone(text: str) -> bool:
-    """Return False for a sentence that says nothing without what was said before it ("let's go
-    100")."""
-    about = (word.lower() for word in _WORD.findall(text))
-    return sum(word not in _SAYS_NOTHING for word in about) >= _FEWEST_WORDS

@@ -16,11 +16,64 @@ import pytest
 
 from memory_assets.errors import StoreBusy, StoreError, StoreMismatch
 from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.facts import SourceFacts
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.schema import SCHEMA
 from memory_assets.stores.files.sqlite import compact, sqlite_errors
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
+
+
+def test_sources_come_in_a_fixed_order_and_by_project(catalog: Catalog) -> None:
+    """Whatever the order they were put in; a session's main file before its subagents."""
+    rows = [
+        replace(SOURCE, project=project, session_id=session, agent_id=agent_id)
+        for project, session, agent_id in (
+            ("q", "a", ""),
+            ("p", "b", "x"),
+            ("p", "b", ""),
+            ("p", "a", ""),
+        )
+    ]
+    for row in rows:
+        catalog.sources.put(row)
+    keys = [(row.project, row.session_id, row.agent_id) for row in catalog.sources.rows()]
+    assert keys == [("p", "a", ""), ("p", "b", ""), ("p", "b", "x"), ("q", "a", "")]
+    assert {row.project for row in catalog.sources.rows("p")} == {"p"}
+    assert catalog.sources.rows("nobody") == []
+
+
+def test_a_family_is_the_project_and_whoever_starts_with_the_same_record(
+    catalog: Catalog,
+) -> None:
+    """Main files only, with their record ids; strangers of other projects stay out."""
+    rows = {
+        "mine": SOURCE,
+        "subagent": replace(SOURCE, agent_id="x"),
+        "fork elsewhere": replace(SOURCE, project="q", session_id="fork"),
+        "mine, other start": replace(SOURCE, session_id="s2", family=8),
+        "stranger": replace(SOURCE, project="q", session_id="other", family=9),
+        "no records": replace(SOURCE, project="q", session_id="empty", family=None),
+    }
+    for row in rows.values():
+        catalog.sources.put(row)
+    family = {(row.project, row.session_id): row for row in catalog.sources.families_of("p")}
+    assert family.keys() == {("p", "s"), ("p", "s2"), ("q", "fork")}
+    assert family["p", "s"].records == SOURCE.records
+
+
+def test_a_gone_file_is_noted_once(catalog: Catalog) -> None:
+    """Its row stays, with the moment; only newly gone files count."""
+    catalog.sources.put(SOURCE)
+    catalog.sources.put(replace(SOURCE, project="q"))
+    assert catalog.sources.mark_gone("p", [SOURCE.path, "/t/unknown.jsonl"]) == 1
+    (gone,) = catalog.sources.rows("p")
+    assert gone.gone_at is not None
+    assert catalog.sources.mark_gone("p", [SOURCE.path]) == 0
+    assert catalog.sources.rows("p") == [gone]
+    assert catalog.sources.rows("q")[0].gone_at is None
+    catalog.sources.put(SOURCE)
+    assert catalog.sources.rows("p")[0].gone_at is None
 
 
 def test_a_session_leaves_quarantine_at_the_stage_that_made_it(catalog: Catalog) -> None:
@@ -36,6 +89,16 @@ def test_a_session_leaves_quarantine_at_the_stage_that_made_it(catalog: Catalog)
     assert catalog.quarantine.entries("q") == []
 
 
+def test_what_is_adopted_counts_as_gone_until_it_is_found(catalog: Catalog) -> None:
+    """Files and products, all or none."""
+    catalog.adopt([SOURCE], [PRODUCT])
+    assert catalog.sources.rows()[0].gone_at is not None
+    assert len(catalog.products.of_stage("redacted_records")) == 1
+    with pytest.raises(StoreError):
+        catalog.adopt([replace(SOURCE, project="q")], [replace(PRODUCT, rows=object())])  # type: ignore[arg-type]
+    assert catalog.projects() == {"p"}
+
+
 def test_forgetting_a_projects_work_forgets_its_quarantine_too(catalog: Catalog) -> None:
     """Another project's products, and all sources, stay."""
     catalog.sources.put(SOURCE)
@@ -46,6 +109,28 @@ def test_forgetting_a_projects_work_forgets_its_quarantine_too(catalog: Catalog)
     assert catalog.products.of_stage("turn_chunks").keys() == {("q", "s")}
     assert catalog.quarantine.entries() == []
     assert len(catalog.sources.rows()) == 1
+
+
+def test_forgetting_a_projects_work_keeps_what_its_records_came_to(catalog: Catalog) -> None:
+    """A session whose files are gone cannot be read again: its records are all there is.
+    They count as made from nothing known, so that they are redacted again."""
+    for project in ("p", "q"):
+        catalog.products.put(replace(PRODUCT, project=project))
+    catalog.products.forget_project("p")
+    inputs = {
+        key: made.input_hash for key, made in catalog.products.of_stage("redacted_records").items()
+    }
+    assert inputs == {("p", "s"): "", ("q", "s"): PRODUCT.input_hash}
+
+
+def test_the_newest_sessions_are_those_with_the_newest_records(catalog: Catalog) -> None:
+    """Files without a time come last."""
+    times = {"old": "2026-01-01T00:00:00+00:00", "new": "2026-02-01T00:00:00+00:00", "none": None}
+    for session_id, time in times.items():
+        facts = SourceFacts(last_timestamp=time)
+        catalog.sources.put(replace(SOURCE, session_id=session_id, facts=facts))
+    assert catalog.sources.newest_sessions(3) == [("p", "new"), ("p", "old"), ("p", "none")]
+    assert catalog.sources.newest_sessions(1) == [("p", "new")]
 
 
 def test_the_project_of_a_session_that_moved_is_where_its_turns_are(catalog: Catalog) -> None:
@@ -173,6 +258,26 @@ AUDIT = replace(PRODUCT, stage="redaction_audit", output_hash="audit")
 HASH, OTHER = b"h" * 16, b"o" * 16
 
 
+def test_a_value_is_known_once_by_hash_and_rule(catalog: Catalog) -> None:
+    """Finding it again adds nothing; numbers only grow."""
+    assert catalog.known_secrets.add("s", {HASH: "github-token"}) == 1
+    assert catalog.known_secrets.add("t", {HASH: "other-rule", OTHER: "npm-token"}) == 1
+    assert catalog.known_secrets.rules() == {HASH: "github-token", OTHER: "npm-token"}
+    first, second = catalog.known_secrets.since(0)
+    assert first.number < second.number
+    assert catalog.known_secrets.since(first.number) == [second]
+
+
+def test_a_session_is_free_of_its_own_values(catalog: Catalog) -> None:
+    """What it gave away was taken out of it; what others give away later was not."""
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {HASH: "github-token"}))
+    assert not catalog.known_secrets.has_unchecked_sessions()
+    catalog.known_secrets.add("elsewhere", {OTHER: "npm-token"})
+    (session,) = catalog.known_secrets.unchecked_sessions()
+    assert (session.project, session.session_id, session.output_hash) == ("p", "s", "out")
+    assert [value.hash for value in catalog.known_secrets.since(session.through)] == [OTHER]
+
+
 def test_a_value_that_came_in_between_is_still_to_be_looked_for(catalog: Catalog) -> None:
     """Another process found it while the session was being redacted without it."""
     catalog.known_secrets.add("elsewhere", {OTHER: "npm-token"})
@@ -206,6 +311,17 @@ def test_a_mark_stays_until_the_session_is_redacted_again(catalog: Catalog) -> N
     assert catalog.known_secrets.affected_sessions("q") == {}
     catalog.redactions.put(Redaction(PRODUCT, AUDIT, 1, {}))
     assert catalog.known_secrets.affected_sessions() == {}
+
+
+def test_a_session_that_is_no_more_holds_nothing(catalog: Catalog) -> None:
+    """Neither marked nor to be searched once its product is dropped."""
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {}))
+    catalog.known_secrets.add("elsewhere", {HASH: "github-token"})
+    (session,) = catalog.known_secrets.unchecked_sessions()
+    catalog.known_secrets.note_checked(session, 1, holds=True)
+    catalog.products.drop("redacted_records", "p", "s")
+    assert catalog.known_secrets.affected_sessions() == {}
+    assert catalog.known_secrets.unchecked_sessions() == []
 
 
 def test_both_products_of_a_redaction_are_noted_or_neither(catalog: Catalog) -> None:

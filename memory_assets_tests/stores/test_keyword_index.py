@@ -180,6 +180,18 @@ def test_a_changed_row_replaces_the_old_one_and_its_terms(path: Path) -> None:
         assert len(_holders(index, "harbour")) == 4
 
 
+def test_sessions_are_removed_by_themselves(path: Path) -> None:
+    """Others keep their rows; kinds can be removed one by one."""
+    with closing(open_for_writing(path)) as index:
+        _write(index, [_row(1)])
+        _write(index, [_row(2)], session="s2")
+        assert index.sessions("sessions", "-p") == {"s1", "s2"}
+        assert index.remove([("-p", "s1")], "prompts") == 0
+        assert index.remove([("-p", "s1")], "sessions") == 1
+        assert index.sessions("sessions", "-p") == {"s2"}
+        assert _holders(index, "only1") == []
+
+
 def test_a_reader_sees_one_state_while_a_writer_goes_on(path: Path) -> None:
     """Before and after, never between."""
     with closing(open_for_writing(path)) as writer, closing(open_for_reading(path)) as reader:

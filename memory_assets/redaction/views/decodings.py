@@ -29,7 +29,10 @@ _PRINTABLE = re.compile(r"=([0-9A-F]{2})")
 HEX_TEXT = r"(?:[2-7][0-9A-Fa-f]|0[9AaDd]){12}"
 """The beginning of hexadecimal digits that encode readable text; of random ones three in a hundred
 million begin so."""
-_HEX_TEXT = re.compile(r"(?:[2-7][0-9A-Fa-f]|0[9AaDd]){12,4000}(?![0-9A-Fa-f])")
+_HEX_TEXT = re.compile(
+    r"(?:[2-7][0-9A-Fa-f]|0[9AaDd]){12,4000}(?![0-9A-Fa-f])"
+    r"|(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f] ){9,2000}[2-7][0-9A-Fa-f](?![0-9A-Fa-f])"
+)
 
 _DUMPED = re.compile(
     r"(?m)^[^\S\n]{0,8}(?:[0-9A-Fa-f]{4,16}:?[ \t]{1,4})?"

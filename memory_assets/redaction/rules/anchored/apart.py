@@ -22,6 +22,7 @@ from memory_assets.redaction.rules.anchored.rule import (
 )
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.phrases import is_words
 
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
 _ALONE = (
@@ -74,6 +75,11 @@ def _are_logins(value: str) -> bool:
     """Return True if `value`, pairs of a user and a password, has such passwords alone."""
     pairs = value.replace(";", ",").split(",")
     return all(likely_password(pair.partition(":")[2]) for pair in pairs)
+
+
+def _is_worded(value: str) -> bool:
+    """Return True if `value`, behind a user and a colon, is a password, also one of words."""
+    return likely_password(value) or is_words(value)
 
 
 def _are_words(value: str) -> bool:
@@ -129,7 +135,8 @@ APART: tuple[AnchoredRule, ...] = (
            f"{word} created:\n  ID: 1\n  Value:  {FILL[:20]}\n")
       for word in ("password", "secret", "token", "key")),
     *(rule("labelled-password", word, likely_password,
-           rf"(?i)(?<![\w-]){word}(?:[ \t]?[.·…_]{{3,40}}[ ]?:?|(?:(?<=\n{word})|(?<=\n  {word})"
+           rf"(?i)(?<![\w-]){word}(?:[ \t]?[.·…_]{{3,40}}[ ]?:?[ ]?(?:\r?\n)?|(?:(?<=\n{word})"
+           rf"|(?<=\n  {word})"
            rf"|(?<=\n    {word})|(?<=\n\t{word}))[ \t]{{2,40}})[ \t]{{0,4}}"
            r"(?P<secret>[^\s\"'`<>]{5,100})(?=[ \t]{0,8}(?:\r?\n|$))",
            f"Login\n  {word} ....: {FILL[:12]}")
@@ -253,7 +260,10 @@ APART: tuple[AnchoredRule, ...] = (
     rule("named-secret", "cookie", mixed_password,
          r"(?i)(?:(?<=release_)|(?<=erlang_)|(?<=erlang\.)|(?<=erl_))cookie[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
          r"(?P<secret>[^\s\"'$]{8,255})", "RELEASE_COOKIE=" + FILL[:20]),
-    *(rule("login-password", f"{end}=", likely_password,
+    rule("login-password", 'login"', typed_password,
+         r"(?i)login\",\s?\"params\":\s?\[\"[^\"\n]{1,60}\",\s?\"(?P<secret>[^\"\n]{4,100})\"\]",
+         '"method":"login","params":["app","' + FILL[:12] + '"]'),
+    *(rule("login-password", f"{end}=", _is_worded,
            rf"(?i){end}={_USER}[:/%](?P<secret>[^\s\"'@/:]{{4,100}})(?=[\"'\s]|$)",
            f"HTTP_{end}=app:{FILL[:12]}")
       for end in ("auth", "basic", "credentials", "creds", "cred", "login", "_plain",
