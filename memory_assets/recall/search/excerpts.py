@@ -133,10 +133,11 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: st
     human's prompt, which is shown only if there is nothing else. `beside`, which another passage of
     the turn says, has the room that is left. `…` marks what was left out."""
     shown = _excerpt(text, query, most, prompt_length)
-    room = most - len(shown) - len(" … …")
+    begun = shown.removesuffix("…").rstrip()
+    room = most - len(begun) - len(" … …")
     if not beside or room < _LEAST_BESIDE:
         return shown
-    return f"{shown.removesuffix('…')} … {_cut(beside, room)}…"
+    return f"{begun} … {_cut(beside, room)}…"
 
 
 def _excerpt(text: str, query: str, most: int, prompt_length: int) -> str:
