@@ -11,7 +11,15 @@ from itertools import pairwise
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, names, shorten, unescaped
+from memory_assets.session_analysis.phrases import (
+    EMPTY,
+    Phrase,
+    closed,
+    has_no_blanks,
+    names,
+    shorten,
+    unescaped,
+)
 from memory_assets.session_analysis.sentences import Sentence, sentences
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.writing_systems import UNSPACED, pieces
@@ -96,7 +104,7 @@ class Said:
     plain: str
     """The text as the patterns expect it: straight apostrophes."""
     place: int
-    """How many sentences of its message stand before it."""
+    """How many sentences of its message that say something stand before it."""
 
 
 def all_said(turns: Sequence[Turn]) -> list[Said]:
@@ -112,9 +120,11 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
                 continue
             where = record, place, at >= closing_from, place == last, changed, recap
             told = sentences(_told_in_json(record.text))[:_SENTENCES_OF_A_MESSAGE]
-            for number, sentence in enumerate(told):
+            number = 0
+            for sentence in told:
                 text = sentence.text.sub(_OPENING, "")
                 said.append(Said(sentence, *where, text, text.replace("’", "'"), number))
+                number += len(text) >= SHORTEST or has_no_blanks(text)
     return said
 
 
@@ -166,10 +176,11 @@ def choose(
     scored = [entry for entry in scored if entry[0] >= threshold]
     scored.sort(key=lambda entry: (-entry[0], entry[1]))
     if again:
-        better: Counter[int] = Counter()
+        better: Counter[tuple[object, ...]] = Counter()
         for at, (worth, place, one) in enumerate(scored):
-            scored[at] = worth - again * better[one.turn], place, one
-            better[one.turn] += 1
+            turn, part = (one.turn,), (one.turn, one.sentence.heading, one.sentence.lead)
+            scored[at] = worth - again * (better[turn] + better[part] / 2), place, one
+            better.update((turn, part))
         scored.sort(key=lambda entry: (-entry[0], entry[1]))
     chosen: list[tuple[int, RedactedText]] = []
     vocabularies = [vocabulary_of(text) for text in beside]
@@ -229,9 +240,22 @@ def fitting(one: Said) -> Said:
     enough."""
     if len(one.text) <= LONGEST:
         return one
-    ends = [end.start() for end in _CLAUSE_END.finditer(one.text, _SHORTEST_LEAD, _LONG_CLAUSES)]
-    ends = [end for end in ends if one.text.count("(", 0, end) == one.text.count(")", 0, end)]
-    return _as(one, one.text.cut(0, ends[-1])) if ends else one
+    clauses = _clauses(one.text, _LONG_CLAUSES)
+    return _as(one, clauses) if clauses else one
+
+
+def shortened(text: RedactedText, limit: int) -> RedactedText:
+    """Return a sentence that fits, else its first clauses that do, else as many words."""
+    if len(text) <= limit:
+        return text
+    clauses = _clauses(text, limit - 1)
+    return closed(clauses) if clauses else shorten(text, limit)
+
+
+def _clauses(text: RedactedText, limit: int) -> RedactedText:
+    ends = [end.start() for end in _CLAUSE_END.finditer(text, _SHORTEST_LEAD, limit)]
+    ends = [end for end in ends if text.count("(", 0, end) == text.count(")", 0, end)]
+    return text.cut(0, ends[-1]) if ends else EMPTY
 
 
 def _as(one: Said, text: RedactedText) -> Said:

@@ -48,14 +48,15 @@ class ExtractiveSummarizer:
         started, ended = min(times, default=None), max(times, default=None)
         done = outcomes.completed(session, said, files)
         left = outcomes.next_steps(session, said)
+        learned = findings.learned(session, said, [done, left])
         fields = {
             "title": prompts.title(session),
             "request": prompts.request(session),
             "investigated": findings.investigated(session, files),
-            "learned": findings.learned(session, said, done),
+            "learned": learned,
             "completed": done,
             "next_steps": left,
-            "notes": outcomes.notes(session, said, left),
+            "notes": outcomes.notes(session, said, [left, learned]),
         }
         open_errors = [error.text for error in met if error.outcome not in ENDED]
         text = _text(fields, distinct(base_name(path) for path in files.modified), open_errors)

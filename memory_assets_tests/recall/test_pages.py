@@ -193,12 +193,6 @@ def test_pages_are_for_our_own_names_and_pages(
     assert client.get("/", headers=headers).status_code == status
 
 
-def test_the_api_is_where_it_was(client: TestClient) -> None:
-    """Beside the pages, in JSON."""
-    assert client.get("/search", params={"q": "lighthouse"}).json()["hits"]
-    assert client.post("/").status_code == 405
-
-
 def test_a_file_of_the_pages_is_kept_under_the_hash_of_its_content(client: TestClient) -> None:
     """Others than those are not there."""
     for name in rendering.STATIC:

@@ -249,6 +249,7 @@ def test_a_report_that_leads_in_a_list_was_done(script: Make) -> None:
         ("The problem is almost certainly that two harbours share one reader.", ""),
         ("## Changes\n\n- `lamp.py` asks the bell, so the gate is never lit twice.", ""),
         ("The fix is a one-line change in lamp.py because the wick was wet.", ""),
+        ("Bottom line: the lamp and the bell share one wire.", "Bottom line: the lamp and"),
     ],
 )
 def test_what_is_called_a_problem_is_learned(script: Make, said: str, learned: str) -> None:
@@ -319,6 +320,9 @@ def test_a_no_is_told_only_if_no_later_turn_changes_anything(
         ),
         ("28 ships moved to the other harbour.", "28 ships moved to the other harbour."),
         ("Cleared from the harbour by the tide.", "Changed gate.py."),
+        ("Done. The gate now auto-opens for each ship.", "The gate now auto-opens"),
+        ("I wrote that the lamp of the tower burns oil.", "Changed gate.py."),
+        ("**`gate.py`** — two bolts, a hinge and a lock:\n- one", "gate.py — two bolts, a hinge"),
         ("Checks if a lamp is installed and lit.", "Changed gate.py."),
         (
             "**New files:**\n- `lamp.py` - the wick, and who may light it\n- `a.py`",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _LINES = 3
-_OF_THE_FIRST_HITS, _OF_LATER_HITS = (6, _LINES, _LINES), 2
+_OF_THE_FIRST_HITS, _OF_LATER_HITS = (7, _LINES, 2), 2
 """Lines of text: the first hit mostly answers (docs/retrieval.md, "Excerpts")."""
 """Most lines of a hit's text: ten hits fit two screens of 24 lines."""
 _INDENT = "   "

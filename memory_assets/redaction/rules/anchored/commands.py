@@ -91,7 +91,8 @@ _BY_PROGRAM = (
     ("ldappasswd", r"ldappasswd", r"-[as] ", "ldappasswd -s "),
     ("rclone", r"rclone", "obscure ", "rclone obscure "),
     ("ansible-vault", r"ansible-vault", "encrypt_string ", "ansible-vault encrypt_string "),
-    ("htpasswd", r"htpasswd(?: -\w{0,6}b\w{0,6})(?: [^\s-]\S{0,80}){2}", "",
+    ("htpasswd", r"htpasswd(?= [^|;&\n]{0,24}-\w{0,6}b)(?: -\w{1,6}(?: \d{1,2})?){1,4}"
+     r"(?:(?<=n\w)|(?<=n)|(?: [^\s-]\S{0,80}))(?: [^\s-]\S{0,80})", "",
      "htpasswd -b users app "),
     ("nmcli", r"nmcli", r"(?:password|wifi-sec\.psk|wep-key0) ", "nmcli password "),
     ("http", r"https?", r"(?:-a|--auth)[ =][^\s:@/]{1,60}:", "http -a app:"),
@@ -158,8 +159,8 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "password-file=<(", typed_password,
          rf"password-file=<\((?:echo|printf)(?: -n)? {_SECRET}",
          "--password-file=<(echo " + FILL[:12] + ")"),
-    rule("command-secret", "assword:", typed_password,
-         r"(?i)assword:\*?\\?[\"'}]{1,2};?\s{1,12}(?:\{\s{1,12})?(?:exp_)?send(?: --)? \\?[\"']"
+    rule("command-secret", "assw", typed_password,
+         r"(?i)assw(?:or)?d:?[*?\\\"'}]{1,4};?\s{1,12}(?:\{\s{1,12})?(?:exp_)?send(?: --)? \\?[\"']"
          r"(?P<secret>[^\"'\\\n]{4,100})", 'expect "assword:"; send "' + FILL[:12] + '\\r"'),
     *POSITIONS,
     rule("command-secret", "secrets set ", typed_password, r"secrets set [\w.-]{1,60}=" + _ARGUMENT,

@@ -160,7 +160,7 @@ FILES: tuple[AnchoredRule, ...] = (
          r"(?i)turns?:[^\s:@/\"'`]{1,80}:(?P<secret>[^\s:@\"'`]{6,100})@(?=\w)",
          "turn:app:" + FILL[:12] + "@turn.example.com:3478"),
     rule("odbc-password", "={", _is_braced,
-         r"(?i)(?<=pwd|ord)=\{(?P<secret>[^{}\n\"']{4,100})\}(?=[;\"'\s]|$)",
+         r"(?i)(?<=pwd|ord)=\{(?P<secret>(?:[^{}\n\"']|\}\}){4,100})\}(?=[;\"'\s]|$)",
          "PWD={" + FILL[:9] + ";7!};"),
     rule("git-credential", "username=", typed_password,
          r"(?i)username=\S{1,80}\r?\npassword=(?P<secret>\S{4,200})(?=\s|$)",

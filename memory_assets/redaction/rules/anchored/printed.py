@@ -9,6 +9,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     AnchoredRule,
     any_value,
+    drawn_value,
     likely_password,
     login_password,
     quoted_password,
@@ -53,7 +54,7 @@ PRINTED: tuple[AnchoredRule, ...] = (
          r"(?<=[$>#] )cat [\w./~-]{0,60}pass(?:w(?:or)?d)?s?(?:\.\w{1,6})?\r?\n"
          r"(?P<secret>[^\s<\"']{5,100})(?=\r?\n|$)", f"$ cat pass.txt\n{FILL[:12]}\n"),
     *(rule("printed-secret", anchor, _is_printed,
-           rf"(?:(?<=[$>#] )|(?<=sudo )){pattern}[^\n|&;>]{{0,160}}"
+           rf"(?:(?<=[$>#] )|(?<=sudo )|(?<![^\n])){pattern}[^\n|&;>]{{0,160}}"
            r"(?:\| ?base64 (?:-d|-D|--decode))?\r?\n"
            r"(?P<secret>[^\s<$\[{\"'][^\s\"']{5,400})(?=\r?\n|$)",
            f"$ {sample}\nharborwalnut\n")
@@ -76,7 +77,13 @@ PRINTED: tuple[AnchoredRule, ...] = (
            r"(?:Out ?\[\d{1,4}\]: )?[\"'](?P<secret>[^\"'\n]{4,400})[\"'](?=\r?\n|$)",
            f"{sample}settings.SECRET_KEY\n'{FILL[:20]}'")
       for anchor, before, sample in ((">>> ", ">>> ", ">>> "), ("irb> ", "irb> ", "irb> "),
+                                     ("(pdb) ", r"\(pdb\) ", "(Pdb) p "),
+                                     ("ipdb> ", "ipdb> ", "ipdb> "),
                                      ("in [", r"in \[\d{1,4}\]: ", "In [1]: "))),
+    *(rule("printed-secret", word, drawn_value,
+           rf"(?i)(?<=[\w.-]){word}[\"'\])}}]{{0,3}}\r?\n[\"'](?P<secret>[^\s\"']{{16,400}})[\"'](?=\r?\n|$)",
+           f"$ cli get --query app.{word}\n'{FILL[:24]}'\n")
+      for word in ("secret", "token", "key")),
     *(rule("set-password", anchor, _is_typed,
            rf"(?i)(?<![a-z]){word}(?: (?:field|(?:text)?box|input))?[\"'\]/][\"'\])/i\s]{{0,8}}"
            rf"(?:\.{_WRITES}{_OF_EVENT}"

@@ -20,6 +20,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     strong_value,
 )
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.phrases import is_line_of_words
 from memory_assets.redaction.rules.wordlist import words
 
 _END = r"(?=[.,;:!?)\]]{0,2}(?:[\s\"'`]|$))"
@@ -228,6 +229,11 @@ SPOKEN: tuple[AnchoredRule, ...] = (
     rule("host-login", "register ", mixed_password,
          r"(?i)register (?:=> ?)?[\w.+-]{1,60}:(?P<secret>[^\s:@\"'<>]{4,64})@(?=[\w\[])",
          "register => app:" + FILL[:12] + "@pbx.example.com"),
+    *(rule("spoken-password", word, is_line_of_words,
+           rf"(?i)(?<![a-z]){word}[ ]?=[ ]?(?P<secret>[^\s\"'$][^\n\"'$=]{{6,62}}?)[ \t]*(?=\r?\n"
+           rf"|$)",
+           f"{word}=ocean zebra vault 77")
+      for word in ("password", "passphrase", "psk")),
     rule("wifi-key", "wifi:", any_value,
          r"(?i)wifi:(?:[a-oq-z]:[^;\n]{0,80};){0,4}p:\"?(?P<secret>[^;\n\"]{4,63})\"?;",
          "WIFI:T:WPA;S:home;P:" + FILL[:12] + ";;"),
@@ -332,6 +338,9 @@ SPOKEN: tuple[AnchoredRule, ...] = (
                    "mfa code", "authenticator code", "login code", "your code", "puk",
                    "passcode", "door code", "gate code", "alarm code", "unlock code", "unlock_pin",
                    "access code", "security code", "keypad code", "safe code", "pin code")),
+    rule("pin", "pin", _is_pin,
+         rf"(?:(?<=[a-z])Pin[\"']?[ ]?[:=][ ]?[\"']?(?=\d{{5}})"
+         rf"|(?<=[A-Z] )PIN\n[>›] )[\"']?{_NUMBER}", "cardPin=902104"),
     rule("pin", "pin", _is_pin,
          rf"(?i)(?<![\w-])pin(?:[ ][a-z'’-]{{1,16}}){{1,6}} (?:is|was|ist|war|est|es) "
          rf"[\"'`]?{_NUMBER}", "the PIN for the card is 902104"),

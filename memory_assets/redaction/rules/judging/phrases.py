@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import IntEnum
 
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.wordlist import word_set
@@ -34,18 +35,19 @@ _SAID = word_set(
     " there"
     " these they thing things this those three through time times to today together token tokens"
     " too"
-    " tried true twice two type typed under unique unknown unless unset until up upper used user"
-    " username users using usual valid value values very wanted was way weak well were what"
+    " tried true twice two type typed under unique unknown unless unlock unset until up upper used"
+    " user username users using usual valid value values very wanted was way weak well were what"
     " whatever"
     " when where whether which while who whole whose why will with within without word words work"
     " sorry works would write wrong yes yet you your zero abgelaufen falsch richtig leer"
     " gleich nicht"
-    " vac?o incorrecto"
+    " vac?o incorrecto passwort kennwort contraseña senha wachtwoord heslo geslo passord lösenord"
+    " anmelden siehe ändern"
 )
 """Words of sentences, labels and messages about passwords. Ends of words stand in `_FORM`."""
 _FORM = re.compile(
     r"(?i)\w+(?:ed|ing|ly|tion|tions|able|ible|ment|ments|ness|ity|ized|ise|ize|ies|ive|ous|less"
-    r"|ful|ance|ence|ency|ates|ert|isch|lich)"
+    r"|ful|\w\wance|\w\wence|ency|ates|ert|isch|lich)"
 )
 """Forms of words that describe what a password is or does."""
 _TECHNICAL = word_set(
@@ -73,23 +75,47 @@ _JOINING = word_set(
     " which while who why will with without would you your der die das und ist nicht im am zu"
     " mit von aus bei siehe le la les"
     " et est pas dans chez pour avec sur du des por para con del see ask"
-    " el los y no es"
+    " el los y no es muss sein haben wird werden kann darf soll mindestens bitte alle auch nur"
+    " man sie"
+    " wir ich sich dem den ein eine einen"
 )
 """Words that no passphrase has, if a sentence goes on."""
-_WORD = re.compile(r"[^\W\d_]{2,14}\d{0,4}")
+_FUNCTION = word_set(
+    "dem den ein eine einer einem man kein keine wird werden muss darf soll bitte hier dort auch"
+    " sehr nur so wie was wo wer mein meine dein ihr ihre sein seine alle dann doch schon noch mehr"
+    " als à un une mon ma mes ton son ses au aux ce cette doit peut sera fait plus tout que qui se ne"
+    " una mi tu su sus este esta hay debe puede ser muy son fue como cuando donde lo"
+    " di il gli uno della del nel sul al mio tuo suo deve essere che non"
+    " o os um uma do da dos das no na seu sua tem deve em mesmo"
+)
+"""Further words of sentences, in other languages."""
+_PHRASE = re.compile(r"[\w'’-]{1,18}(?:[ ][\w'’-]{1,18}){1,8}")
+_PHRASE_ENDS = re.compile(r"[\"'`”»*)]{0,2}(?:[.,;:!?)](?:\s|$)|\s*$|[ ]?\n|[ ][-–—(])")
+_QUOTE_ENDS = re.compile(r"[\"'`”»]")
+_NUMBERED_WORD = re.compile(r"(?=.*\d)(?=.*[^\W\d])\w{3,}")
 _LONGEST = 9
 _SHORTEST_WORD = 5
 
 
 def is_said(word: str) -> bool:
     """Return True if `word` is one that sentences and labels about passwords are made of."""
+    return is_listed(word) or _FORM.fullmatch(word) is not None
+
+
+def is_listed(word: str) -> bool:
+    """Return True if `word` itself is one of these, and not only by its ending."""
     word = word.lower().removesuffix("'s")
     return (
         word in _SAID
-        or _FORM.fullmatch(word) is not None
         or (len(word) > 3 and values.is_placeholder(word))
         or word in values.CODE_WORDS
     )
+
+
+def is_told_of(word: str) -> bool:
+    """Return True if `word`, a part of a value, is one of these; with a capital, which a password
+    has for its own sake, its ending says nothing."""
+    return is_listed(word) if word[:1].isupper() else is_said(word)
 
 
 def is_technical(value: str) -> bool:
@@ -101,18 +127,39 @@ def is_technical(value: str) -> bool:
     return _LETTERS.match(value) is not None and _TECHNICAL.issuperset([first.lower(), *words])
 
 
-def phrase_length(text: str, least: int) -> int:
-    """Return how many characters of `text`, words with one blank between them, are a passphrase
-    from its beginning: `least` words or more that no sentence about passwords is made of; else
-    0."""
-    length = count = said = 0
-    for word in text.split(" "):
-        if count == _LONGEST or _WORD.fullmatch(word) is None or word.lower() in _JOINING:
+def phrase_length(text: str, start: int, *, quoted: bool, phrasal: bool, sure: bool) -> int:
+    """Return the length of the passphrase that begins at `start`, behind what gives it: words with
+    one blank between them that no sentence about passwords is made of; else 0. Behind a `phrasal`
+    word, one for passphrases, the words of any saying are one, up to the end of the clause;
+    if the word is not `sure` to mean one, only words that sentences seldom have."""
+    run = _PHRASE.match(text, start, start + 120)
+    if run is None:
+        return 0
+    words = run.group().split(" ")
+    whole = (_QUOTE_ENDS if quoted else _PHRASE_ENDS).match(text, run.end()) is not None
+    joining = [_is_function(word) for word in words]
+    said = sum(map(is_told_of, words))
+    telling = len(words) - said - sum(joining)
+    if whole and not joining[0] and len(words) <= _LONGEST:
+        if len(words) > 2 and (
+            5 * telling >= (2 if quoted else 3 if sure else 5) * len(words)
+            if phrasal
+            else quoted and not any(joining) and 4 * said <= len(words)
+        ):
+            return len(run.group())
+        if phrasal and telling == len(words) and any(map(_NUMBERED_WORD.fullmatch, words)):
+            return len(run.group())
+    for count, word in enumerate(words):
+        if joining[count] or not word[0].isalpha():
+            words = words[:count]
             break
-        length += len(word) + (count > 0)
-        count += 1
-        said += is_said(word)
-    return length if count >= least and 4 * said <= count else 0
+    if len(words) < 4 or 4 * sum(map(is_said, words)) > len(words):
+        return 0
+    return len(" ".join(words))
+
+
+def _is_function(word: str) -> bool:
+    return word.lower() in _JOINING or word.lower() in _FUNCTION
 
 
 def is_one_word(value: str) -> bool:
@@ -134,6 +181,7 @@ _MIXED = re.compile(
     r"|debian|ipv|iso|id_|ed\d|secp|pkcs|lib|win|log4|k8s|i18n|h26|mp[34]|s3|ec2|line|page|step|port))"
     r"(?=.*\d)(?=(?:.*?[^\W\d_]){4})[^\W\d_][^\s/:\\|=<>(){}\[\]\"'`,;]{5,39}"
 )
+_LINE_PIECE = re.compile(r"[^\W_]{1,16}[!?]?")
 _LEET = re.compile(r"[^\W\d_]\d[^\W\d_]")
 
 
@@ -150,9 +198,36 @@ def is_words(value: str) -> bool:
         and all(map(_PIECE.fullmatch, pieces))
         and not values.is_placeholder(value)
         and not values.is_reference(value)
-        and not is_said(letters[-1])
-        and not all(map(is_technical, letters))
-        and not (value.islower() and values.STAND_IN_WORDS.intersection(letters))
+        and not (
+            is_said(letters[-1]) and (len(letters) < 3 or letters[-1] in values.STAND_IN_WORDS)
+        )
+        and any(map(_is_own_word, letters))
+        and 4 * sum(map(_is_own_word, letters)) >= len(letters)
+        and not ("/" in value and not values.has_digit(value))
+        and not (
+            value.islower()
+            and values.STAND_IN_WORDS.intersection(piece.removesuffix("s") for piece in letters)
+        )
+    )
+
+
+def _is_own_word(piece: str) -> bool:
+    """Return True if `piece` is a word of which sentences, labels and code seldom are made."""
+    word = piece.rstrip("0123456789")
+    return len(word) > 2 and not is_said(word) and not is_technical(word)
+
+
+def is_line_of_words(value: str) -> bool:
+    """Return True if `value`, all that is on a line behind a name for passwords, is a passphrase:
+    a few words and numbers, of which half or more are nobody's message."""
+    pieces = value.split(" ")
+    own = sum(map(_is_own_word, pieces))
+    return (
+        1 < len(pieces) <= _LONGEST
+        and all(map(_LINE_PIECE.fullmatch, pieces))
+        and 2 * own >= len(pieces)
+        and (own > 1 or values.has_digit(value))
+        and not values.STAND_IN_WORDS.intersection(map(str.lower, pieces))
     )
 
 
@@ -169,3 +244,90 @@ def is_mixture(value: str) -> bool:
         and not is_said(value.rstrip("0123456789!?.,-_"))
         and (value.lower() != value or value.isalnum() or _LEET.search(value) is not None)
     )
+
+
+class Look(IntEnum):
+    """How much a value in a sentence looks like a password that somebody chose."""
+
+    NONE = 0
+    WORDS = 1
+    """Words joined by signs, or in one: names of all kinds, too."""
+    MIXTURE = 2
+    """Letters and digits: few names."""
+    CHOSEN = 3
+    """A form that names as good as never have."""
+
+
+_LETTER_RUN = re.compile(r"[^\W\d_]+")
+_STRANGE = re.compile(r"\w[!#$%^*+~&?@]+(?:\w|$)")
+_CAPITAL = re.compile(r"[A-ZÄÖÜ][a-zäöüßé]{2,}")
+_COUNTED = word_set(
+    "build chapter customer exercise figure group item milestone module node option phase"
+    " question room"
+    " row runner sample scenario section server sprint step table task variant version web worker"
+    " host"
+    " ctrl alt shift cmd meta level page part client customer appendix issue ticket case box team"
+    " layer stage quarter week"
+)
+"""Words that a number follows."""
+_NO_VALUE = re.compile(
+    r"(?i)\.[a-z]{1,5}(?::\d+)*$|^[./~@#-]|://|^\d|:$|@[\w-]+\.|^[^\W\d_]{1,4}[-_.]?\d{1,3}$|\\|\.\.|^v?\d+\."
+)
+
+
+def look_of(value: str) -> Look:
+    """Return how much `value`, in a sentence about a password, looks like one."""
+    runs = _LETTER_RUN.findall(value)
+    words = [run for run in runs if len(run) > 1]
+    if (
+        len(value) < 5
+        or not words
+        or values.is_hex(value)
+        or values.is_uuid(value)
+        or values.is_placeholder(value)
+        or values.is_reference(value)
+        or _NO_VALUE.search(value) is not None
+    ):
+        return Look.NONE
+    lower = [part.lower() for word in words for part in _HUMPS.findall(word)]
+    known = [
+        is_said(part) or part in _COUNTED or part in _TECHNICAL for part in lower if len(part) > 2
+    ]
+    leet = (_LEET.search(value) is not None and value.lower() != value) or _LEET_WORD.search(value)
+    digits = sum(map(str.isdigit, value))
+    strange = _STRANGE.search(value) is not None
+    joined = any(sign in value for sign in "-_.")
+    capital = _CAPITAL.search(value) is not None
+    if all(known) and not values.is_chosen(value):
+        dated = capital and joined and digits > 1 and len(words) > 1
+        return Look.MIXTURE if dated else Look.NONE
+    if is_technical(value) or _MIXED_NOT.match(value) or _OF_CODE.search(value):
+        return Look.NONE
+    if not digits:
+        if strange and len(words) > 1:
+            return Look.CHOSEN if capital else Look.MIXTURE
+        return Look.WORDS if is_words(value) or values.is_joined(value) else Look.NONE
+    if value.isupper() and not strange:
+        return Look.WORDS if "-" in value else Look.NONE
+    if values.is_identifier_of_something(value) and not leet:
+        return Look.NONE
+    if strange or (leet and not any(known)) or not value.isascii():
+        return Look.CHOSEN
+    if capital and not any(known) and (joined or digits > 1 or len(words[0]) > 5):
+        return Look.CHOSEN
+    if not joined and not any(known) and digits > 2:
+        return Look.CHOSEN
+    return Look.MIXTURE
+
+
+_HUMPS = re.compile(r"[^\W\d_a-zäöüß]?[a-zäöüßàáâéèêëíîïñóôúûç]+|[^\W\d_]+")
+_LEET_WORD = re.compile(r"[a-z]\d[a-z]{2,}|[a-z]{2,}\d[a-z]")
+_OF_CODE = re.compile(
+    r"^(?:self|this|cls|opts|options|cfg|config|os|sys|app|ctx|req|res|env|args|props|data)[.?]"
+    r"|[a-z][A-Z]\w*\.\w|\w\.\w*(?:_|[a-z][A-Z])"
+)
+_MIXED_NOT = re.compile(
+    r"(?i)(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|oauth|aes|rsa|http|latin|x\d|v\d|python|node|windows"
+    r"|ubuntu|debian|ipv|iso|id_|ed\d|secp|pkcs|lib|win\d|log4|k8s|i18n|l10n|h26|mp[34]|s3|ec2|arm\d|web\d|wpa\d|wep\d|risc"
+    r"|ascii|x509)"
+)

@@ -1,8 +1,10 @@
-"""Passwords that sentences tell: a word for passwords or for logging in, and, a clause or two
-later, the value behind a word that gives it (`it is now X`, `lets me in with X`, `answer X`).
+"""Passwords that sentences tell: a word for passwords or for logging in, and a value beside it.
 
-For the engine: `find_told` is asked at every match of `passwords.KEYWORDS` and `KEYWORDS` and looks
-at `REACH` characters after it.
+One judgement for all sentences. A value is a password if three marks add up: how much the word says
+of passwords (`_CUE`), how strongly the sentence gives the value (`_LINK` and what follows it), and
+how much the value looks chosen (`judging/chosen.py`). For the engine: `find_told` is asked at every
+match of `passwords.KEYWORDS` and `KEYWORDS`; it looks at `REACH` characters after it and `BACK`
+before.
 """
 
 from __future__ import annotations
@@ -10,130 +12,331 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.anchored.rule import likely_password
-from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.chosen import CERTAIN, LIKELY, UNUSUAL, WORD, shape
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
-from memory_assets.redaction.rules.judging.phrases import (
-    is_mixture,
-    is_one_word,
-    is_said,
-    is_technical,
-    is_words,
-    phrase_length,
-)
+from memory_assets.redaction.rules.judging.phrases import phrase_length
 from memory_assets.redaction.rules.wordlist import word_set
 
 REACH = 180
+BACK = 100
 KEYWORDS = tuple(
     word.encode()
     for word in (
         "pass phrase", "unlock phrase", "unlock code", "code secret", "logged in", "log in",
         "sign in", "signed in", "get in", "me in", "you in", "sudo", "wifi", "wi-fi",
         "root account", "one secret", "the secret", "three words", "four words", "five words",
-        "six words", "the pass ",
+        "six words", "the pass ", "db pass ", "shared secret", "sign on", "nutzer ", "unlock",
+        "opens with", "user ", "palavra-passe", "pin", "puk ", "luks", "keepass", "basic auth",
+        "door code", "alarm code", "gate code", "access code", "safe code", "combination",
+        "recovery key", "digo d", "codice ",
     )
 )  # fmt: skip
 """Lower-case words, besides those of `passwords.py`, after which a password is told."""
-_STRONG = re.compile(
-    r"(?i)(?:pas+[wcp]|(?:the )?pass(?=[ ])|kennwort|contrase|wachtwoord|senha|mots? de passe"
-    r"|mdp|has.o|heslo|l.senord|pwd?\b"
-    r"|unlock|code secret|(?:one|the) secret|(?:three|four|five|six) words)[^\W_]*(?![\w(\[/%-]"
-    r"|\.\w|::)"
+FOREIGN = (
+    "密钥|токен|ключ|пароль|пароля|парола|密码|密碼|口令|パスワード|暗証番号|비밀번호|암호|סיסמה"
 )
-"""Words for passwords. Others say that somebody logs in."""
-_WEAK = re.compile(f"(?i)(?:{'|'.join(word.decode() for word in KEYWORDS)})(?![a-z])")
-_LETS_IN = re.compile(r"(?i)(?:me|you|get) in|root account|wi-?fi")
-"""Words for passwords behind which stands a secret alone; behind others a user or a program may."""
+"""Words for passwords without a letter of ASCII."""
+_CUE = re.compile(
+    r"(?i)(?P<strong>(?:pas+[wcp]|pass?(?:o|wo)r|kennwort|contrase|wachtwoord|senha"
+    r"|mots? de passe|mdp\b|has.o\b|heslo|l.senord|pwd?\b|parola d.ordine|palavra-passe"
+    r"|unlock phrase|pass phrase|(?:three|four|five|six) words)[a-zà-ÿ]*|(?:the|db) pass(?=[ ])"
+    rf"|(?!暗証|密钥|токен|ключ)(?:{FOREIGN}))"
+    r"|(?P<number>暗証番号|pin(?:[- ]?code)?(?![a-z\d])|puk(?![a-z\d])"
+    r"|(?:door|alarm|gate|access|safe) code|combination|recovery key"
+    r"|c?.?digo d[aoe]|codice (?:d\w+ |pin))"
+    r"|(?P<medium>(?:unlock code|code secret|(?:one|the|shared) secret|zugangsdaten|creds?"
+    r"|basic auth|credentials|logins?|sudo|wi-?fi|root account|opens with|unlock(?:s|ed)?|clave|parola"
+    r"|luks|keepass)(?![a-z])|密钥|токен|ключ)"
+    r"|(?P<weak>(?:log(?:ged)?.in(?: as)?|sign(?:ed)? (?:in|on)|(?:get|me|you) in|nutzer|user)"
+    r"(?![a-z]))"
+)
+_PHRASAL = re.compile(r"(?i)pas+ ?phr|unlock|luks|keepass|code secret|\w+ words|opens")
+_NAMED_ON = re.compile(r"[A-Za-z0-9_(\[/%-]|\.\w|::")
+"""What follows where a word for passwords is a part of a name."""
 _NEXT = re.compile(r"[ ]([a-z]{4,})(?=:|[ ](?:is|are|was|uses?)\b)")
 _ABOUT = word_set("rule rules backend driver strategy engine protocol requirements scheme library")
 """Words behind one for passwords, besides those that end names, which make it that of a thing."""
 _GIVING = word_set("change changed reset code line lines entry down")
-_LINK = re.compile(
-    r"(?i)(?:(?<![\w-])(?:is|was|are|be|becomes|became|lautet|ist|war|hei(?:ß|ss)t|est|es|è|é|reads|wants"
-    r"|takes|expects|answer(?:s|ed)?|type|enter|give it|use|try|with|mit|avec|con|to|c['’]est"
-    r"|it['’]s|that['’]s"
-    r"|words)(?:[ ](?:now|still|again|currently|just|jetzt|noch|the word|the words|with|set to"
-    r"|changed to"
-    r"|simply|probably))?(?::|(?=[ \r\n]))|(?P<sign>:|=|->|→|=>)|(?<=\w )(?=\([^()\n]{5,80}\)))"
-    r"[ \t]*(?:\r?\n[ \t>]*)?[\"'`“«(*]{0,3}"
+_NEEDED = {"strong": 5, "number": 5, "medium": 6, "weak": 7}
+"""The sum of position and shape from which on a value is a password, by the word it stands by."""
+
+_NOW = (
+    r"(?:[ ](?:now|still|again|currently|just|also|always|actually|simply|probably|only|really"
+    r"|something like|jetzt|noch|momentan|derzeit|immer|wieder|wie immer|ahora|ora|invece|toujours"
+    r"|maintenant|the words?|set to|changed to|reset to)){0,3}"
 )
+_IS = (
+    r"(?:is|was|are|be|been|becomes?|became|remains|stays|equals|reads|ist|war|bleibt|lautet"
+    r"|hei(?:ß|ss)t|est|es|era|è|é|jest|je|it['’]s|(?<=[.,;!?(-] )its|that['’]?s|c['’]est"
+    r"|pw['’]?s|password['’]s)"
+)
+_GIVES = (
+    r"(?:wants|takes|expects|needs|requires|answer(?:s|ed)?|type|typed|enter(?:ed)?|give it"
+    r"|use|used|using|try|tried|took|chose|picked|say|supply|provide|paste|put|words?|using the word"
+    r"|still|now|noch|default(?:s|ed)? to|falls? back to)"
+)
+_LINK = re.compile(
+    rf"(?i)(?:(?<![\w-])(?:(?P<verb>(?:(?P<is>{_IS})|{_GIVES}){_NOW})|(?P<by>with|mit|avec|con|com)"
+    rf"|(?P<to>to|auf|a|à|zu|into|en){_NOW})(?::|(?=[ \r\n]))"
+    r"|(?P<sign>:|=|->|→|=>|[：是为為は는은]|~>)|(?P<asked>\?)|(?P<comma>,)(?=[ ](?!it['’s ]|that))"
+    r"|(?<=\w )(?=\([^()\n]{5,80}\))"
+    r"|(?<=\w)(?=[ ][\"'`“«]))"
+    r"[ \t]*(?:\r?\n[ \t>]*)?(?:(?:it['’]?s|that['’]?s|it is|its)[ ])?(?P<quote>[\"'`“«(*]{0,3})"
+)
+_CHANGES = re.compile(
+    r"(?i)\b(?:set|chang|reset|rotat|updat|switch|mov|ge?setzt|änder|geänder|cambi|mud|impost|remis"
+    r"|mis|chang|modifi)\w*"
+)
+_UNSPACED = r"\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _TOKEN = re.compile(
-    r"[^\s\"'`<>(){}\[\]|“”«»、。，]{5,60}+"
+    rf"[^\s\"'`<>(){{}}\[\]|:“”«»→–—{_UNSPACED}]{{5,60}}+"
     r"(?![(\[]|[\"'`<]\w|[ ](?:credentials?|accounts?|auth\w*)\b)"
 )
-_APART = re.compile(r"(?<=[\s\"'`“«*])" + _TOKEN.pattern + r"(?=[\s\"'`”»*]|$)")
-_CERTAIN = re.compile(r"[a-z]\d[a-z]|[A-Z][a-zäöüé]{3,}\d|\d[A-Z][a-z]|[a-z]{4}\d{2,}[!?.]?$")
-"""Forms that names in sentences seldom have."""
-_WORDS = re.compile(r"[^\W\d_]{2,14}\d{0,4}(?: [^\W\d_]{2,14}\d{0,4}){1,8}")
-_ENDS = re.compile(
-    r"passw|\n[ \t]*\n|[{}<>\[\]|=]|[.!?](?=\s)(?!\s+(?:it|that|this|the new one|here|now|both"
-    r"|on)\b)",
-    re.I,
+_APART = re.compile(
+    rf"(?<![^\s\"'`“«(*/:{_UNSPACED}])(?=\S{{0,60}}?(?:\d|[^\s\w]\w|_))"
+    + _TOKEN.pattern
+    + rf"(?=[\s\"'`”»*)–—{_UNSPACED}]|$)"
+)
+"""A value that looks chosen wherever it stands."""
+_END_OF_CLAUSE = re.compile(
+    r"[.,;:!?)\"'`”»*]{0,3}(?:\s*$|[ ]?\.{2}|\s*\n|[ ](?:[-–—(]|(?:and|but|or|so|which|that"
+    r"|for|on|in|at|as|if|until|when|und|aber|oder|für|y|e|et|mais|pero|please|btw|now|then|gesetzt)\b))"
+    rf"|[.,;!?)]{{1,2}}\s|[ ]?[{_UNSPACED}]"
+)
+_PAIR = re.compile(
+    r"(?i)(?:(?<=^)|(?<=[\s:(=,]))(?:as[ ]|user(?:name)?[ :=]{1,2})?[\"'`]?[\w.@+-]{1,40}[\"'`]?"
+    r"(?:[ ]?/[ ]?|:|[ ](?:and|with|und|mit|y|e|et)[ ](?:password[ ])?)[\"'`]?"
+)
+_HARD = re.compile(r"(?i)passw|\n[ \t]*\n|[{}<\[\]|]|(?<![-=~\n])>|=(?![ >])")
+_SENTENCE = re.compile(
+    r"[.!?](?=\s)(?!\s+(?i:it|that|this|the new one|here|now|both|on|its|old|new|\S{1,20} / )\b)"
 )
 _PROSE = re.compile(r"[^\n:={}()<>\[\]|]{0,60}")
 """What may stand between a word for passwords and a sign, before the value."""
 _OF_OTHERS = re.compile(
     r"(?i)(?<![a-z])(?:users?|username|account|host|server|versions?|id|named|called|of|line|port|file"
-    r"|via|see|than|since|until|commit|branch|node|section|page|room|ticket|issue|table|database|db"
-    r"|package|install|import|ids?:?|hash|type|class|method|function|email|address|url|name|role|group|project)"
+    r"|via|than|since|until|commit|branch|node|section|page|room|ticket|issue|table|database|db"
+    r"|package|install|import|ids?:?|hash|type|class|method|function|email|address|url|name|role|group|project"
+    r"|group|team|env\w*|instance|cluster|region|zone|bucket|queue|topic|image|model)"
     r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
 )
-_IN_OTHERS = re.compile(r"(?i)\b(?:for|on|at|in|from|as|by|of|via) [\"'`]?$")
-_NUMBERED = re.compile(r"[^\W\d_]{4,20}\d{3,8}[!?]?")
-_LEET = re.compile(r"[^\W\d_][01345][a-z]{2}")
-_OTHER_THINGS = re.compile(
-    r"(?i)(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|oauth|aes|rsa|http|ed\d|ascii|x509|web\d|risc|arm\d)\w*"
+_ITS = re.compile(
+    r"(?i)[ ](?:for|of|to|on|in|at|from|für|von|vom|auf|im|de|del|della|do|da|du|para|pour|van"
+    r"|voor)[ ][^,.;:]*$"
 )
-_NOUN_GIVEN = re.compile(r"(?i)(?:is|was|ist|war|lautet|hei(?:ß|ss)t|est|es|è|é) [\"'`“«]?$")
-_NOUN = re.compile(r"[A-ZÄÖÜ][^\W\dA-Z_]{5,20}(?=[.,;!]?(?:\s*$|\n| (?:and|und|et|y)\b)|[.,;!][ ])")
-"""A word with a capital, alone behind a verb: a name, as people take for passwords."""
+_IN_OTHERS = re.compile(r"(?i)\b(?:for|on|at|in|from|as|by|of|via) [\"'`]?$")
+_AS_PASSWORD = re.compile(
+    r"(?i)[\"'`”»*]{0,2}[ ](?:(?:works|is|was|serves|works fine|counts)[ ])?"
+    r"(?:as|als|como|comme|come)[ ](?:[\w'’-]{1,14}[ ]){0,4}$"
+)
+_IS_PASSWORD = re.compile(
+    r"(?i)[\"'`”»*]{0,2}[ ](?:is|was|ist|war|es|est|è|é)[ ]"
+    r"(?:the|my|our|your|its|das|mein|la|el|le|mi|a)[ ](?:[\w.'’/-]{1,24}[ ]){0,3}$"
+)
+_PIN = re.compile(
+    r"(?:\d{6}(?:-\d{6}){7}|\d{4,8}|\d{3}[ ]\d{3}|\d{1,2}(?:-\d{1,2}){2,5})"
+    r"(?![a-zA-Z\d%#-]|[.,:]\d)#?"
+)
+_ANOTHER_PIN = re.compile(
+    r"(?:,| (?:and|y|und|et|e|or))[ ](?:\w{1,12}[ ]){0,5}(?P<number>\d{4,8})(?![\w%-]|[.,:]\d)"
+)
+_OF_CARD = re.compile(
+    r"(?i)(?:^|\b(?:the|my|your|our|his|her|a|el|la|il|le|o|die|der|den|sim|card|door)) $"
+)
+_OLD_OR_NEW = re.compile(r"(?i)\b(?:old|new|previous|former|last|alt|neu)\w? (?:\w+ )?\($")
 _INSIDE_NAMES = frozenset("_.-/$@#:&,")
 
 
+def find_foreign(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the passwords that the sentences around a word told without a letter of ASCII tell."""
+    yield from find_told(text, word.start())
+
+
 def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the passwords that the sentences after a word at `position` tell."""
+    """Yield the ranges of the passwords that the sentences around the word at `position` tell."""
+    cue = _CUE.match(text, position)
+    if cue is None or _NAMED_ON.match(text, cue.end()) is not None:
+        return
+    if _is_inside_name(text, position):
+        return
+    kind = cue.lastgroup or "weak"
+    start = cue.end()
+    if kind == "number" and not _is_number(text, cue):
+        return
+    if kind == "strong" and _is_of_thing(text, start):
+        kind = "weak"
+    end = min(start + REACH, len(text))
+    hard = _HARD.search(text, start, end)
+    end = hard.start() + (text[hard.start()] in "=") if hard else end
+    if kind == "number":
+        yield from _numbers(text, start, end)
+        return
+    if kind == "medium" and cue.group().lower().startswith("unlock"):
+        yield from _numbers(text, start, end, by=True)
+    phrasal = kind != "weak" and _PHRASAL.match(text, position) is not None
+    yield from _linked(text, start, end, kind, phrasal)
+    yield from _apart(text, position, start, end, kind)
+
+
+def _is_inside_name(text: str, position: int) -> bool:
     before = text[max(position - 1, 0) : position]
-    if before in _INSIDE_NAMES or (
-        before.isalnum() and not text[position - 1 : position + 4].isupper()
-    ):
-        return
-    end = min(position + REACH, len(text))
-    word = _STRONG.match(text, position)
-    weak = None if word else _WEAK.match(text, position)
-    if weak is not None:
-        start = weak.end()
-    elif word is not None:
-        start = word.end()
-    else:
-        return
-    if word is not None and _is_of_thing(text, start):
-        return
-    lets_in = _LETS_IN.match(text, position) is not None
-    stop = _ENDS.search(text, start, end)
-    end = stop.start() + (text[stop.start()] in "=>") if stop else end
+    if before in _INSIDE_NAMES:
+        return before != "" and not (before == "-" and text[position].isupper())
+    return (
+        before.isalnum()
+        and before.isascii()
+        and not text[position - 1 : position + 4].isupper()
+        and not text.startswith(("passwort", "kennwort", "wachtwoord"), position)
+    )
+
+
+def _is_number(text: str, cue: re.Match[str]) -> bool:
+    """Return True if the word is no verb and no part of a chip."""
+    if cue["number"].isupper() or not cue["number"].lower().startswith(("pin", "puk")):
+        return re.match(r" \d{1,2}\b", text[cue.end() : cue.end() + 5]) is None
+    return _OF_CARD.search(text, max(cue.start() - 8, 0), cue.start()) is not None
+
+
+def _numbers(text: str, start: int, end: int, *, by: bool = False) -> Iterator[tuple[int, int]]:
+    """Yield the numbers that a sentence gives as a code."""
     for link in _LINK.finditer(text, start, min(end + 4, len(text))):
         at = link.end()
-        if at > end or at >= len(text) or _OF_OTHERS.search(text[max(at - 40, 0) : at]) is not None:
+        if link["to"] or (link["by"] and not by) or _is_of_another(text, start, link):
             continue
-        if link["sign"] and _PROSE.fullmatch(text, start, link.start()) is None:
+        number = _PIN.match(text, at)
+        if number is not None and len(set(number.group())) > 2 - ("-" in number.group()):
+            yield number.span()
+            more = _ANOTHER_PIN.match(text, number.end(), end)
+            if more is not None:
+                yield more.span("number")
+
+
+def _linked(text: str, start: int, end: int, kind: str, phrasal: bool) -> Iterator[tuple[int, int]]:
+    """Yield what the word's sentence and its continuations give by a verb or a sign."""
+    for link in _LINK.finditer(text, start, min(end + 4, len(text))):
+        at = link.end()
+        if at > end or at >= len(text) or _is_of_another(text, start, link):
             continue
-        quoted = text[at - 1] in "\"'`“«("
-        words = _WORDS.match(text, at, min(at + 120, len(text))) if word else None
-        length = phrase_length(words.group(), 3 if quoted else 4) if words else 0
-        if not length and (token := _TOKEN.match(text, at, min(at + 80, len(text)))) is not None:
-            value = token.group().rstrip(".,;:!?")
-            length = len(value) if _is_password(value, word is not None, lets_in) else 0
+        place = _place(text, start, link, kind)
+        if place <= 0:
+            continue
         if (
-            not length
-            and word
-            and word[0][-6:].lower() != "secret"
-            and _NOUN_GIVEN.search(text, link.start(), at) is not None
+            (phrasal or (kind == "strong" and _ENGLISH.match(link.group())))
+            and place > 2
+            and "(" not in link["quote"]
         ):
-            noun = _NOUN.match(text, at)
-            length = len(noun.group()) if noun and is_one_word(noun.group()) else 0
-        if length:
-            yield at, at + length
-    yield from _beside(text, start, end, word is not None)
+            length = phrase_length(
+                text, at, quoted=text[at - 1] in _QUOTES, phrasal=phrasal, sure=kind == "strong"
+            )
+            if length:
+                yield at, at + length
+                continue
+        token = _TOKEN.match(text, at, min(at + 80, len(text)))
+        if token is None:
+            continue
+        value = _bare(token.group())
+        looks = shape(value)
+        if looks < LIKELY and _END_OF_CLAUSE.match(text, at + len(value)) is None:
+            continue
+        if looks == WORD and not (link["verb"] and _is_plain(value, link.group())):
+            continue
+        if looks and place + looks >= _NEEDED[kind]:
+            yield at, at + len(value)
+
+
+def _is_of_another(text: str, start: int, link: re.Match[str]) -> bool:
+    """Return True if the word right before the link has the value, and no word says that the
+    password is its."""
+    return (
+        _OF_OTHERS.search(text, max(link.end() - 40, 0), link.end()) is not None
+        and _ITS.match(text, start, link.start()) is None
+    )
+
+
+def _is_plain(value: str, verb: str) -> bool:
+    """Return True if a word of letters may be a password behind the verb: in languages whose words
+    for what a password is are not listed, only one with a capital."""
+    return not value.isalpha() or value[0].isupper() or _ENGLISH.match(verb) is not None
+
+
+_ENGLISH = re.compile(r"(?i)\W*(?:is|was|are|it['’]?s|that['’]s|words|\W)")
+
+
+def _bare(token: str) -> str:
+    """Return a token without the punctuation and emphasis after it."""
+    return token.removesuffix("**").rstrip(".,;:!?" if token[-1] not in "!?" else ".,;:?")
+
+
+def _place(text: str, start: int, link: re.Match[str], kind: str) -> int:
+    """Return how strongly a link gives what follows it."""
+    between = text[start : link.start()]
+    cost = len(_SENTENCE.findall(text, start, link.start()))
+    if link["sign"]:
+        if _PROSE.fullmatch(between) is None:
+            return 0
+        place = 3
+    elif link["verb"]:
+        near = len(between.split()) < 7 and "," not in between
+        place = 3 + (near and kind == "strong" and link["is"] is not None)
+    elif link["by"]:
+        place = (3 if kind != "strong" else 2) + (kind == "weak" and between == " ")
+    elif link["to"]:
+        place = 3 if _CHANGES.search(text, max(start - 60, 0), link.end() + 80) else 1
+    elif link["comma"]:
+        place = 1
+    else:
+        place = 3 if link["asked"] or (kind != "weak" and len(between) < 12) else 1
+        place = 3 if kind == "strong" and "(" in link["quote"] else place
+    return place + (text[link.end() - 1] in _QUOTES) - cost
+
+
+_QUOTES = frozenset("\"'`“«")
+
+
+def _apart(text: str, position: int, start: int, end: int, kind: str) -> Iterator[tuple[int, int]]:
+    """Yield the values around the word that nothing else can be, and those before it that it
+    names."""
+    line = text.rfind("\n", max(position - BACK, 0), position) + 1
+    begin = max(line, position - BACK, 0)
+    stop = _SENTENCE.search(text, start, end)
+    end = stop.start() if stop else end
+    for token in _APART.finditer(text, begin, end):
+        at = token.start()
+        if at <= position < token.end():
+            continue
+        value = _bare(token.group())
+        looks = shape(value)
+        if looks < UNUSUAL - (at < position):
+            continue
+        place = _place_apart(text, at, at + len(value), position, start, kind, looks)
+        if place and place + looks >= _NEEDED[kind]:
+            yield at, at + len(value)
+
+
+def _place_apart(
+    text: str, at: int, stop: int, position: int, start: int, kind: str, looks: int
+) -> int:
+    """Return how strongly a value is given that no verb gives."""
+    if at > start:
+        if any(pair.end() == at for pair in _PAIR.finditer(text, start, at)):
+            return 3
+        if not text[start:at].strip(" \"'`"):
+            return 3 if _END_OF_CLAUSE.match(text, stop) else 2
+    else:
+        tail = text[stop:position]
+        if not tail.strip():
+            return 0
+        if kind != "weak" and (_AS_PASSWORD.match(tail) or _IS_PASSWORD.match(tail)):
+            return 4
+        if _OLD_OR_NEW.search(text, max(at - 30, 0), at):
+            return 2
+        if looks == CERTAIN and text[at:stop].isalnum():
+            return 0
+    if text[at - 1] in "/:" or text[max(at - 2, 0) : at] == "= ":
+        return 0
+    if _OF_OTHERS.search(text, max(at - 40, 0), at) or _IN_OTHERS.search(text, max(at - 9, 0), at):
+        return 0
+    return 1
 
 
 def _is_of_thing(text: str, start: int) -> bool:
@@ -143,52 +346,4 @@ def _is_of_thing(text: str, start: int) -> bool:
     return following is not None and (
         following[1] in _ABOUT
         or (following[1] not in _GIVING and name_kind(f"password_{following[1]}") is NameKind.PLAIN)
-    )
-
-
-def _beside(text: str, start: int, end: int, strong: bool) -> Iterator[tuple[int, int]]:
-    """Yield the values of a sentence about a password that can be nothing else, whatever verb gives
-    them."""
-    for token in _APART.finditer(text, start, end):
-        value = token.group().rstrip(".,;:!?")
-        if (
-            is_mixture(value)
-            and _CERTAIN.search(value) is not None
-            and (strong or _is_certain(value))
-            and _OTHER_THINGS.match(value) is None
-            and not value.isupper()
-            and text[start : token.start()].strip() != ""
-            and not _OF_OTHERS.search(text[max(token.start() - 40, 0) : token.start()])
-            and not _IN_OTHERS.search(text[max(token.start() - 9, 0) : token.start()])
-        ):
-            yield token.start(), token.start() + len(value)
-
-
-def _is_password(value: str, strong: bool, lets_in: bool) -> bool:
-    """Return True if `value`, told in a sentence, has the form of a password."""
-    if (
-        values.is_hex(value)
-        or is_said(value.rstrip("0123456789!?."))
-        or _OTHER_THINGS.match(value) is not None
-        or (value.isupper() and "-" not in value)
-    ):
-        return False
-    if strong:
-        return likely_password(value) or is_mixture(value) or is_words(value)
-    return _is_certain(value) or (
-        lets_in and values.is_worded(value, quoted=False) and not is_technical(value)
-    )
-
-
-def _is_certain(value: str) -> bool:
-    """Return True if `value`, told by one who logs in, is neither a user nor a program."""
-    return not is_technical(value) and (
-        values.is_chosen(value)
-        or _NUMBERED.fullmatch(value) is not None
-        or (
-            is_mixture(value)
-            and (
-                not value.isascii() or (value.lower() != value and _LEET.search(value) is not None)
-            )
-        )
     )
