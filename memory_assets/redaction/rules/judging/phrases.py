@@ -83,6 +83,7 @@ _JOINING = word_set(
 _WORD = re.compile(r"[^\W\d_]{2,14}\d{0,4}")
 _LONGEST = 9
 _SHORTEST_WORD = 5
+_LONGEST_JOINING = 3
 
 
 def is_said(word: str) -> bool:
@@ -163,7 +164,9 @@ def is_words(value: str) -> bool:
         and not ("/" in value and not values.has_digit(value))
         and not (
             value.islower()
-            and values.STAND_IN_WORDS.intersection(piece.removesuffix("s") for piece in letters)
+            and values.STAND_IN_WORDS.intersection(
+                piece.removesuffix("s") for piece in letters if len(piece) > _LONGEST_JOINING
+            )
         )
     )
 

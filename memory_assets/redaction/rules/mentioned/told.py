@@ -57,7 +57,7 @@ _ADVERBS = (
     r"|toujours|agora)){0,2}"
 )
 _GIVING_SOURCE = (
-    r"(?:(?<![\w-])(?:is|was|are|be|becomes?|became|lautet|ist|war|hei(?:ß|ss)t|est|(?-i:es)|è|é|reads"
+    r"(?:[ \n](?:is|was|are|be|becomes?|became|lautet|ist|war|hei(?:ß|ss)t|est|(?-i:es)|è|é|reads"
     r"|wants?|takes?|expects?|answer(?:s|ed)?|type|enter|say|says|give it|use|used|uses|try|tried"
     r"|with|mit"
     r"|avec|con|com|to|auf|an|c['’]est|it['’]s|that['’]s|i think|i\.e\.,?|namely|words)(?!\w)"
@@ -81,8 +81,10 @@ _TOKEN = re.compile(
     r"(?![(\[{=]|[\"'`<]\w|[ ](?:credentials?|accounts?|auth\w*)\b)"
 )
 _WORDS = re.compile(r"[^\W\d_]{2,14}\d{0,4}(?: [^\W\d_]{2,14}\d{0,4}){1,8}")
+_TWO_WORDS = re.compile(r"[^\W\d_]{2}[\"'`“«(]?[ \n][\"'`“«(]?[^\W\d_]{3}")
+"""Occurs where words are given; searching for it is cheap."""
 _QUOTES = "\"'`“«„「("
-_ENDS = re.compile(r"(?i)\n[ \t]*\n|[{}<>\[\]|]|=(?=\S)|(?<=.{40})passw")
+_ENDS = re.compile(r"\n[ \t]*\n|[{}<>\[\]|]|=(?=\S)")
 """What ends the sentences that a word for passwords may tell about."""
 _NEXT_SENTENCE = re.compile(
     r"(?i)[.!?;](?=\s)(?!\s+(?:it|that|this|the new one|here|now|both|on)\b)"
@@ -194,6 +196,8 @@ def _before(text: str, position: int) -> Iterator[tuple[int, int]]:
 
 def _phrases(text: str, start: int, end: int, word: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Yield the passphrases of several words, and the sole words, that a verb or a sign gives."""
+    if _TWO_WORDS.search(text, start, end) is None:
+        return
     for gives in _GIVEN.finditer(text, start, end):
         at = gives.end()
         if text[at - 1].isalnum() or _OF_OTHERS.search(text[max(at - 40, 0) : at]) is not None:
