@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -29,7 +29,11 @@ _MISSING = 3
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
 RECORD_WORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
-"""Kinds of records in the words of a person, where these differ."""
+ITEM_WORDS = {
+    **{"prompt": "Asked", "turn": "Answer", "observation": "Noted", "commit": "Commit"},
+    "summary": "Ended",
+}
+"""Kinds of records, and of items of a timeline, in the words of a person, where these differ."""
 
 
 def clock(time: str | None) -> str:
@@ -325,8 +329,8 @@ def dollars_in_words(entry: Mapping[str, Any]) -> str:
 
 
 def shortened(count: int) -> str:
-    """Return a count in three digits: 950, 12.3 k, 4.56 M."""
-    for size, name in ((10**9, " G"), (10**6, " M"), (10**3, " k")):
+    """Return a count in three digits: 950, 12.3 k, 4.56 M, 1.18 B."""
+    for size, name in ((10**9, " B"), (10**6, " M"), (10**3, " k")):
         if count >= size:
             return f"{count / size:.3g}{name}" if count < 1000 * size else f"{count // size}{name}"
     return str(count)
@@ -426,9 +430,11 @@ def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers[:_MOST_LINES])) + more
 
 
-def run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each run behind the stages, once: what it was, and whether its page is
-    still there."""
+def run_lines(
+    runs: Sequence[Mapping[str, Any]], named: Callable[[str], str] = str
+) -> Iterator[str]:
+    """Yield a line for each run behind the stages, once: what it was, with its project as it is
+    `named`, and whether its page is still there."""
     for run in {run["run_id"]: run for run in runs if run["run_id"]}.values():
         where = {
             "kept": f"{run['page']} (`memory dev`)",
@@ -437,7 +443,7 @@ def run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         times = " to ".join(map(clock, filter(None, (run["started_at"], run["ended_at"]))))
         code = run["versions"].get("memory_assets", "")
         said = (
-            *(run["job"], run["partition"], run["status"].lower(), times),
+            *(run["job"], named(run["partition"]), run["status"].lower(), times),
             *(f"memory_assets {code}" if code else "", where),
         )
         yield f"run {run['run_id']}: {', '.join(filter(None, said))}"

@@ -74,7 +74,7 @@ from memory_assets.status import (
 from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
 SNIPPET = 240
-_SNIPPETS, _LATER_SNIPPET = (2 * SNIPPET, SNIPPET, SNIPPET), 160
+_SNIPPETS, _LATER_SNIPPET = (700, SNIPPET, 160), 110
 """Characters of the first three hits and of each later one. The first holds the answer twice as
 often as all others together: docs/retrieval.md, "Excerpts"."""
 PAGE_CHARACTERS = 12_000

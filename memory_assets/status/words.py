@@ -99,7 +99,7 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
         )
     elif not behind and not missing:
         if covered and not any(index["rows"] for index in covered.values()):
-            yield False, "Nothing is on record yet; run `memory ingest`."
+            yield False, "Nothing is on record yet; `memory ingest` takes in what agents write."
             return
         vectors = all(index["vectors"] for index in covered.values())
         by_words = f" by its words; {NO_VECTORS}"

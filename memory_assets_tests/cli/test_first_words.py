@@ -10,9 +10,14 @@ import typer
 from typer.testing import CliRunner
 
 from memory_assets.cli.cli import EXAMPLES, app
-from memory_assets.cli.ingesting.report import question_of, words_of
+from memory_assets.cli.ingesting.report import question_of, suggested_questions, words_of
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import load_settings
 from memory_assets_tests.cli.terminal import Terminal
 from memory_assets_tests.cli.test_cli import Cli
+from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
+from memory_assets_tests.recall.worked import START, Worked
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 
 def test_memory_alone_says_what_to_type_first(tmp_path: Path) -> None:
@@ -109,3 +114,15 @@ def test_a_suggestion_has_words_alone(title: str, words: str) -> None:
 def test_a_question_has_whole_words_that_need_no_quotes(title: str, words: list[str]) -> None:
     """Also of scripts whose vowels are marks."""
     assert question_of(title) == words
+
+
+def test_what_several_sessions_asked_is_suggested_once(tmp_path: Path) -> None:
+    """Also where it is the question of a project's newest session and of an older one."""
+    worked = Worked(tmp_path)
+    for number, prompt in enumerate(("Rename the tables", "Drop the views", "Rename the tables")):
+        session_id = f"{number:0>8}-0000-4000-8000-000000000001"
+        line = claude_line(session_id, 0, prompt, "/srv/shop", START)
+        write_lines(tmp_path / "projects" / "-srv-shop" / f"{session_id}.jsonl", [line])
+    components = Components(load_settings(**worked.settings()))
+    run_stages(components, UP_TO_SUMMARIES)
+    assert sorted(suggested_questions(components)) == ["Drop the views", "Rename the tables"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,15 +34,6 @@ STAGES_WITHOUT_VECTORS = [
 def without_vectors(sample_settings: Settings) -> Settings:
     """For what is ingested here, without vectors."""
     return replace(sample_settings, embedder="none")
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    """A Dagster instance of the test's own; like ours, it captures no output."""
-    module = "dagster._core.storage.noop_compute_log_manager"
-    quiet = {"compute_logs": {"module": module, "class": "NoOpComputeLogManager"}}
-    with dg.instance_for_test(overrides=quiet) as test_instance:
-        yield test_instance
 
 
 def _tick(

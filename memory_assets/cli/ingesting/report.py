@@ -105,16 +105,18 @@ def _what_to_type(components: Components, most: int) -> Iterator[str]:
 def suggested_questions(components: Components) -> Iterator[str]:
     """Yield words of titles of the newest sessions, as searches that have hits: no tags of
     redaction, no elements, no signs of Markdown; of each project one, then the others."""
-    later = []
+    later: dict[str, None] = {}
+    asked = set()
     projects = set()
     for project, session_id in components.catalog.sources.newest_sessions(_NEWEST):
         question = _question(components, project, session_id)
-        if question and project not in projects:
+        if question and project not in projects and question not in asked:
             projects.add(project)
+            asked.add(question)
             yield question
         elif question:
-            later.append(question)
-    yield from dict.fromkeys(later)
+            later[question] = None
+    yield from (question for question in later if question not in asked)
 
 
 def _question(components: Components, project: str, session_id: str) -> str:

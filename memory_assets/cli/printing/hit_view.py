@@ -20,12 +20,13 @@ from memory_assets.serving.answer_lines import (
     project_name,
     unsure,
 )
+from memory_assets.serving.visible_text import unmarked
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _LINES = 3
-_OF_THE_FIRST_HITS, _OF_LATER_HITS = (6, _LINES, _LINES), 2
+_OF_THE_FIRST_HITS, _OF_LATER_HITS = (7, _LINES, 2), 2
 """Lines of text: the first hit mostly answers (docs/retrieval.md, "Excerpts")."""
 """Most lines of a hit's text: ten hits fit two screens of 24 lines."""
 _INDENT = "   "
@@ -52,9 +53,15 @@ def terminal_lines(
     if answer["weak"]:
         yield cut(unsure(answer["missing"]), width)
     view = HitView(memory, answer, width, colours=colours, full=full, now=now)
-    for group in by_session(answer["hits"], by_time=by_time):
+    groups = by_session(answer["hits"], by_time=by_time)
+    in_order = [hit for group in groups for _, hit in group]
+    sure = [at for at, hit in enumerate(in_order) if not hit["weak"]]
+    last_sure = max(sure, default=len(in_order))
+    for group in groups:
         for at, ranked in enumerate(group):
-            yield from view.lines(ranked, again=at > 0)
+            yield from view.lines(ranked, again=at > 0, among_weak=ranked[0] - 1 > last_sure)
+            if ranked[0] - 1 == last_sure < len(in_order) - 1:
+                yield "Less sure:"
     if not answer["hits"]:
         yield "Nothing found."
 
@@ -109,12 +116,15 @@ class HitView:
         self._short = memory.short_ids(session_id for _, session_id in sessions)
         self._projects = {project for project, _ in sessions}
 
-    def lines(self, ranked: Ranked, *, again: bool = False) -> Iterator[str]:
+    def lines(
+        self, ranked: Ranked, *, again: bool = False, among_weak: bool = False
+    ) -> Iterator[str]:
         """Yield title, age and id of a hit, then the text that answers; `again`, indented below
-        another hit of its session, whose title stands there."""
+        another hit of its session, whose title stands there; a weak hit is called so, but not
+        `among_weak` ones."""
         rank, hit = ranked
         indent = _INDENT if again else ""
-        weak = "weak: " if hit["weak"] and not self._answer["weak"] else ""
+        weak = "weak: " if hit["weak"] and not (self._answer["weak"] or among_weak) else ""
         shown_id = printable(self.shown_id(hit))
         room = self._width - len(indent) - len(_INDENT)
         below = shown_id == hit["id"] and cells(shown_id) + 2 + _TITLE_LEAST > room  # a long path
@@ -142,14 +152,16 @@ class HitView:
         of = f"in {metadata['memory']}" if "memory" in metadata else ""
         several = len(self._projects) > 1 or "memory" in metadata
         project = project_name(metadata) if several else ""
-        return cut(printable(f"{project} {of}".strip()), _PLACE_MOST)
+        most = min(_PLACE_MOST, self._width // 4)
+        return cut(printable(f"{project} {of}".strip()), most)
 
     def _text(self, hit: Mapping[str, Any], room: int, most: int) -> Iterator[str]:
         """Yield the lines of a hit's text, `most` of them, after where it stands if it was searched
         for as it is written."""
         query = self._answer["query"]
         if self._answer["mode"] != "exact":
-            yield from _body(hit, query, room, most, self._colours, self._full)
+            title = self._title(hit, again=False)
+            yield from _body(hit, query, room, most, self._colours, self._full, title)
             return
         if "record" in hit["metadata"]:
             yield cut(printable(f"{place_in_turn(hit['metadata'])}:"), room)
@@ -171,7 +183,7 @@ class HitView:
         if again and not own:
             return "same session"
         title = own or self._titles.get(hit["metadata"]["session_id"]) or hit["text"]
-        return printable(" ".join(title[: 2 * self._width].split()))
+        return unmarked(printable(" ".join(title[: 2 * self._width].split())))
 
 
 def _lines_of(rank: int) -> int:
@@ -202,9 +214,16 @@ def _head(
 
 
 def _body(
-    hit: Mapping[str, Any], query: str, room: int, most: int, colours: bool, full: bool
+    hit: Mapping[str, Any],
+    query: str,
+    room: int,
+    most: int,
+    colours: bool,
+    full: bool,
+    shown_title: str,
 ) -> Iterator[str]:
-    """Yield the text that answers: whole, or the stretch of it that fits a few lines."""
+    """Yield the text that answers: whole, or the stretch of it that fits a few lines, nothing if it
+    is the title again."""
     from memory_assets.recall.search.excerpts import excerpt
 
     text = printable(hit["text"])
@@ -212,8 +231,10 @@ def _body(
     said = hit["text"][: hit["prompt_length"]] or (title if hit["text"].startswith(title) else "")
     prompt = len(printable(said))
     answering = excerpt(text, query, most * (room - 8), prompt, printable(hit["beside"]))
-    paragraphs = text.splitlines() if full else [answering]
+    paragraphs = unmarked(text).splitlines() if full else [unmarked(answering)]
     lines = [line for paragraph in paragraphs for line in wrapped(paragraph, room)]
+    if not full and lines == [shown_title]:
+        return
     for line in lines if full else lines[:most]:
         yield _marked(line, query) if colours else line
     if full:

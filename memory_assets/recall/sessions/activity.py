@@ -48,7 +48,7 @@ def activity(memory: Searchable, project: str | None = None) -> list[ProjectActi
         NotFound: there is no keyword index, from which times are read.
     """
     corpus = memory.corpus("sessions")
-    roots = project_roots(memory)
+    roots = memory.catalog.sources.project_roots()
     activities: dict[str, ProjectActivity] = {}
     for number, times in _times_of_sessions(corpus, corpus.scope(project)):
         key = corpus.sessions[number]
@@ -103,11 +103,3 @@ def _times_of_sessions(corpus: Corpus, scope: slice) -> Iterator[tuple[int, list
         local = datetime.fromtimestamp(seconds) if seconds else None  # local, as shown
         times.setdefault(number, []).append(local)
     yield from times.items()
-
-
-def project_roots(memory: Searchable) -> dict[str, str]:
-    """Return the root directory of each project with transcripts, "" where none is known."""
-    rows = memory.catalog.rows(
-        "SELECT project, MAX(json_extract(facts, '$.project_root')) FROM sources GROUP BY project"
-    )
-    return {str(project): str(root or "") for project, root in rows}

@@ -115,8 +115,6 @@ def sessions_file(memory: Memory, request: Request) -> Response:
 
 def timeline_page(memory: Memory, request: Request) -> Response:
     """Return what happened around an id, a session, a commit, a file or a time."""
-    from memory_assets.recall.sessions.activity import project_roots
-
     given = given_arguments(request.query_params)
     days = _days(memory)
     day = date_of(given["anchor"]) if "anchor" in given else max(days, default=None)
@@ -134,7 +132,7 @@ def timeline_page(memory: Memory, request: Request) -> Response:
         if status >= 500:
             raise
     shown["fields"] = fields(TimelineRequest, request.query_params, listed_values(memory))
-    shown["roots"] = project_roots(memory)
+    shown["roots"] = memory.catalog.sources.project_roots()
     return page(request, "timeline.html", status, turn_address=turn_address, **shown)
 
 

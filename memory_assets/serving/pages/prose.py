@@ -45,7 +45,10 @@ def prose(text: str, query: str = "") -> Markup:
 
 def said_inline(text: str, query: str = "") -> Markup:
     """Return a stretch of prose on one line as HTML: its emphasis and code, with the words of a
-    query marked; its links and images stay text."""
+    query marked; its links and images stay text. A mark without its second half is left out."""
+    for mark in ("**", "`"):
+        if text.count(mark) % 2:
+            text = "".join(text.rpartition(mark)[::2])
     parser = _markdown()
     tokens = parser.parseInline(visible(text))
     for token in tokens:

@@ -13,13 +13,14 @@ from memory_assets.redaction.rules.anchored.rule import (
     quoted_password,
     random_value,
     rule,
+    rule_above,
     spoken_password,
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.names import NO_SECRET
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.mentioned.told import FOREIGN, find_foreign
 
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
 _SAID = r"(?P<secret>[^\s\"'`()\[\]]{6,200}?)(?=[.,;:]{0,2}(?:[\s\"'`)\]]|$))"
@@ -108,19 +109,6 @@ _WORDS = (
 """Words for a password or key, misspelt ones too, and the part of each that serves as an anchor:
 what is beyond ASCII is a question mark there."""
 
-_BEYOND_ASCII = r"[^\x00-\x7f]"
-_FOREIGN = words(
-    "пароль парола пароля ключ токен 密码 密碼 口令 密钥 パスワード 暗証番号 비밀번호 암호 סיסמה"
-)
-"""Words for passwords and keys without a letter of ASCII at their end."""
-_WORD_ENDS = "(?:" + "|".join(f"(?<={word})" for word in _FOREIGN) + ")"
-_CHARACTER = r"[!#-&*+\-/-9<-Z^_a-z|~]"
-_MIXED = (
-    rf"(?P<secret>(?=\S{{6}}){_CHARACTER}{{0,24}}(?:[0-9!@#$%]|[a-z][A-Z]){_CHARACTER}{{0,80}})"
-)
-_BETWEEN = r"(?:[ ](?![^\s:=]{0,40}(?:[:=]|$))[^\s:=,;.]{1,24}){0,3}[ ][^\s:=,;.]{1,24}"
-"""Words between a word for passwords and the sign of assignment, as in "senha do banco:"."""
-
 _ABOVE = (
     r"(?:[ ][^\n:=]{1,24}:|s?:|\w{0,24}[\"']?[ ]{0,4}(?:[:=]|\{\s[^{}]{0,80}?default[ ]{0,8}=)[ ]?"
     r"(?:\"{3}\\?|'{3}\\?|<<[-~]?\w{1,20}))"
@@ -129,22 +117,12 @@ _ABOVE = (
 _WORD_BEGINS = r"(?-i:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?<=api)|(?<=access)|(?<=secret))"
 """No `monkey`, but `apiKey` and `apikey`."""
 
-_OF_THINGS = "(?:管理|哈希|加密|策略|强度|长度|字段|文件|类型|验证|マネージャ|ポリシー|ハッシュ)"
-
-
-def _is_foreign(value: str) -> bool:
-    """Return True if `value`, behind a word for passwords in another script, is one."""
-    return spoken_password(value) or likely_password(value)
-
-
 PROSE: tuple[AnchoredRule, ...] = (
     *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
            f"{word}: {FILL[:12]}", word.encode("ascii", "replace").index(anchor))
       for word, anchor in _WORDS),
-    rule("foreign-password", "??", _is_foreign,
-         rf"{_BEYOND_ASCII}{{2}}(?i:{_WORD_ENDS})(?!{_OF_THINGS})(?:[^\x00-\x7f\s。，、！？；]{{0,8}}|{_BETWEEN})"
-         rf"(?:[ \t]{{0,4}}[\"']?[:=—–-])?\s{{0,4}}[\"'`]?{_MIXED}",
-         "пароль от базы: " + FILL[3:15]),
+    rule_above("foreign-password", "??", find_foreign, f"(?i:{FOREIGN})",
+               "ops пароль " + FILL[3:15]),
     *(rule("one-time-seed", anchor, _is_seed,
            rf"(?i){anchor}[^\n:=]{{0,30}}(?:[:= ]|:?(?:\r?\n){{1,2}})[ \t]{{0,8}}[\"'`]?"
            r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![A-Z0-9])",
@@ -211,8 +189,8 @@ PROSE: tuple[AnchoredRule, ...] = (
     *(rule("spoken-secret", f"{word} ", values.is_chosen,
            rf"(?i)(?<![a-z]){word} [\"'`]?"
            r"(?P<secret>[a-z][\w$%&*-]{3,30}\d{2,6}[!#$%*?]{1,2})(?=[\s\"'`.,;)]|$)",
-           f"wifi {word} Harbor4711!")
-      for word in ("pass", "psk", "key", "token", "secret")),
+           f"the {word} Harbor4711!")
+      for word in ("psk", "key", "token", "secret")),
     *(rule("spoken-secret", f"{word} ", _has_sign,
            rf"(?i)(?<![a-z]){word} (?P<secret>(?=\S{{8}})(?!\w{{1,24}}=)[\w.+*=%~-]{{0,30}}"
            r"[!#$%*+][\w!#$%*+=.-]{0,60})(?=[\s.,;)]|$)",

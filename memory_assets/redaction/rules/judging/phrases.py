@@ -35,8 +35,8 @@ _SAID = word_set(
     " there"
     " these they thing things this those three through time times to today together token tokens"
     " too"
-    " tried true twice two type typed under unique unknown unless unset until up upper used user"
-    " username users using usual valid value values very wanted was way weak well were what"
+    " tried true twice two type typed under unique unknown unless unlock unset until up upper used"
+    " user username users using usual valid value values very wanted was way weak well were what"
     " whatever"
     " when where whether which while who whole whose why will with within without word words work"
     " sorry works would write wrong yes yet you your zero abgelaufen falsch richtig leer"
@@ -80,7 +80,19 @@ _JOINING = word_set(
     " wir ich sich dem den ein eine einen"
 )
 """Words that no passphrase has, if a sentence goes on."""
-_WORD = re.compile(r"[^\W\d_]{2,14}\d{0,4}")
+_FUNCTION = word_set(
+    "dem den ein eine einer einem man kein keine wird werden muss darf soll bitte hier dort auch"
+    " sehr nur so wie was wo wer mein meine dein ihr ihre sein seine alle dann doch schon noch mehr"
+    " als à un une mon ma mes ton son ses au aux ce cette doit peut sera fait plus tout que qui se ne"
+    " una mi tu su sus este esta hay debe puede ser muy son fue como cuando donde lo"
+    " di il gli uno della del nel sul al mio tuo suo deve essere che non"
+    " o os um uma do da dos das no na seu sua tem deve em mesmo"
+)
+"""Further words of sentences, in other languages."""
+_PHRASE = re.compile(r"[\w'’-]{1,18}(?:[ ][\w'’-]{1,18}){1,8}")
+_PHRASE_ENDS = re.compile(r"[\"'`”»*)]{0,2}(?:[.,;:!?)](?:\s|$)|\s*$|[ ]?\n|[ ][-–—(])")
+_QUOTE_ENDS = re.compile(r"[\"'`”»]")
+_NUMBERED_WORD = re.compile(r"(?=.*\d)(?=.*[^\W\d])\w{3,}")
 _LONGEST = 9
 _SHORTEST_WORD = 5
 _LONGEST_JOINING = 3
@@ -88,13 +100,23 @@ _LONGEST_JOINING = 3
 
 def is_said(word: str) -> bool:
     """Return True if `word` is one that sentences and labels about passwords are made of."""
+    return is_listed(word) or _FORM.fullmatch(word) is not None
+
+
+def is_listed(word: str) -> bool:
+    """Return True if `word` itself is one of these, and not only by its ending."""
     word = word.lower().removesuffix("'s")
     return (
         word in _SAID
-        or _FORM.fullmatch(word) is not None
         or (len(word) > 3 and values.is_placeholder(word))
         or word in values.CODE_WORDS
     )
+
+
+def is_told_of(word: str) -> bool:
+    """Return True if `word`, a part of a value, is one of these; with a capital, which a password
+    has for its own sake, its ending says nothing."""
+    return is_listed(word) if word[:1].isupper() else is_said(word)
 
 
 def is_technical(value: str) -> bool:
@@ -106,18 +128,39 @@ def is_technical(value: str) -> bool:
     return _LETTERS.match(value) is not None and _TECHNICAL.issuperset([first.lower(), *words])
 
 
-def phrase_length(text: str, least: int) -> int:
-    """Return how many characters of `text`, words with one blank between them, are a passphrase
-    from its beginning: `least` words or more that no sentence about passwords is made of; else
-    0."""
-    length = count = said = 0
-    for word in text.split(" "):
-        if count == _LONGEST or _WORD.fullmatch(word) is None or word.lower() in _JOINING:
+def phrase_length(text: str, start: int, *, quoted: bool, phrasal: bool, sure: bool) -> int:
+    """Return the length of the passphrase that begins at `start`, behind what gives it: words with
+    one blank between them that no sentence about passwords is made of; else 0. Behind a `phrasal`
+    word, one for passphrases, the words of any saying are one, up to the end of the clause;
+    if the word is not `sure` to mean one, only words that sentences seldom have."""
+    run = _PHRASE.match(text, start, start + 120)
+    if run is None:
+        return 0
+    words = run.group().split(" ")
+    whole = (_QUOTE_ENDS if quoted else _PHRASE_ENDS).match(text, run.end()) is not None
+    joining = [_is_function(word) for word in words]
+    said = sum(map(is_told_of, words))
+    telling = len(words) - said - sum(joining)
+    if whole and not joining[0] and len(words) <= _LONGEST:
+        if len(words) > 2 and (
+            5 * telling >= (2 if quoted else 3 if sure else 5) * len(words)
+            if phrasal
+            else quoted and not any(joining) and 4 * said <= len(words)
+        ):
+            return len(run.group())
+        if phrasal and telling == len(words) and any(map(_NUMBERED_WORD.fullmatch, words)):
+            return len(run.group())
+    for count, word in enumerate(words):
+        if joining[count] or not word[0].isalpha():
+            words = words[:count]
             break
-        length += len(word) + (count > 0)
-        count += 1
-        said += is_said(word)
-    return length if count >= least and 4 * said <= count else 0
+    if len(words) < 4 or 4 * sum(map(is_said, words)) > len(words):
+        return 0
+    return len(" ".join(words))
+
+
+def _is_function(word: str) -> bool:
+    return word.lower() in _JOINING or word.lower() in _FUNCTION
 
 
 def is_one_word(value: str) -> bool:

@@ -1,11 +1,10 @@
-"""Passwords that sentences tell: a word for passwords or for logging in and, in its sentence, in
-the one after it or before the word, a value that looks chosen or stands where a value is given.
+"""Passwords that sentences tell: a word for passwords or for logging in, and a value beside it.
 
-How much a value must look like a password depends on how it is given: less behind a verb or a sign
-(`it is now X`, `lets me in with X`), more beside the word (`temp password X`), most anywhere else.
-
-For the engine: `find_told` is asked at every match of `passwords.KEYWORDS` and `KEYWORDS` and looks
-at `REACH` characters after it and `BEFORE` before it.
+One judgement for all sentences. A value is a password if three marks add up: how much the word says
+of passwords (`_CUE`), how strongly the sentence gives the value (`_LINK` and what follows it), and
+how much the value looks chosen (`judging/chosen.py`). For the engine: `find_told` is asked at every
+match of `passwords.KEYWORDS` and `KEYWORDS`; it looks at `REACH` characters after it and `BACK`
+before.
 """
 
 from __future__ import annotations
@@ -13,203 +12,331 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.chosen import CERTAIN, LIKELY, UNUSUAL, WORD, shape
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
-from memory_assets.redaction.rules.judging.phrases import (
-    Look,
-    is_one_word,
-    look_of,
-    phrase_length,
-)
+from memory_assets.redaction.rules.judging.phrases import phrase_length
 from memory_assets.redaction.rules.wordlist import word_set
 
-REACH = 200
-BEFORE = 100
+REACH = 180
+BACK = 100
 KEYWORDS = tuple(
     word.encode()
     for word in (
         "pass phrase", "unlock phrase", "unlock code", "code secret", "logged in", "log in",
         "sign in", "signed in", "get in", "me in", "you in", "sudo", "wifi", "wi-fi",
-        "root account", "one secret", "the secret", "secret word", "three words", "four words",
-        "five words", "six words", "the pass ", "encrypted", "protected", "unlock",
+        "root account", "one secret", "the secret", "three words", "four words", "five words",
+        "six words", "the pass ", "db pass ", "shared secret", "sign on", "nutzer ", "unlock",
+        "opens with", "user ", "palavra-passe", "pin", "puk ", "luks", "keepass", "basic auth",
+        "door code", "alarm code", "gate code", "access code", "safe code", "combination",
+        "recovery key", "digo d", "codice ",
     )
 )  # fmt: skip
 """Lower-case words, besides those of `passwords.py`, after which a password is told."""
-_STRONG = re.compile(
-    r"(?i)(?:pas+[wcp]|(?:the )?pass(?=[ ])|kennwort|contrase|wachtwoord|senha|mots? de passe"
-    r"|mdp|has.o|heslo|l.senord|pwd?\b|unlock (?:code|phrase)|code secret|secret word"
-    r"|(?:one|the) secret|(?:three|four|five|six) words)[^\W_]*(?![\w(\[/%-]|\.\w|::)"
+FOREIGN = (
+    "密钥|токен|ключ|пароль|пароля|парола|密码|密碼|口令|パスワード|暗証番号|비밀번호|암호|סיסמה"
 )
-"""Words for passwords. Others say that somebody logs in."""
-_WEAK = re.compile(
-    f"(?i)(?:{'|'.join(word.decode() for word in KEYWORDS)}|log-?ins?|credentials|creds|clave"
-    r"|parola)(?![a-z])"
+"""Words for passwords without a letter of ASCII."""
+_CUE = re.compile(
+    r"(?i)(?P<strong>(?:pas+[wcp]|pass?(?:o|wo)r|kennwort|contrase|wachtwoord|senha"
+    r"|mots? de passe|mdp\b|has.o\b|heslo|l.senord|pwd?\b|parola d.ordine|palavra-passe"
+    r"|unlock phrase|pass phrase|(?:three|four|five|six) words)[a-zà-ÿ]*|(?:the|db) pass(?=[ ])"
+    rf"|(?!暗証|密钥|токен|ключ)(?:{FOREIGN}))"
+    r"|(?P<number>暗証番号|pin(?:[- ]?code)?(?![a-z\d])|puk(?![a-z\d])"
+    r"|(?:door|alarm|gate|access|safe) code|combination|recovery key"
+    r"|c?.?digo d[aoe]|codice (?:d\w+ |pin))"
+    r"|(?P<medium>(?:unlock code|code secret|(?:one|the|shared) secret|zugangsdaten|creds?"
+    r"|basic auth|credentials|logins?|sudo|wi-?fi|root account|opens with|unlock(?:s|ed)?|clave|parola"
+    r"|luks|keepass)(?![a-z])|密钥|токен|ключ)"
+    r"|(?P<weak>(?:log(?:ged)?.in(?: as)?|sign(?:ed)? (?:in|on)|(?:get|me|you) in|nutzer|user)"
+    r"(?![a-z]))"
 )
-_LETS_IN = re.compile(r"(?i)(?:me|you|get) in|root account|wi-?fi|clave|parola")
-"""Words for passwords behind which stands a secret alone; behind others a user or a program may."""
+_PHRASAL = re.compile(r"(?i)pas+ ?phr|unlock|luks|keepass|code secret|\w+ words|opens")
+_NAMED_ON = re.compile(r"[A-Za-z0-9_(\[/%-]|\.\w|::")
+"""What follows where a word for passwords is a part of a name."""
 _NEXT = re.compile(r"[ ]([a-z]{4,})(?=:|[ ](?:is|are|was|uses?)\b)")
 _ABOUT = word_set("rule rules backend driver strategy engine protocol requirements scheme library")
 """Words behind one for passwords, besides those that end names, which make it that of a thing."""
 _GIVING = word_set("change changed reset code line lines entry down")
-_ADVERBS = (
-    r"(?:[ ](?:now|still|again|currently|just|always|only|the words?|with|set to|changed to"
-    r"|simply|probably|literally|maybe|either|jetzt|noch|übrigens|wieder|nun|ahora|maintenant"
-    r"|toujours|agora)){0,2}"
+_NEEDED = {"strong": 5, "number": 5, "medium": 6, "weak": 7}
+"""The sum of position and shape from which on a value is a password, by the word it stands by."""
+
+_NOW = (
+    r"(?:[ ](?:now|still|again|currently|just|also|always|actually|simply|probably|only|really"
+    r"|something like|jetzt|noch|momentan|derzeit|immer|wieder|wie immer|ahora|ora|invece|toujours"
+    r"|maintenant|the words?|set to|changed to|reset to)){0,3}"
 )
-_GIVING_SOURCE = (
-    r"(?:[ \n](?:is|was|are|be|becomes?|became|lautet|ist|war|hei(?:ß|ss)t|est|(?-i:es)|è|é|reads"
-    r"|wants?|takes?|expects?|answer(?:s|ed)?|type|enter|say|says|give it|use|used|uses|try|tried"
-    r"|with|mit"
-    r"|avec|con|com|to|auf|an|c['’]est|it['’]s|that['’]s|i think|i\.e\.,?|namely|words)(?!\w)"
-    rf"{_ADVERBS}:?|[:=?—–]|->|→|=>)[ \t]*(?:\r?\n[ \t>]*)?[\"'`“«„「(*]{{0,3}}"
+_IS = (
+    r"(?:is|was|are|be|been|becomes?|became|remains|stays|equals|reads|ist|war|bleibt|lautet"
+    r"|hei(?:ß|ss)t|est|es|era|è|é|jest|je|it['’]s|(?<=[.,;!?(-] )its|that['’]?s|c['’]est"
+    r"|pw['’]?s|password['’]s)"
 )
-"""What gives the value right behind it."""
-_GIVES = re.compile(f"(?i){_GIVING_SOURCE}$")
-_GIVEN = re.compile(f"(?i){_GIVING_SOURCE}")
-_MARKED = re.compile(r"\d|[a-z][A-Z]|[^\W_][-_.!#$%^*+~&?@]\w")
-"""Occurs in every value that is judged; searching for it is cheap."""
-_BESIDE = re.compile(r"(?i)[ ]*(?:\r?\n)?[ \t]*[\"'`“«„「(*,]{0,3}[ ]?[\"'`“«„]?")
-"""What stands between a word for passwords and a value beside it."""
-_GIVEN_AS = re.compile(
-    r"(?i)[\"'`”»“)*]{0,3},?[ ](?:[—–-]{1,2}[ ]?)?(?:as|for|at|when|is|was|i mean|being|ist|als"
-    r"|war|es|est|comme"
-    r"|de|como|da|para|pour|into)\b[^\n.;:]{0,40}$"
+_GIVES = (
+    r"(?:wants|takes|expects|needs|requires|answer(?:s|ed)?|type|typed|enter(?:ed)?|give it"
+    r"|use|used|using|try|tried|took|chose|picked|say|supply|provide|paste|put|words?|using the word"
+    r"|still|now|noch|default(?:s|ed)? to|falls? back to)"
 )
-"""What stands between a value and the word for passwords that says what it was."""
+_LINK = re.compile(
+    rf"(?i)(?:(?<![\w-])(?:(?P<verb>(?:(?P<is>{_IS})|{_GIVES}){_NOW})|(?P<by>with|mit|avec|con|com)"
+    rf"|(?P<to>to|auf|a|à|zu|into|en){_NOW})(?::|(?=[ \r\n]))"
+    r"|(?P<sign>:|=|->|→|=>|[：是为為は는은]|~>)|(?P<asked>\?)|(?P<comma>,)(?=[ ](?!it['’s ]|that))"
+    r"|(?<=\w )(?=\([^()\n]{5,80}\))"
+    r"|(?<=\w)(?=[ ][\"'`“«]))"
+    r"[ \t]*(?:\r?\n[ \t>]*)?(?:(?:it['’]?s|that['’]?s|it is|its)[ ])?(?P<quote>[\"'`“«(*]{0,3})"
+)
+_CHANGES = re.compile(
+    r"(?i)\b(?:set|chang|reset|rotat|updat|switch|mov|ge?setzt|änder|geänder|cambi|mud|impost|remis"
+    r"|mis|chang|modifi)\w*"
+)
+_UNSPACED = r"\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _TOKEN = re.compile(
-    r"(?<![^\s\"'`“«„「(*:=→—–，。、：])(?P<value>(?!\*)[^\s\"'`<>(){}\[\]|“”«»„「」、。，：=:;]{5,60}+)"
-    r"(?![(\[{=]|[\"'`<]\w|[ ](?:credentials?|accounts?|auth\w*)\b)"
+    rf"[^\s\"'`<>(){{}}\[\]|:“”«»→–—{_UNSPACED}]{{5,60}}+"
+    r"(?![(\[]|[\"'`<]\w|[ ](?:credentials?|accounts?|auth\w*)\b)"
 )
-_WORDS = re.compile(r"[^\W\d_]{2,14}\d{0,4}(?: [^\W\d_]{2,14}\d{0,4}){1,8}")
-_TWO_WORDS = re.compile(r"[^\W\d_]{2}[\"'`“«(]?[ \n][\"'`“«(]?[^\W\d_]{3}")
-"""Occurs where words are given; searching for it is cheap."""
-_QUOTES = "\"'`“«„「("
-_ENDS = re.compile(r"\n[ \t]*\n|[{}<>\[\]|]|=(?=\S)")
-"""What ends the sentences that a word for passwords may tell about."""
-_NEXT_SENTENCE = re.compile(
-    r"(?i)[.!?;](?=\s)(?!\s+(?:it|that|this|the new one|here|now|both|on)\b)"
+_APART = re.compile(
+    rf"(?<![^\s\"'`“«(*/:{_UNSPACED}])(?=\S{{0,60}}?(?:\d|[^\s\w]\w|_))"
+    + _TOKEN.pattern
+    + rf"(?=[\s\"'`”»*)–—{_UNSPACED}]|$)"
 )
-_SENTENCE = re.compile(rf"{_NEXT_SENTENCE.pattern}|\n")
+"""A value that looks chosen wherever it stands."""
+_END_OF_CLAUSE = re.compile(
+    r"[.,;:!?)\"'`”»*]{0,3}(?:\s*$|[ ]?\.{2}|\s*\n|[ ](?:[-–—(]|(?:and|but|or|so|which|that"
+    r"|for|on|in|at|as|if|until|when|und|aber|oder|für|y|e|et|mais|pero|please|btw|now|then|gesetzt)\b))"
+    rf"|[.,;!?)]{{1,2}}\s|[ ]?[{_UNSPACED}]"
+)
+_PAIR = re.compile(
+    r"(?i)(?:(?<=^)|(?<=[\s:(=,]))(?:as[ ]|user(?:name)?[ :=]{1,2})?[\"'`]?[\w.@+-]{1,40}[\"'`]?"
+    r"(?:[ ]?/[ ]?|:|[ ](?:and|with|und|mit|y|e|et)[ ](?:password[ ])?)[\"'`]?"
+)
+_HARD = re.compile(r"(?i)passw|\n[ \t]*\n|[{}<\[\]|]|(?<![-=~\n])>|=(?![ >])")
+_SENTENCE = re.compile(
+    r"[.!?](?=\s)(?!\s+(?i:it|that|this|the new one|here|now|both|on|its|old|new|\S{1,20} / )\b)"
+)
+_PROSE = re.compile(r"[^\n:={}()<>\[\]|]{0,60}")
+"""What may stand between a word for passwords and a sign, before the value."""
 _OF_OTHERS = re.compile(
     r"(?i)(?<![a-z])(?:users?|username|account|host|server|versions?|id|named|called|of|line|port|file"
-    r"|via|see|than|since|until|commit|branch|node|section|page|room|ticket|issue|table|database|db"
-    r"|package|install|import|ids?:?|hash|type|class|method|function|email|address|url|name|role|group"
-    r"|project|benutzer|nutzer|usuario|utilisateur|identifiant)"
+    r"|via|than|since|until|commit|branch|node|section|page|room|ticket|issue|table|database|db"
+    r"|package|install|import|ids?:?|hash|type|class|method|function|email|address|url|name|role|group|project"
+    r"|group|team|env\w*|instance|cluster|region|zone|bucket|queue|topic|image|model)"
     r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
 )
-_IN_OTHERS = re.compile(r"(?i)\b(?:for|on|at|in|from|by|of|via|as|like|auf|für|sur|pour) [\"'`]?$")
-_CHANGED_FROM = re.compile(r"(?i)(?:pass\w*|pin|pw|changed|rotated|it|[a-z]+) from [\"'`]?$")
-_NOUN_GIVEN = re.compile(
-    rf"(?i)(?<!\w)(?:is|was|ist|war|lautet|hei(?:ß|ss)t|est|es|è|é){_ADVERBS} [\"'`“«]?$"
+_ITS = re.compile(
+    r"(?i)[ ](?:for|of|to|on|in|at|from|für|von|vom|auf|im|de|del|della|do|da|du|para|pour|van"
+    r"|voor)[ ][^,.;:]*$"
 )
-_NOUN = re.compile(r"[A-ZÄÖÜ][^\W\dA-Z_]{5,20}(?=[.,;!]?(?:\s*$|\n| (?:and|und|et|y)\b)|[.,;!][ ])")
-"""A word with a capital, alone behind a verb: a name, as people take for passwords."""
-_DRAWN_BITS = 15
-_FEW_BLANKS = 3
+_IN_OTHERS = re.compile(r"(?i)\b(?:for|on|at|in|from|as|by|of|via) [\"'`]?$")
+_AS_PASSWORD = re.compile(
+    r"(?i)[\"'`”»*]{0,2}[ ](?:(?:works|is|was|serves|works fine|counts)[ ])?"
+    r"(?:as|als|como|comme|come)[ ](?:[\w'’-]{1,14}[ ]){0,4}$"
+)
+_IS_PASSWORD = re.compile(
+    r"(?i)[\"'`”»*]{0,2}[ ](?:is|was|ist|war|es|est|è|é)[ ]"
+    r"(?:the|my|our|your|its|das|mein|la|el|le|mi|a)[ ](?:[\w.'’/-]{1,24}[ ]){0,3}$"
+)
+_PIN = re.compile(
+    r"(?:\d{6}(?:-\d{6}){7}|\d{4,8}|\d{3}[ ]\d{3}|\d{1,2}(?:-\d{1,2}){2,5})"
+    r"(?![a-zA-Z\d%#-]|[.,:]\d)#?"
+)
+_ANOTHER_PIN = re.compile(
+    r"(?:,| (?:and|y|und|et|e|or))[ ](?:\w{1,12}[ ]){0,5}(?P<number>\d{4,8})(?![\w%-]|[.,:]\d)"
+)
+_OF_CARD = re.compile(
+    r"(?i)(?:^|\b(?:the|my|your|our|his|her|a|el|la|il|le|o|die|der|den|sim|card|door)) $"
+)
+_OLD_OR_NEW = re.compile(r"(?i)\b(?:old|new|previous|former|last|alt|neu)\w? (?:\w+ )?\($")
 _INSIDE_NAMES = frozenset("_.-/$@#:&,")
 
 
+def find_foreign(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the passwords that the sentences around a word told without a letter of ASCII tell."""
+    yield from find_told(text, word.start())
+
+
 def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the passwords that the sentences around a word at `position` tell."""
-    before = text[max(position - 1, 0) : position]
-    if before in _INSIDE_NAMES or (
-        before.isalnum() and before.isascii() and not text[position - 1 : position + 4].isupper()
-    ):
+    """Yield the ranges of the passwords that the sentences around the word at `position` tell."""
+    cue = _CUE.match(text, position)
+    if cue is None or _NAMED_ON.match(text, cue.end()) is not None:
         return
-    word = _STRONG.match(text, position)
-    cue = word or _WEAK.match(text, position)
-    if cue is None or (word is not None and _is_of_thing(text, cue.end())):
+    if _is_inside_name(text, position):
         return
-    lets_in = word is not None or _LETS_IN.match(text, position) is not None
+    kind = cue.lastgroup or "weak"
     start = cue.end()
-    limit = min(start + REACH, len(text))
-    stop = _ENDS.search(text, start, limit)
-    end = stop.start() if stop else limit
-    if word is not None:
-        yield from _phrases(text, start, end, word)
-    sentence = _SENTENCE.search(text, start, end)
-    near = sentence.start() if sentence else end
-    follows = _NEXT_SENTENCE.search(text, near + 1, end) if sentence else None
-    for token in _TOKEN.finditer(text, start, follows.start() if follows else end):
-        at = token.start("value")
-        value = token["value"].rstrip(".,;:!?*")
-        if _MARKED.search(value) is None:
-            continue
-        needed = _needed(text, start, at, word is not None, lets_in, at < near)
-        if needed is not None and look_of(value) >= needed:
-            yield at, at + len(value)
-    if word is not None:
-        yield from _before(text, position)
-
-
-def _needed(text: str, start: int, at: int, strong: bool, lets_in: bool, near: bool) -> Look | None:
-    """Return how the value at `at`, behind a word for passwords that ends at `start`, must look;
-    None if it belongs to something else."""
-    between = text[max(at - 48, start) : at]
-    if _OF_OTHERS.search(text[max(at - 40, 0) : at]) is not None:
-        return None
-    if _GIVES.search(between) is not None:
-        if strong:
-            return Look.WORDS
-        if text[at - 1] in ":=":
-            return None
-        return Look.MIXTURE if lets_in else Look.CHOSEN
-    if _CHANGED_FROM.search(between) is not None and strong:
-        return Look.MIXTURE
-    if _IN_OTHERS.search(between) is not None:
-        return None
-    if not strong:
-        return None
-    beside = _BESIDE.fullmatch(text, start, at) is not None
-    if beside or text[at - 1] in _QUOTES:
-        return (
-            Look.WORDS
-            if beside and text[at].isupper() and text[at - 1] in _QUOTES
-            else Look.MIXTURE
-        )
-    return Look.CHOSEN if near else None
-
-
-def _before(text: str, position: int) -> Iterator[tuple[int, int]]:
-    """Yield the values before a word for passwords in its sentence."""
-    first = max(position - BEFORE, 0)
-    for stop in _SENTENCE.finditer(text, first, position):
-        first = stop.end()
-    for token in _TOKEN.finditer(text, first, position):
-        at = token.start("value")
-        value = token["value"].rstrip(".,;:!?*")
-        end = at + len(value)
-        if _MARKED.search(value) is None or text[end:position].isspace():
-            continue  # `the app01 password`
-        before = text[max(at - 40, 0) : at]
-        if _OF_OTHERS.search(before) is not None or _IN_OTHERS.search(before) is not None:
-            continue
-        given = _GIVEN_AS.match(text, end, position)
-        needed = Look.CHOSEN
-        if given is None and ("  " in text[end:position] or is_generated(value, _DRAWN_BITS)):
-            continue  # another cell, or an id
-        if given is not None:
-            needed = Look.WORDS if given.group().count(" ") < _FEW_BLANKS else Look.MIXTURE
-        if look_of(value) >= needed:
-            yield at, end
-
-
-def _phrases(text: str, start: int, end: int, word: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the passphrases of several words, and the sole words, that a verb or a sign gives."""
-    if _TWO_WORDS.search(text, start, end) is None:
+    if kind == "number" and not _is_number(text, cue):
         return
-    for gives in _GIVEN.finditer(text, start, end):
-        at = gives.end()
-        if text[at - 1].isalnum() or _OF_OTHERS.search(text[max(at - 40, 0) : at]) is not None:
+    if kind == "strong" and _is_of_thing(text, start):
+        kind = "weak"
+    end = min(start + REACH, len(text))
+    hard = _HARD.search(text, start, end)
+    end = hard.start() + (text[hard.start()] in "=") if hard else end
+    if kind == "number":
+        yield from _numbers(text, start, end)
+        return
+    if kind == "medium" and cue.group().lower().startswith("unlock"):
+        yield from _numbers(text, start, end, by=True)
+    phrasal = kind != "weak" and _PHRASAL.match(text, position) is not None
+    yield from _linked(text, start, end, kind, phrasal)
+    yield from _apart(text, position, start, end, kind)
+
+
+def _is_inside_name(text: str, position: int) -> bool:
+    before = text[max(position - 1, 0) : position]
+    if before in _INSIDE_NAMES:
+        return before != "" and not (before == "-" and text[position].isupper())
+    return (
+        before.isalnum()
+        and before.isascii()
+        and not text[position - 1 : position + 4].isupper()
+        and not text.startswith(("passwort", "kennwort", "wachtwoord"), position)
+    )
+
+
+def _is_number(text: str, cue: re.Match[str]) -> bool:
+    """Return True if the word is no verb and no part of a chip."""
+    if cue["number"].isupper() or not cue["number"].lower().startswith(("pin", "puk")):
+        return re.match(r" \d{1,2}\b", text[cue.end() : cue.end() + 5]) is None
+    return _OF_CARD.search(text, max(cue.start() - 8, 0), cue.start()) is not None
+
+
+def _numbers(text: str, start: int, end: int, *, by: bool = False) -> Iterator[tuple[int, int]]:
+    """Yield the numbers that a sentence gives as a code."""
+    for link in _LINK.finditer(text, start, min(end + 4, len(text))):
+        at = link.end()
+        if link["to"] or (link["by"] and not by) or _is_of_another(text, start, link):
             continue
-        words = _WORDS.match(text, at, min(at + 120, len(text)))
-        length = phrase_length(words.group(), 3 if text[at - 1] in _QUOTES else 4) if words else 0
-        if not length and word[0][-6:].lower() != "secret":
-            noun = _NOUN.match(text, at)
-            given = noun and _NOUN_GIVEN.search(text, max(at - 40, start), at)
-            length = len(noun.group()) if noun and given and is_one_word(noun.group()) else 0
-        if length:
-            yield at, at + length
+        number = _PIN.match(text, at)
+        if number is not None and len(set(number.group())) > 2 - ("-" in number.group()):
+            yield number.span()
+            more = _ANOTHER_PIN.match(text, number.end(), end)
+            if more is not None:
+                yield more.span("number")
+
+
+def _linked(text: str, start: int, end: int, kind: str, phrasal: bool) -> Iterator[tuple[int, int]]:
+    """Yield what the word's sentence and its continuations give by a verb or a sign."""
+    for link in _LINK.finditer(text, start, min(end + 4, len(text))):
+        at = link.end()
+        if at > end or at >= len(text) or _is_of_another(text, start, link):
+            continue
+        place = _place(text, start, link, kind)
+        if place <= 0:
+            continue
+        if (
+            (phrasal or (kind == "strong" and _ENGLISH.match(link.group())))
+            and place > 2
+            and "(" not in link["quote"]
+        ):
+            length = phrase_length(
+                text, at, quoted=text[at - 1] in _QUOTES, phrasal=phrasal, sure=kind == "strong"
+            )
+            if length:
+                yield at, at + length
+                continue
+        token = _TOKEN.match(text, at, min(at + 80, len(text)))
+        if token is None:
+            continue
+        value = _bare(token.group())
+        looks = shape(value)
+        if looks < LIKELY and _END_OF_CLAUSE.match(text, at + len(value)) is None:
+            continue
+        if looks == WORD and not (link["verb"] and _is_plain(value, link.group())):
+            continue
+        if looks and place + looks >= _NEEDED[kind]:
+            yield at, at + len(value)
+
+
+def _is_of_another(text: str, start: int, link: re.Match[str]) -> bool:
+    """Return True if the word right before the link has the value, and no word says that the
+    password is its."""
+    return (
+        _OF_OTHERS.search(text, max(link.end() - 40, 0), link.end()) is not None
+        and _ITS.match(text, start, link.start()) is None
+    )
+
+
+def _is_plain(value: str, verb: str) -> bool:
+    """Return True if a word of letters may be a password behind the verb: in languages whose words
+    for what a password is are not listed, only one with a capital."""
+    return not value.isalpha() or value[0].isupper() or _ENGLISH.match(verb) is not None
+
+
+_ENGLISH = re.compile(r"(?i)\W*(?:is|was|are|it['’]?s|that['’]s|words|\W)")
+
+
+def _bare(token: str) -> str:
+    """Return a token without the punctuation and emphasis after it."""
+    return token.removesuffix("**").rstrip(".,;:!?" if token[-1] not in "!?" else ".,;:?")
+
+
+def _place(text: str, start: int, link: re.Match[str], kind: str) -> int:
+    """Return how strongly a link gives what follows it."""
+    between = text[start : link.start()]
+    cost = len(_SENTENCE.findall(text, start, link.start()))
+    if link["sign"]:
+        if _PROSE.fullmatch(between) is None:
+            return 0
+        place = 3
+    elif link["verb"]:
+        near = len(between.split()) < 7 and "," not in between
+        place = 3 + (near and kind == "strong" and link["is"] is not None)
+    elif link["by"]:
+        place = (3 if kind != "strong" else 2) + (kind == "weak" and between == " ")
+    elif link["to"]:
+        place = 3 if _CHANGES.search(text, max(start - 60, 0), link.end() + 80) else 1
+    elif link["comma"]:
+        place = 1
+    else:
+        place = 3 if link["asked"] or (kind != "weak" and len(between) < 12) else 1
+        place = 3 if kind == "strong" and "(" in link["quote"] else place
+    return place + (text[link.end() - 1] in _QUOTES) - cost
+
+
+_QUOTES = frozenset("\"'`“«")
+
+
+def _apart(text: str, position: int, start: int, end: int, kind: str) -> Iterator[tuple[int, int]]:
+    """Yield the values around the word that nothing else can be, and those before it that it
+    names."""
+    line = text.rfind("\n", max(position - BACK, 0), position) + 1
+    begin = max(line, position - BACK, 0)
+    stop = _SENTENCE.search(text, start, end)
+    end = stop.start() if stop else end
+    for token in _APART.finditer(text, begin, end):
+        at = token.start()
+        if at <= position < token.end():
+            continue
+        value = _bare(token.group())
+        looks = shape(value)
+        if looks < UNUSUAL - (at < position):
+            continue
+        place = _place_apart(text, at, at + len(value), position, start, kind, looks)
+        if place and place + looks >= _NEEDED[kind]:
+            yield at, at + len(value)
+
+
+def _place_apart(
+    text: str, at: int, stop: int, position: int, start: int, kind: str, looks: int
+) -> int:
+    """Return how strongly a value is given that no verb gives."""
+    if at > start:
+        if any(pair.end() == at for pair in _PAIR.finditer(text, start, at)):
+            return 3
+        if not text[start:at].strip(" \"'`"):
+            return 3 if _END_OF_CLAUSE.match(text, stop) else 2
+    else:
+        tail = text[stop:position]
+        if not tail.strip():
+            return 0
+        if kind != "weak" and (_AS_PASSWORD.match(tail) or _IS_PASSWORD.match(tail)):
+            return 4
+        if _OLD_OR_NEW.search(text, max(at - 30, 0), at):
+            return 2
+        if looks == CERTAIN and text[at:stop].isalnum():
+            return 0
+    if text[at - 1] in "/:" or text[max(at - 2, 0) : at] == "= ":
+        return 0
+    if _OF_OTHERS.search(text, max(at - 40, 0), at) or _IN_OTHERS.search(text, max(at - 9, 0), at):
+        return 0
+    return 1
 
 
 def _is_of_thing(text: str, start: int) -> bool:

@@ -1,0 +1,133 @@
+"""Judge how likely a value that stands in a sentence is a password that a person chose.
+
+`shape` is the one scale: it adds to how strongly the sentence tells a value (`mentioned/told.py`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.phrases import is_technical, is_told_of
+from memory_assets.redaction.rules.judging.written import is_identifier
+
+NOTHING, WORD, UNUSUAL, LIKELY, CLEAR, CERTAIN = range(6)
+"""No password; a word that nobody says of passwords; a form that names have as well; one that
+names seldom have; one that sentences have only for passwords; and one that nothing else has."""
+
+_SHORTEST, _LONGEST = 5, 60
+_LETTERS = re.compile(r"[A-ZÄÖÜ]?[^\W\dA-Z_]+|[A-Z]+|[^\W\d_]+")
+_SIGN = re.compile(
+    r"(?<=[^\W_]{2})[!#$&*^~%+?;@][!#$&*]?(?=\w{2})|(?<=[^\W\d_]{4})[!?#&+]\d+$|(?<=\w{2})[!#$]{1,3}$|(?<=\w{4})\*$"
+)
+"""Signs of passwords, between letters and digits or at the end."""
+_JOINT = re.compile(r"(?<=\w)[-_./](?=\w)")
+_LEET = re.compile(r"[^\W\d_]{2}\d{1,3}[^\W\d_]{2}|[^\W\d_][013457][a-z]{2}")
+_NUMBERED = re.compile(r"[^\W\d_]{4,}(?P<number>\d{1,8})[!?.]?")
+_OTHER_THINGS = re.compile(
+    r"(?i)(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|oauth|aes|rsa|http|ed\d|ascii|x\d|web\d|risc|arm"
+    r"|latin|v\d|python|node|windows|ubuntu|debian|ipv|iso|id_|secp|pkcs|lib|win\d|log4|k8s|i18n|h26"
+    r"|mp[34]|cve|s3|ec2|gpt|claude|\d+[a-z]{1,3}$)\w*"
+)
+_NO_VALUE = re.compile(
+    r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|%[sdrvi(]|^\d+[-./:,]"
+    r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,8}-\d+$|^\w+/\w"
+)
+"""Addresses, paths, options, placeholders, files, numbers of tickets."""
+_CODE_SHAPE = re.compile(r"[a-z]+\d*(?:[A-Z][a-z]*\d*)+|[A-Z_]+|[a-z]+(?:_[a-z]+)?\(?\)?")
+_LONG_WORD = 10
+_LONG_DRAWN, _DRAWN = 14, 8
+
+
+def shape(value: str) -> int:
+    """Return how much `value`, without quotes, looks like a chosen password: `NOTHING` to
+    `CERTAIN`."""
+    if not _SHORTEST <= len(value) <= _LONGEST or _is_other(value):
+        return NOTHING
+    pieces = _LETTERS.findall(value)
+    if not pieces or max(map(len, pieces)) < 3:
+        return LIKELY if _is_drawn(value) else NOTHING
+    unsaid = [word for word in pieces if len(word) > 2 and not is_told_of(word)]
+    has_digit = values.has_digit(value)
+    signs = _SIGN.search(value) is not None
+    if not unsaid:
+        return WORD if (has_digit or signs) and len(pieces) == 1 else NOTHING
+    if signs and not (value.isupper() and not has_digit):
+        return CERTAIN if has_digit or value.lower() != value else LIKELY
+    joints = _JOINT.findall(value)
+    if is_told_of(pieces[-1]) and not has_digit:
+        return NOTHING
+    if joints:
+        return _joined(value, pieces, joints, has_digit)
+    if has_digit:
+        return _numbered(value, pieces)
+    if not value.isalpha():
+        return NOTHING
+    if value.islower() or value.istitle():
+        return UNUSUAL if len(value) >= 2 * _LONG_WORD else WORD
+    if values.is_scrambled(value):
+        return LIKELY
+    return UNUSUAL if values.is_joined(value) else NOTHING
+
+
+def _is_other(value: str) -> bool:
+    return (
+        _NO_VALUE.search(value) is not None
+        or _OTHER_THINGS.fullmatch(value) is not None
+        or values.is_hex(value)
+        or values.is_uuid(value)
+        or values.is_placeholder(value)
+        or values.is_reference(value)
+        or values.is_identifier_of_something(value)
+        or is_technical(value)
+        or is_identifier(value)
+    )
+
+
+def _joined(value: str, pieces: list[str], joints: list[str], has_digit: bool) -> int:
+    """Judge words and numbers with hyphens, dots or underscores between them."""
+    if min(map(len, pieces)) < 2 and not has_digit:
+        return NOTHING
+    if any(map(is_technical, pieces)):
+        return NOTHING
+    said = sum(len(word) < 3 or is_told_of(word) for word in pieces)
+    if has_digit:
+        if _is_drawn(value):
+            return CLEAR
+        if said * 2 > len(pieces) or (value.isupper() and max(map(len, pieces)) < 4):
+            return UNUSUAL
+        return LIKELY
+    if said * 3 > len(pieces):
+        return NOTHING
+    capital = value.lower() != value
+    if "-" not in joints:
+        return UNUSUAL if capital or len(joints) > 1 or "_" in joints else WORD
+    return LIKELY if len(joints) > 1 else UNUSUAL
+
+
+def _numbered(value: str, pieces: list[str]) -> int:
+    """Judge letters and digits without a sign."""
+    numbered = _NUMBERED.fullmatch(value)
+    if numbered is not None:
+        word = value[: numbered.start("number")]
+        if len(_LETTERS.findall(word)) > 1:
+            return UNUSUAL if value[0].isupper() else WORD
+        if word.isupper():
+            return WORD
+        many = len(numbered["number"]) > 1
+        return CLEAR if many else LIKELY if len(word) >= _LONG_WORD else UNUSUAL
+    if is_generated(value, _LONG_DRAWN):
+        return CERTAIN
+    if _is_drawn(value):
+        return CLEAR
+    if _LEET.search(value) is not None and sum(map(len, pieces)) > 4:
+        camel = re.fullmatch(r"[a-z]+\d*(?:[A-Z][a-z]+\d*)+", value)
+        return WORD if camel else LIKELY if value.lower() != value else CLEAR
+    return NOTHING if value.isupper() else UNUSUAL
+
+
+def _is_drawn(value: str) -> bool:
+    return (
+        values.has_digit(value) and sum(map(str.isalpha, value)) > 2 and is_generated(value, _DRAWN)
+    )
