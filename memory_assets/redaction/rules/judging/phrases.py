@@ -95,6 +95,7 @@ _QUOTE_ENDS = re.compile(r"[\"'`”»]")
 _NUMBERED_WORD = re.compile(r"(?=.*\d)(?=.*[^\W\d])\w{3,}")
 _LONGEST = 9
 _SHORTEST_WORD = 5
+_LONGEST_JOINING = 3
 
 
 def is_said(word: str) -> bool:
@@ -206,7 +207,9 @@ def is_words(value: str) -> bool:
         and not ("/" in value and not values.has_digit(value))
         and not (
             value.islower()
-            and values.STAND_IN_WORDS.intersection(piece.removesuffix("s") for piece in letters)
+            and values.STAND_IN_WORDS.intersection(
+                piece.removesuffix("s") for piece in letters if len(piece) > _LONGEST_JOINING
+            )
         )
     )
 
