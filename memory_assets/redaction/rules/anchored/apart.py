@@ -15,7 +15,6 @@ from memory_assets.redaction.rules.anchored.rule import (
     drawn_value,
     likely_password,
     mixed_password,
-    quoted_password,
     random_value,
     rule,
     typed_password,
@@ -288,12 +287,6 @@ APART: tuple[AnchoredRule, ...] = (
            r"[\"']?[\w.@*-]{1,60}[\"']?[ \t]{1,8}[\"']?[\w.@*-]{1,60}[\"']?[ \t]{1,8}"
            r"[\"']?(?P<secret>[^\s\"'*]{4,100})", f"{kind}-secrets <<E\napp * {FILL[:12]} *\n")
       for kind in ("chap", "pap")),
-    rule("paired-secret", 'password": {', quoted_password,
-         r"(?i)password\": \{\s{1,24}\"(?:value|val|default|text|content)\":[ ]?"
-         r"\"(?P<secret>[^\"\n]{4,200})\"", '"password": {\n "value": "' + FILL[:12] + '"'),
-    rule("announced-secret", "assword", likely_password,
-         r"(?i)assword[^\n:]{0,40}:\s{1,4}(?P<first>\S{5,64})\r?\n[^\n:]{0,60}:\s{1,4}"
-         r"(?P<secret>(?P=first))(?=\s|$)", f"Password: {FILL[:12]}\nAgain: {FILL[:12]}"),
     *(rule("cookie", f"{flag}\t", _of_cookie,
            rf"(?i){flag}\t\d{{1,12}}\t[^\t\n]{{1,80}}\t(?P<secret>[^\s\"']{{12,4000}})(?=\s|$)",
            f".example.com\tTRUE\t/\t{flag}\t0\tsid\t{FILL[:24]}")

@@ -70,6 +70,7 @@ _MEMBER = re.compile(
 )
 """A further member of an object, an attribute or a line of a list."""
 _MOST_MEMBERS = 6
+_MOST_BLOCK_LINES = 2
 _NAME = (
     r"(?:(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credential)s?"
     r"|(?:(?<=[_-])|(?<![^\n]))(?:pass|pw|key)"
@@ -192,7 +193,7 @@ def _block(text: str, head: re.Match[str], indent: int) -> tuple[int, int] | Non
     among it."""
     if head.group().rstrip()[-1] not in "|>+-\"'":
         return None
-    spans = []
+    spans = list[tuple[int, int]]()
     for start, end in _lines(text, head.end()):
         line = text[start:end].strip("\r")
         if not line.strip() or line.strip() in ('"""', "'''"):
@@ -203,8 +204,10 @@ def _block(text: str, head: re.Match[str], indent: int) -> tuple[int, int] | Non
             and head.group().rstrip()[-1] not in "\"'"
         ):
             break
+        if len(spans) == _MOST_BLOCK_LINES:
+            return None
         spans.append((start + len(line) - len(line.lstrip(" \t")), start + len(line.rstrip())))
-    if not 0 < len(spans) < 3:
+    if not spans:
         return None
     value = " ".join(text[start:end] for start, end in spans)
     if not (

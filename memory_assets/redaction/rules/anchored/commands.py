@@ -156,9 +156,6 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "net use ", mixed_password,
          rf"(?i)net use (?:\w: )?\\\\\S{{1,100}} (?!/){_SECRET}",
          "net use z: \\\\srv\\share " + FILL[:12] + " /user:app"),
-    rule("command-secret", "password-file=<(", typed_password,
-         rf"password-file=<\((?:echo|printf)(?: -n)? {_SECRET}",
-         "--password-file=<(echo " + FILL[:12] + ")"),
     rule("command-secret", "assw", typed_password,
          r"(?i)assw(?:or)?d:?[*?\\\"'}]{1,4};?\s{1,12}(?:\{\s{1,12})?(?:exp_)?send(?: --)? \\?[\"']"
          r"(?P<secret>[^\"'\\\n]{4,100})", 'expect "assword:"; send "' + FILL[:12] + '\\r"'),
@@ -230,8 +227,6 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     *(rule("named-secret", f" {flag} ", _certain_argument,
            rf"(?<=\w) {flag} {_ANY_ARGUMENT}", f"acmectl {flag} {FILL[:24]}")
       for flag in ("-p", "-a", "-s", "--license", "--otp", "init")),
-    rule("command-secret", " -pw ", mixed_password, rf"(?<=\w) -pw {_ANY_ARGUMENT}",
-         "plink -pw " + FILL[:12]),
     *(rule("curl-user", flag, accept,
            rf"(?i){before}{flag}(?:\s|\\\r?\n){{1,8}}[\"']?[\w.@+-]{{1,60}}:"
            r"(?P<secret>[^\s\"'@/:]{4,100})(?=[\s\"']|$)", f"fetch {flag} app:{FILL[:12]} https://x")

@@ -83,8 +83,8 @@ _JOINING = word_set(
 _FUNCTION = word_set(
     "dem den ein eine einer einem man kein keine wird werden muss darf soll bitte hier dort auch"
     " sehr nur so wie was wo wer mein meine dein ihr ihre sein seine alle dann doch schon noch mehr"
-    " als à un une mon ma mes ton son ses au aux ce cette doit peut sera fait plus tout que qui se ne"
-    " una mi tu su sus este esta hay debe puede ser muy son fue como cuando donde lo"
+    " als à un une mon ma mes ton son ses au aux ce cette doit peut sera fait plus tout que qui se"
+    " ne una mi tu su sus este esta hay debe puede ser muy son fue como cuando donde lo"
     " di il gli uno della del nel sul al mio tuo suo deve essere che non"
     " o os um uma do da dos das no na seu sua tem deve em mesmo"
 )
@@ -95,6 +95,7 @@ _QUOTE_ENDS = re.compile(r"[\"'`”»]")
 _NUMBERED_WORD = re.compile(r"(?=.*\d)(?=.*[^\W\d])\w{3,}")
 _LONGEST = 9
 _SHORTEST_WORD = 5
+_LONGEST_JOINING = 3
 
 
 def is_said(word: str) -> bool:
@@ -138,7 +139,7 @@ def phrase_length(text: str, start: int, *, quoted: bool, phrasal: bool, sure: b
     words = run.group().split(" ")
     whole = (_QUOTE_ENDS if quoted else _PHRASE_ENDS).match(text, run.end()) is not None
     joining = [_is_function(word) for word in words]
-    said = sum(map(is_told_of, words))
+    said = sum(word.isalpha() and is_told_of(word) for word in words)
     telling = len(words) - said - sum(joining)
     if whole and not joining[0] and len(words) <= _LONGEST:
         if len(words) > 2 and (
@@ -206,7 +207,9 @@ def is_words(value: str) -> bool:
         and not ("/" in value and not values.has_digit(value))
         and not (
             value.islower()
-            and values.STAND_IN_WORDS.intersection(piece.removesuffix("s") for piece in letters)
+            and values.STAND_IN_WORDS.intersection(
+                piece.removesuffix("s") for piece in letters if len(piece) > _LONGEST_JOINING
+            )
         )
     )
 
