@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address
 
 from memory_assets.redaction.edits import HOME_DIRECTORY, Edit
@@ -132,7 +131,6 @@ def _roots_in(text: str) -> Sequence[str]:
     return _USERS if "sers" in text else ()
 
 
-@lru_cache(maxsize=1_024)
 def _is_person(name: str) -> bool:
     return (
         bool(name)

@@ -63,7 +63,7 @@ def derive_all(settings: Settings, works: Sequence[Work]) -> Iterator[Derived]:
     """Derive shards, and yield what came of each as it is done. One that fails stops no other; one
     whose process ended is tried once more, alone."""
     count, elsewhere = min(worker_count(settings), len(works)), settings.derive_on == "ray"
-    executor = partial(RayExecutor if elsewhere else Processes, count)
+    executor = partial(RayExecutor, count) if elsewhere else partial(Processes, count, __name__)
     function = derive_elsewhere if elsewhere else derive_safely
     works = [without_credentials(work) for work in works] if elsewhere else works
     left = list[Work]()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -192,7 +192,6 @@ def _steps(path: str) -> tuple[str, ...]:
     return tuple(path.split("."))
 
 
-@lru_cache(maxsize=4096)
 def _is_name(step: str) -> bool:
     """Return whether a step of a path is one of ours, or a key that is no data."""
     return step in ("*", _JSON) or _KEY.fullmatch(step) is not None

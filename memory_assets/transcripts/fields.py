@@ -163,7 +163,6 @@ def safe_id(value: object) -> str:
     return value if _ID.fullmatch(value) and not looks_stored(value) else derived_id(value)
 
 
-@lru_cache(maxsize=512)
 def safe_name(value: str) -> str:
     """Return `value` if it can be the name of a model or a version, else ""."""
     return value if _NAME.fullmatch(value) else ""

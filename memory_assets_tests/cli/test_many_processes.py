@@ -290,7 +290,7 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import active_children
 from memory_assets.pipeline.stage.pool import Processes
 if __name__ == "__main__":
-    executor = Processes(2)
+    executor = Processes(2, "memory_assets.pipeline.stage.pool")
     for _ in range(2):
         executor.submit(time.sleep, 60)
     print(*(child.pid for child in active_children()), flush=True)

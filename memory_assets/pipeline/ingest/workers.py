@@ -44,6 +44,7 @@ _OF_TURNS = tuple(
     for stage in STAGES
     if stage.group == "turns" and stage.derived.upstream == REDACTED_RECORDS
 )
+_PROCESSES = partial(Processes, module=__name__)
 _ROWS_A_SECOND = 5e3
 """Records summarized, observed or cut into turns in a CPU second."""
 _DOCUMENTS_A_SECOND = 100.0
@@ -186,7 +187,7 @@ class Workers:
     runs the jobs, for a number of workers."""
 
     def __init__(
-        self, components: Components, executor: Callable[[int], Executor] = Processes
+        self, components: Components, executor: Callable[[int], Executor] = _PROCESSES
     ) -> None:
         run_components = self._components = components.for_run(components.run_id)
         run = partial(run_job, run_components.settings, run_components.run_id)

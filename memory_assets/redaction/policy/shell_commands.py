@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import NamedTuple
 
 from memory_assets.redaction.rules.wordlist import word_set
@@ -114,10 +113,8 @@ def program_name(word: str) -> str:
     return posixpath.basename(word.replace("\\", "/")).casefold().removesuffix(".exe")
 
 
-@lru_cache(maxsize=256)
 def parsed(command: str) -> tuple[Stage, ...]:
-    """Return the simple commands of `command`, from a cache, because a call and its result both
-    need them."""
+    """Return the simple commands of `command`."""
     return tuple(stages(command))
 
 

@@ -7,7 +7,6 @@ it stands (`Bar`), from places where hardly anything but a secret stands to thos
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -103,7 +102,6 @@ def is_secret(value: str, bar: Bar) -> bool:
     return bar is not NOWHERE and _NEVER_DRAWN.fullmatch(value) is None and _reaches(value, bar)
 
 
-@lru_cache(maxsize=16_384)
 def _reaches(value: str, bar: Bar) -> bool:
     if bar is UNNAMED_FIELD and len(value) > _LONGEST_UNNAMED:
         return False
