@@ -98,7 +98,7 @@ def _joined(value: str, pieces: list[str], joints: list[str], has_digit: bool) -
         if said * 2 > len(pieces) or (value.isupper() and max(map(len, pieces)) < 4):
             return UNUSUAL
         return LIKELY
-    if said * 3 > len(pieces):
+    if said * 3 > len(pieces) or value.isupper():
         return NOTHING
     capital = value.lower() != value
     if "-" not in joints:

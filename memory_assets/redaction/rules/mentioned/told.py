@@ -45,7 +45,8 @@ _CUE = re.compile(
     r"|(?:door|alarm|gate|access|safe) code|combination|recovery key"
     r"|c?.?digo d[aoe]|codice (?:d\w+ |pin))"
     r"|(?P<medium>(?:unlock code|code secret|(?:one|the|shared) secret|zugangsdaten|creds?"
-    r"|basic auth|credentials|logins?|sudo|wi-?fi|root account|opens with|unlock(?:s|ed)?|clave|parola"
+    r"|basic auth|credentials|logins?|sudo|wi-?fi|root account|opens with|unlock(?:s|ed)?|clave"
+    r"|parola"
     r"|luks|keepass)(?![a-z])|密钥|токен|ключ)"
     r"|(?P<weak>(?:log(?:ged)?.in(?: as)?|sign(?:ed)? (?:in|on)|(?:get|me|you) in|nutzer|user)"
     r"(?![a-z]))"
@@ -72,7 +73,8 @@ _IS = (
 )
 _GIVES = (
     r"(?:wants|takes|expects|needs|requires|answer(?:s|ed)?|type|typed|enter(?:ed)?|give it"
-    r"|use|used|using|try|tried|took|chose|picked|say|supply|provide|paste|put|words?|using the word"
+    r"|use|used|using|try|tried|took|chose|picked|say|supply|provide|paste|put|words?"
+    r"|using the word"
     r"|still|now|noch|default(?:s|ed)? to|falls? back to)"
 )
 _LINK = re.compile(
